@@ -20,7 +20,7 @@ FAST := -m "not slow and not gpu" --ignore tests/browser
 .PHONY: app test test-postgres slow screenshots lint reference bench bench-quick chromium postgres
 
 app: .venv/app
-	$(BIN)/python -m annotate serve
+	$(BIN)/allpairs serve
 
 test: .venv/dev chromium postgres
 	$(PYTEST) $(FAST)
@@ -38,7 +38,10 @@ slow: .venv/dev chromium postgres
 screenshots: .venv/dev chromium
 	$(BIN)/python -m pytest --require-programs --screenshots tests/browser
 
+# Types are checked in the shape of the installed package, with the three folders inside allpairs/.
 lint: .venv/dev
+	mkdir -p .venv/types/allpairs
+	ln -sfn $(foreach path,$(wildcard allpairs/*.py) allpairs/py.typed annotate db learner,../../../$(path)) .venv/types/allpairs/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -5,14 +5,14 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from annotate.api.routes import api
-from annotate.cli.serve import lifespan
-from annotate.exchange import download_routes, model_export
-from annotate.shell.sign_in import providers
-from annotate.ui.state import is_forced
-from annotate.web import health, login_routes
-from annotate.web.middleware import AuthMiddleware
-from annotate.web.prometheus import Telemetry
+from allpairs.annotate.api.routes import api
+from allpairs.annotate.cli.serve import lifespan
+from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.shell.sign_in import providers
+from allpairs.annotate.ui.state import is_forced
+from allpairs.annotate.web import health, login_routes
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.annotate.web.prometheus import Telemetry
 
 SCRIPT = Path(__file__).resolve().parent / "annotate" / "shell" / "app.py"
 telemetry = Telemetry()

@@ -7,8 +7,14 @@ Example:
     matcher.probability(["How do I reset my password?"], ["I forgot my password"])
 """
 
+from pathlib import Path
+
+# An installed package has these folders inside it; in the repository they lie beside it (docs/decisions/0032).
+if not (Path(__file__).parent / "db").is_dir():
+    __path__.append(str(Path(__file__).parent.parent))
+
 from allpairs.client import ApiError, Client
+from allpairs.db.errors import InputError
 from allpairs.matcher import Matcher
-from db.errors import InputError
 
 __all__ = ["ApiError", "Client", "InputError", "Matcher"]

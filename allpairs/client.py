@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 PAGE = 1_000  # labels of one request
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 if TYPE_CHECKING:  # the libraries behind them take seconds to load
     import numpy as np
     import pandas as pd
 
-    from learner.scoring.matcher import Matcher as Loaded
+    from allpairs.learner.scoring.matcher import Matcher as Loaded
 
 
 class Matcher:
@@ -32,7 +32,7 @@ class Matcher:
 
         Raises InputError if the folder is missing, damaged, or not a trained matcher's.
         """
-        from learner.scoring.matcher import load_matcher
+        from allpairs.learner.scoring.matcher import load_matcher
 
         loaded = load_matcher(str(path), device)
         if loaded.layer is None:
@@ -61,7 +61,7 @@ class Matcher:
         """
         import numpy as np
 
-        from learner.search.inner_product import scores
+        from allpairs.learner.search.inner_product import scores
 
         _require_lists(left, right)
         if len(left) != len(right):
@@ -82,8 +82,8 @@ class Matcher:
         import numpy as np
         import pandas as pd
 
-        from learner.search.exact import Neighbours, neighbours
-        from learner.search.inner_product import as_left, as_right
+        from allpairs.learner.search.exact import Neighbours, neighbours
+        from allpairs.learner.search.inner_product import as_left, as_right
 
         _require_lists(texts, among or [])
         space, itself = self._loaded.space, among is None
@@ -120,7 +120,7 @@ class Matcher:
         """
         import pandas as pd
 
-        from learner.files.match import Cut, matches_of, threshold_of
+        from allpairs.learner.files.match import Cut, matches_of, threshold_of
 
         _require_lists(left, right or [])
         cut = Cut(top, threshold, precision)

@@ -15,14 +15,14 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from db.domain import Queue
-from db.errors import InputError
-from db.files.logs import configure
-from db.maintenance.upgrade import upgrade
-from db.projects.jobs import live_workers, remove_worker, report_worker
-from db.schema.engine import jobs_url, make_engine, writing
-from db.schema.tables import Worker
-from learner.jobs import (  # noqa: F401  (importing them registers their workflows)
+from allpairs.db.domain import Queue
+from allpairs.db.errors import InputError
+from allpairs.db.files.logs import configure
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.projects.jobs import live_workers, remove_worker, report_worker
+from allpairs.db.schema.engine import jobs_url, make_engine, writing
+from allpairs.db.schema.tables import Worker
+from allpairs.learner.jobs import (  # noqa: F401  (importing them registers their workflows)
     correction,
     experiment,
     explore,
@@ -34,10 +34,10 @@ from learner.jobs import (  # noqa: F401  (importing them registers their workfl
     search,
     suggest,
 )
-from learner.jobs.audit import job  # noqa: F401
-from learner.jobs.queue.recovery import take_over
-from learner.jobs.queue.routing import queue_engine, route
-from learner.runtime.device import default_device
+from allpairs.learner.jobs.audit import job  # noqa: F401
+from allpairs.learner.jobs.queue.recovery import take_over
+from allpairs.learner.jobs.queue.routing import queue_engine, route
+from allpairs.learner.runtime.device import default_device
 
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are skipped
 HEARTBEAT = 2.0  # seconds

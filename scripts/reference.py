@@ -12,11 +12,10 @@ from typing import Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
-from annotate.__main__ import app as annotate_app
-from annotate.ui.projects.settings import GROUPS
-from db.domain import PAPER_SETTINGS, SIMULATED, Settings
-from learner.catalog import STRATEGIES
-from learner.cli import app as learner_app
+from allpairs.__main__ import everything
+from allpairs.annotate.ui.projects.settings import GROUPS
+from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
+from allpairs.learner.catalog import STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference.md"
@@ -50,9 +49,8 @@ ENVIRONMENT = {
 
 def page() -> str:
     """Return the text of docs/reference.md."""
-    parts = [_head(), _settings(), _strategies(), _environment()]
-    for name, app in (("annotate", annotate_app), ("learner", learner_app)):
-        parts += [f"## python -m {name}", *_commands(typer.main.get_command(app), f"python -m {name}")]
+    commands = _commands(typer.main.get_command(everything()), "allpairs")
+    parts = [_head(), _settings(), _strategies(), _environment(), "## Commands", *commands]
     return "\n\n".join(parts) + "\n"
 
 
@@ -62,8 +60,7 @@ def _head() -> str:
         f"Generated from the code by `{COMMAND}`: change the code, not this page. Every command prints its own part "
         "with `--help`.\n\n"
         "- [Settings of a project](#settings-of-a-project)\n- [Strategies](#strategies)\n"
-        "- [Environment variables](#environment-variables)\n- [python -m annotate](#python--m-annotate)\n"
-        "- [python -m learner](#python--m-learner)"
+        "- [Environment variables](#environment-variables)\n- [Commands](#commands)"
     )
 
 
@@ -135,7 +132,7 @@ def _commands(command: Any, name: str) -> Iterator[str]:
             yield from _commands(children[child], f"{name} {child}")
         return
     about, *more = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
-    yield f"### {name.removeprefix('python -m ')}\n\n{about}"
+    yield f"### {name}\n\n{about}"
     for part in more:
         yield f"```\n{part.removeprefix('Example: ')}\n```" if part.startswith("Example: ") else part
     if rows := [_parameter(parameter) for parameter in command.params if not parameter.hidden]:

@@ -16,10 +16,10 @@ import hypothesis
 import pytest
 from sqlalchemy import Engine
 
-from annotate.access import passwords
-from db.schema import engine as engines
-from db.schema.engine import database_url, make_engine, migrate
-from learner.runtime import lifetime
+from allpairs.annotate.access import passwords
+from allpairs.db.schema import engine as engines
+from allpairs.db.schema.engine import database_url, make_engine, migrate
+from allpairs.learner.runtime import lifetime
 from tests.helpers.paths import ROOT
 from tests.helpers.people import CHEAP
 from tests.helpers.services.postgres import drop_database, missing, new_database, running_postgres
@@ -79,7 +79,7 @@ def _cheap_hashes() -> Iterator[None]:
 def _forked_processes() -> Iterator[None]:
     """Fork processes from one that has loaded the libraries: loading takes most of a short run."""
     assert lifetime.START == "spawn"  # what slow tests run, and users
-    set_forkserver_preload(["learner.experiment.process", "learner.runtime.training_member"])
+    set_forkserver_preload(["allpairs.learner.experiment.process", "allpairs.learner.runtime.training_member"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lifetime, "START", "forkserver")
         yield

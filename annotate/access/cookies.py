@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from starlette.responses import Response
 
-from db.people.logins import LASTS
+from allpairs.db.people.logins import LASTS
 
 # Browsers accept the second name only from this very host, and only over TLS.
 NAME, SECURE_NAME = "allpairs", "__Host-allpairs"

@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.passwords import hash_of
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from db.domain import EventKind, Role
-from db.errors import InputError
-from db.people import logins
-from db.people.people import add_person, checked_person_name, role_in, set_role
-from db.projects.events import add_event
-from db.projects.projects import live_project
-from db.schema.engine import as_system, person_of, reading, writing
-from db.schema.tables import Invitation, Person, Project
+from allpairs.annotate.access.passwords import hash_of
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.domain import EventKind, Role
+from allpairs.db.errors import InputError
+from allpairs.db.people import logins
+from allpairs.db.people.people import add_person, checked_person_name, role_in, set_role
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import live_project
+from allpairs.db.schema.engine import as_system, person_of, reading, writing
+from allpairs.db.schema.tables import Invitation, Person, Project
 
 PATH = "invitation"  # followed by the token
 LONGEST = 30  # days

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
 
-from annotate.access.passwords import hash_of, is_outdated, is_password
-from db.domain import EventKind
-from db.errors import InputError
-from db.people import logins
-from db.people.people import find_person, folded, person_by_subject
-from db.projects.events import add_event
-from db.schema.engine import as_system, reading, writing
-from db.schema.tables import Login, Person
+from allpairs.annotate.access.passwords import hash_of, is_outdated, is_password
+from allpairs.db.domain import EventKind
+from allpairs.db.errors import InputError
+from allpairs.db.people import logins
+from allpairs.db.people.people import find_person, folded, person_by_subject
+from allpairs.db.projects.events import add_event
+from allpairs.db.schema.engine import as_system, reading, writing
+from allpairs.db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
 PER_NAME, PER_ADDRESS = 5, 20  # failures within the window before signing in is blocked

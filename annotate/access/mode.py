@@ -4,15 +4,13 @@ from ipaddress import ip_address
 
 from sqlalchemy import Engine
 
-from db.errors import InputError
-from db.people.people import anybody
-from db.schema.engine import reading
+from allpairs.db.errors import InputError
+from allpairs.db.people.people import anybody
+from allpairs.db.schema.engine import reading
 
 REQUIRED = "required"
 ANNOTATOR = "me"  # the name that answers get where nobody signs in and no name is given
-NO_ACCOUNTS = (
-    "users must sign in here, but no account exists yet: run python -m annotate people add NAME --administrator first"
-)
+NO_ACCOUNTS = "users must sign in here, but no account exists yet: run allpairs people add NAME --administrator first"
 
 
 def is_loopback(address: str | None) -> bool:

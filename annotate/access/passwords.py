@@ -6,7 +6,7 @@ from secrets import token_urlsafe
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 SHORTEST, LONGEST = 10, 1_000  # characters
 HASHER = PasswordHasher()  # argon2id, RFC 9106, low-memory parameters: 64 MiB, 3 passes, 4 lanes

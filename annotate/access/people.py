@@ -7,17 +7,17 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from annotate.access.passwords import hash_of
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from db.domain import EventKind, Role
-from db.errors import InputError
-from db.people import people
-from db.people.logins import end_logins, logins_of, open_invitations
-from db.projects.events import add_event
-from db.projects.projects import project_named
-from db.schema.engine import person_of, reading
-from db.schema.tables import Login, Person, Project
+from allpairs.annotate.access.passwords import hash_of
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.domain import EventKind, Role
+from allpairs.db.errors import InputError
+from allpairs.db.people import people
+from allpairs.db.people.logins import end_logins, logins_of, open_invitations
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import Login, Person, Project
 
 
 @dataclass(frozen=True)

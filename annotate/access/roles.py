@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from db.domain import Role
+from allpairs.db.domain import Role
 
 
 class Right(StrEnum):

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
 
-from annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
-from db.domain import EventKind
-from db.errors import InputError
-from db.people import logins, tokens
-from db.people.logins import SEEN_EVERY
-from db.projects.events import add_event
-from db.schema.engine import as_system, person_of, reading, writing
-from db.schema.tables import ApiToken, Person
+from allpairs.annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
+from allpairs.db.domain import EventKind
+from allpairs.db.errors import InputError
+from allpairs.db.people import logins, tokens
+from allpairs.db.people.logins import SEEN_EVERY
+from allpairs.db.projects.events import add_event
+from allpairs.db.schema.engine import as_system, person_of, reading, writing
+from allpairs.db.schema.tables import ApiToken, Person
 
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days

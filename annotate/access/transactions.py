@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right, may
-from db.errors import InputError
-from db.people.people import role_in
-from db.schema.engine import as_system, person_of, reading, writing
-from db.schema.tables import Person, Project
+from allpairs.annotate.access.roles import Right, may
+from allpairs.db.errors import InputError
+from allpairs.db.people.people import role_in
+from allpairs.db.schema.engine import as_system, person_of, reading, writing
+from allpairs.db.schema.tables import Person, Project
 
 
 class Refused(InputError):

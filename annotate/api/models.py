@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from annotate.labelling.queue import BUFFER, Reason
-from db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
+from allpairs.annotate.labelling.queue import BUFFER, Reason
+from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
 
 LARGEST = 2**31 - 1  # the largest integer of both databases
 MOST_ANSWERS, MOST_LABELS, MOST_JOBS = 200, 1_000, 100

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from annotate.api.models import IN_PATH
-from annotate.api.operations import Operation
-from annotate.web.api_paths import ROOT, VERSION
-from annotate.web.problems import MEDIA_TYPE, Problem
+from allpairs.annotate.api.models import IN_PATH
+from allpairs.annotate.api.operations import Operation
+from allpairs.annotate.web.api_paths import ROOT, VERSION
+from allpairs.annotate.web.problems import MEDIA_TYPE, Problem
 
 ABOUT = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "

@@ -8,17 +8,17 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.api import models as m
-from annotate.jobs import requests as jobs
-from annotate.labelling.queue import record, serve
-from annotate.labels.export import page_of_labels
-from annotate.monitor.rounds import read_report
-from annotate.projects.projects import ProjectRow, list_projects, project_by_name
-from annotate.text.measures import TITLES, estimate
-from annotate.web.problems import Wrong
-from db.errors import InputError
-from db.schema.tables import Evaluation, Job, Matcher, Project
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.api import models as m
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.labels.export import page_of_labels
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
+from allpairs.annotate.text.measures import TITLES, estimate
+from allpairs.annotate.web.problems import Wrong
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Evaluation, Job, Matcher, Project
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from annotate.access.roles import Right
-from annotate.access.transactions import Refused, require
-from annotate.api.models import IN_PATH, NAME
-from annotate.api.openapi import description
-from annotate.api.operations import OPERATIONS, Call, Operation
-from annotate.web.api_paths import DESCRIPTION, ROOT, VERSION
-from annotate.web.problems import Wrong, problem, wrong_input
-from db.errors import InputError
-from db.files.logs import about
-from db.projects.projects import project_of
-from db.schema.engine import person_of, reading
-from db.schema.tables import Project
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import Refused, require
+from allpairs.annotate.api.models import IN_PATH, NAME
+from allpairs.annotate.api.openapi import description
+from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
+from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT, VERSION
+from allpairs.annotate.web.problems import Wrong, problem, wrong_input
+from allpairs.db.errors import InputError
+from allpairs.db.files.logs import about
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import Project
 
 LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
 JSON = "application/json"

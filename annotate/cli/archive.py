@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from annotate.cli.output import Json, database, print_json, progress_line, remark
-from annotate.exchange.project_export import export_project
-from annotate.exchange.project_import import import_project
+from allpairs.annotate.cli.output import Json, database, print_json, progress_line, remark
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
 
@@ -23,7 +23,7 @@ def export_to(
 ) -> None:
     """Write a whole project to one file, which `project import` reads on any installation.
 
-    Example: python -m annotate project export questions --out questions.zip
+    Example: allpairs project export questions --out questions.zip
     """
     progress_line("writing the archive", 0.0)
     exported = export_project(database(), name, out, models, vectors)
@@ -43,7 +43,7 @@ def import_from(
 ) -> None:
     """Create a project from an archive. If the archive is damaged, nothing is imported.
 
-    Example: python -m annotate project import questions.zip
+    Example: allpairs project import questions.zip
     """
     progress_line("reading the archive", 0.0)
     arrived = import_project(database(), file, name)

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from annotate.cli.output import Json, database, group, print_json, progress_line, remark
-from annotate.exchange.backups import back_up, bring_back
-from annotate.text.formatting import megabytes
-from db.maintenance.backup import Rows
-from db.maintenance.garbage import garbage, remove
-from db.maintenance.integrity import problems
-from db.maintenance.upgrade import upgrade as bring_up_to_date
-from db.schema.engine import make_engine
-from db.schema.tables import now
+from allpairs.annotate.cli.output import Json, database, print_json, progress_line, remark
+from allpairs.annotate.exchange.backups import back_up, bring_back
+from allpairs.annotate.text.formatting import megabytes
+from allpairs.db.maintenance.backup import Rows
+from allpairs.db.maintenance.garbage import garbage, remove
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.maintenance.upgrade import upgrade as bring_up_to_date
+from allpairs.db.schema.engine import make_engine
+from allpairs.db.schema.tables import now
+from allpairs.program import group
 
 db = group("The database: upgrade it, back it up, restore it, check it.")
 
@@ -23,7 +24,7 @@ db = group("The database: upgrade it, back it up, restore it, check it.")
 def upgrade() -> None:
     """Upgrade the tables, after a back-up; every start of the app does the same.
 
-    Example: python -m annotate db upgrade
+    Example: allpairs db upgrade
     """
     made = bring_up_to_date()
     print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
@@ -37,7 +38,7 @@ def backup(
 ) -> None:
     """Write all rows and models to a new folder; labelling can go on meanwhile.
 
-    Example: python -m annotate db backup --out backups/monday
+    Example: allpairs db backup --out backups/monday
     """
     rows = back_up(make_engine(), out, models, progress_line)
     _print(rows, out, as_json)
@@ -55,7 +56,7 @@ def restore(
 
     Use it to move to another database too: set ALLPAIRS_DATABASE_URL, then restore a back-up.
 
-    Example: python -m annotate db restore backups/monday
+    Example: allpairs db restore backups/monday
     """
     rows = bring_back(make_engine(), source, replace, progress_line)
     remark("jobs that were waiting or running when the back-up was made are cancelled")
@@ -66,7 +67,7 @@ def restore(
 def check() -> None:
     """Look for damage: missing or changed rows, labels, models and other files. Exit code 1 if there is any.
 
-    Example: python -m annotate db check
+    Example: allpairs db check
     """
     found = list(problems(database()))
     for problem in found:
@@ -83,7 +84,7 @@ def collect(
 ) -> None:
     """Remove unused files older than a day: leftovers of killed jobs, and files that were replaced.
 
-    Example: python -m annotate db collect --dry-run
+    Example: allpairs db collect --dry-run
     """
     found = list(garbage(database(), now()))
     for one in found:

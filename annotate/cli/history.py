@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from annotate.cli.output import Json, database, print_columns, print_json, remark
-from annotate.projects.history import NOBODY, changes, events
-from annotate.projects.projects import project_by_name
-from db.schema.tables import Event
+from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.projects.history import NOBODY, changes, events
+from allpairs.annotate.projects.projects import project_by_name
+from allpairs.db.schema.tables import Event
 
 
 def history(
@@ -17,7 +17,7 @@ def history(
 ) -> None:
     """Show who changed what and when: settings, roles, imports, archive, bin; without a project the accounts.
 
-    Example: python -m annotate project history questions
+    Example: allpairs project history questions
     """
     engine = database()
     found = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)

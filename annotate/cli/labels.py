@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from annotate.cli.output import Json, database, group, print_json
-from annotate.labels import checksum_chain
-from annotate.labels.export import export_dataset, export_labels
-from annotate.labels.formats import Form
-from annotate.labels.import_labels import Choices, import_labels
+from allpairs.annotate.cli.output import Json, database, print_json
+from allpairs.annotate.labels import checksum_chain
+from allpairs.annotate.labels.export import export_dataset, export_labels
+from allpairs.annotate.labels.formats import Form
+from allpairs.annotate.labels.import_labels import Choices, import_labels
+from allpairs.program import group
 
 labels = group("Export and import the labels of a project.")
 
@@ -36,7 +37,7 @@ def export_to(
 ) -> None:
     """Write the labels of a project to a file.
 
-    Example: python -m annotate labels export questions --out labels.csv
+    Example: allpairs labels export questions --out labels.csv
     """
     if dataset:
         rows = sum(export_dataset(database(), project, out).values())
@@ -66,7 +67,7 @@ def import_from(
 
     Labels that exist already are left out, and so are labels that differ from the project's own.
 
-    Example: python -m annotate labels import questions labels.csv
+    Example: allpairs labels import questions labels.csv
     """
     report = import_labels(database(), project, file, Choices(skip, replace, dry), problems)
     if as_json:
@@ -85,7 +86,7 @@ def verify(
 ) -> None:
     """Check the checksums of an exported history, and name the first row that was changed, removed, added or moved.
 
-    Example: python -m annotate labels verify history.csv
+    Example: allpairs labels verify history.csv
     """
     found = checksum_chain.verify(file)
     if as_json:

@@ -4,11 +4,18 @@ from typing import Annotated
 
 import typer
 
-from annotate.cli.output import database, remark
-from annotate.cli.projects import Name, project
-from annotate.projects.lifecycle import KEPT, archive_project, bin_project, duplicate_project, holdings, restore_project
-from annotate.projects.projects import delete_project, project_by_name
-from annotate.text.formatting import megabytes
+from allpairs.annotate.cli.output import database, remark
+from allpairs.annotate.cli.projects import Name, project
+from allpairs.annotate.projects.lifecycle import (
+    KEPT,
+    archive_project,
+    bin_project,
+    duplicate_project,
+    holdings,
+    restore_project,
+)
+from allpairs.annotate.projects.projects import delete_project, project_by_name
+from allpairs.annotate.text.formatting import megabytes
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
@@ -21,12 +28,14 @@ def duplicate(
 ) -> None:
     """Copy a project with its items, known pairs and settings, and request its first batch.
 
-    Example: python -m annotate project duplicate questions --as "questions, random" --labels
+    Example: allpairs project duplicate questions --as "questions, random" --labels
     """
     engine = database()
     copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
 
-    from annotate.jobs.requests import request_round  # DBOS takes longer to import than every other command to run
+    from allpairs.annotate.jobs.requests import (
+        request_round,  # DBOS takes longer to import than every other command to run
+    )
 
     request_round(engine, copy_id)
     print(named)
@@ -36,7 +45,7 @@ def duplicate(
 def archive(name: Name) -> None:
     """Archive a project: hide it from lists, and run no jobs for it, until it is restored.
 
-    Example: python -m annotate project archive questions
+    Example: allpairs project archive questions
     """
     engine = database()
     archive_project(engine, project_by_name(engine, name).id)
@@ -46,7 +55,7 @@ def archive(name: Name) -> None:
 def restore(name: Name) -> None:
     """Restore a project from the bin, or else from the archive.
 
-    Example: python -m annotate project restore questions
+    Example: allpairs project restore questions
     """
     engine = database()
     restore_project(engine, project_by_name(engine, name, in_bin=True).id)
@@ -60,7 +69,7 @@ def delete(
 ) -> None:
     """Move a project to the bin, where it can be restored for seven days.
 
-    Example: python -m annotate project delete questions --yes
+    Example: allpairs project delete questions --yes
     """
     engine = database()
     found = project_by_name(engine, name, in_bin=at_once)
@@ -72,4 +81,4 @@ def delete(
         delete_project(engine, found.id)
     else:
         bin_project(engine, found.id)
-        remark(f"it stays in the bin for {KEPT.days} days; to restore it, run python -m annotate project restore")
+        remark(f"it stays in the bin for {KEPT.days} days; to restore it, run allpairs project restore")

@@ -1,24 +1,17 @@
-"""What all commands share: the database, results on stdout, remarks and errors on stderr."""
+"""What all commands share: the database, results on stdout, remarks on stderr."""
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from sqlalchemy import Engine
 
-from db.errors import InputError
-from db.maintenance.error_messages import in_words
-from db.maintenance.upgrade import upgrade
-from db.schema.engine import make_engine
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.schema.engine import make_engine
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-
-def group(about: str) -> typer.Typer:
-    """Return a group of commands."""
-    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
 
 
 def database() -> Engine:
@@ -49,23 +42,3 @@ def progress_line(stage: str, done: float) -> None:
     """Show progress on stderr if it is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{stage}: {done:.0%}\r", end="", file=sys.stderr, flush=True)
-
-
-def run(app: typer.Typer, arguments: Sequence[str]) -> None:
-    """Run the command line; without arguments show its help.
-
-    Exits with code 0, 1 (failed) or 2 (bad input), and prints an error in one line.
-    """
-    try:
-        raise SystemExit(app(list(arguments) or ["--help"], standalone_mode=False))
-    except InputError as error:
-        _fail(str(error), 2)
-    except typer.TyperException as error:
-        _fail(error.format_message(), error.exit_code)
-    except Exception as error:  # a traceback is of no use to whoever typed the command
-        _fail(in_words(error) or f"{type(error).__name__}: {error}", 1)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
-    raise SystemExit(code)

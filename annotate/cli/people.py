@@ -7,17 +7,18 @@ from typing import Annotated
 import typer
 from sqlalchemy import Engine
 
-from annotate.access import people as services
-from annotate.access import tokens
-from annotate.access.invitations import invite as make_invitation
-from annotate.access.tokens import LONGEST_LIFE
-from annotate.cli.output import Json, database, group, print_columns, print_json, remark
-from db.domain import Role
-from db.errors import InputError
-from db.people.people import checked_person_name
-from db.projects.projects import project_named
-from db.schema.engine import reading
-from db.schema.tables import ApiToken, now
+from allpairs.annotate.access import people as services
+from allpairs.annotate.access import tokens
+from allpairs.annotate.access.invitations import invite as make_invitation
+from allpairs.annotate.access.tokens import LONGEST_LIFE
+from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.people.people import checked_person_name
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import ApiToken, now
+from allpairs.program import group
 
 people = group("The people who may use the app, and their roles.")
 
@@ -39,7 +40,7 @@ def add(
 ) -> None:
     """Create an account. The password is prompted for, or read from standard input.
 
-    Example: python -m annotate people add Anna --administrator
+    Example: allpairs people add Anna --administrator
     """
     if (issuer is None) != (subject is None):
         raise InputError("--issuer and --subject belong together: give both or neither")
@@ -53,7 +54,7 @@ def add(
 def list_all(as_json: Json = False) -> None:
     """List everybody with an account: their role in each project, and when they were last seen.
 
-    Example: python -m annotate people list --json
+    Example: allpairs people list --json
     """
     found = services.list_people(database(), now())
     if as_json:
@@ -61,14 +62,14 @@ def list_all(as_json: Json = False) -> None:
     elif found:
         print_columns(("name", "state", "browsers", "last seen", "roles"), map(_cells, found))
     else:
-        remark("there is no account yet; to create one, see python -m annotate people add --help")
+        remark("there is no account yet; to create one, see allpairs people add --help")
 
 
 @people.command()
 def password(name: Name) -> None:
     """Set somebody's password and end all their logins. It is prompted for, or read from standard input.
 
-    Example: python -m annotate people password Anna
+    Example: allpairs people password Anna
     """
     engine = database()
     services.id_of(engine, name)
@@ -83,7 +84,7 @@ def role(
 ) -> None:
     """Set somebody's role in a project; without a project, make them an administrator of the installation or not.
 
-    Example: python -m annotate people role Ben annotator --project questions
+    Example: allpairs people role Ben annotator --project questions
     """
     if to not in (*Role, NOTHING):
         raise InputError(f"there is no role {to!r}; choose {', '.join(Role)} or {NOTHING}")
@@ -99,7 +100,7 @@ def role(
 def disable(name: Name) -> None:
     """Disable somebody at once. Their answers stay, and nobody else can take the name.
 
-    Example: python -m annotate people disable Ben
+    Example: allpairs people disable Ben
     """
     _for(name, lambda engine, person: services.disable(engine, person, now()))
 
@@ -108,7 +109,7 @@ def disable(name: Name) -> None:
 def enable(name: Name) -> None:
     """Enable somebody who was disabled.
 
-    Example: python -m annotate people enable Ben
+    Example: allpairs people enable Ben
     """
     _for(name, lambda engine, person: services.enable(engine, person, now()))
 
@@ -117,7 +118,7 @@ def enable(name: Name) -> None:
 def logout(name: Name) -> None:
     """Sign somebody out of every browser.
 
-    Example: python -m annotate people logout Ben
+    Example: allpairs people logout Ben
     """
     _for(name, lambda engine, person: print(f"{services.end_all_logins(engine, person, now()):,} logins ended"))
 
@@ -132,7 +133,7 @@ def invite(
 ) -> None:
     """Print a link that lets one person join a project, once.
 
-    Example: python -m annotate people invite questions --role annotator --address https://pairs.example.org
+    Example: allpairs people invite questions --role annotator --address https://pairs.example.org
     """
     engine = database()
     with reading(engine) as session:
@@ -155,7 +156,7 @@ def token(
 ) -> None:
     """Print a new token, with which a program uses the REST API in somebody's name. It is shown only once.
 
-    Example: python -m annotate people token Ben --for "nightly import" --days 90
+    Example: allpairs people token Ben --for "nightly import" --days 90
     """
     _for(name, lambda engine, person: print(tokens.make(engine, person, purpose, now(), days)))
 
@@ -164,7 +165,7 @@ def token(
 def list_tokens(name: Name, as_json: Json = False) -> None:
     """List somebody's tokens: number, purpose, and when each was made, expires and was last used.
 
-    Example: python -m annotate people tokens Ben
+    Example: allpairs people tokens Ben
     """
     engine = database()
     found = [_token_row(one) for one in tokens.list_tokens(engine, services.id_of(engine, name))]
@@ -180,7 +181,7 @@ def list_tokens(name: Name, as_json: Json = False) -> None:
 def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number, from `people tokens`.")]) -> None:
     """Revoke a token of somebody: programs that use it get no answer from then on.
 
-    Example: python -m annotate people withdraw Ben 3
+    Example: allpairs people withdraw Ben 3
     """
     _for(name, lambda engine, person: tokens.withdraw(engine, person, number))
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from annotate.cli.output import Json, database, group, print_columns, print_json, progress_line, remark
-from annotate.projects.projects import (
+from allpairs.annotate.cli.output import Json, database, print_columns, print_json, progress_line, remark
+from allpairs.annotate.projects.projects import (
     ProjectRow,
     Summary,
     checked_settings,
@@ -15,11 +15,12 @@ from annotate.projects.projects import (
     list_projects,
     project_summary,
 )
-from db.corpus.corpus import Columns, stage_corpus
-from db.corpus.split import read_split, split_corpus
-from db.domain import LABELS, Settings, Side
-from db.errors import InputError
-from db.projects.projects import checked_name
+from allpairs.db.corpus.corpus import Columns, stage_corpus
+from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.domain import LABELS, Settings, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import checked_name
+from allpairs.program import group
 
 project = group("Create, change, export and delete projects.")
 
@@ -59,7 +60,7 @@ def create(
 ) -> None:
     """Create a project from files and request its first batch.
 
-    Example: python -m annotate project create questions --left questions.csv --gold duplicates.csv --first 64
+    Example: allpairs project create questions --left questions.csv --gold duplicates.csv --first 64
     """
     given = {
         "question": question,
@@ -86,7 +87,9 @@ def create(
     engine = database()
     project_id = create_project(engine, name, corpus, settings, progress_line)
 
-    from annotate.jobs.requests import request_round  # DBOS takes longer to import than every other command to run
+    from allpairs.annotate.jobs.requests import (
+        request_round,  # DBOS takes longer to import than every other command to run
+    )
 
     job = request_round(engine, project_id)
     for note in corpus.notes:
@@ -110,7 +113,7 @@ def list_all(
 ) -> None:
     """List the projects, the newest first.
 
-    Example: python -m annotate project list --all --json
+    Example: allpairs project list --all --json
     """
     projects = list_projects(database(), everything)
     if as_json:
@@ -120,14 +123,14 @@ def list_all(
         rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
         print_columns(header, rows)
     else:
-        remark("there is no project yet; to create one, see python -m annotate project create --help")
+        remark("there is no project yet; to create one, see allpairs project create --help")
 
 
 @project.command()
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a project contains, its progress and its settings.
 
-    Example: python -m annotate project show questions
+    Example: allpairs project show questions
     """
     _print(project_summary(database(), name), as_json, {})
 

@@ -16,19 +16,19 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from annotate.access.mode import check_start, forced
-from annotate.demo import ensure_demo
-from annotate.jobs.requests import worker_alive
-from annotate.projects.lifecycle import empty_bin
-from db.errors import InputError
-from db.files.logs import configure
-from db.maintenance.upgrade import upgrade
-from db.projects.jobs import remove_worker, report_worker
-from db.schema.engine import make_engine, writing
-from db.schema.tables import now
+from allpairs.annotate.access.mode import check_start, forced
+from allpairs.annotate.demo import ensure_demo
+from allpairs.annotate.jobs.requests import worker_alive
+from allpairs.annotate.projects.lifecycle import empty_bin
+from allpairs.db.errors import InputError
+from allpairs.db.files.logs import configure
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.projects.jobs import remove_worker, report_worker
+from allpairs.db.schema.engine import make_engine, writing
+from allpairs.db.schema.tables import now
 
 ROOT = Path(__file__).parents[2]
-WORKER = [sys.executable, "-m", "learner", "worker"]
+WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 

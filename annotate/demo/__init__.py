@@ -8,15 +8,15 @@ from sqlalchemy import Engine, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from annotate.jobs.requests import request_round
-from annotate.projects.lifecycle import has_projects
-from annotate.projects.projects import create_project
-from db.corpus.corpus import load_corpus
-from db.domain import SEED_STRATEGY, Settings, Side
-from db.errors import InputError
-from db.projects.items import items_by_identifier
-from db.schema.engine import writing
-from db.schema.tables import Round, Task
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.projects.lifecycle import has_projects
+from allpairs.annotate.projects.projects import create_project
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.domain import SEED_STRATEGY, Settings, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import items_by_identifier
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Round, Task
 
 NAME = "Help desk (demo)"
 FOLDER = Path(__file__).parent

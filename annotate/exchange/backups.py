@@ -5,12 +5,12 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.errors import InputError
-from db.files.artifacts import discard, held, publish, store
-from db.maintenance.backup import Rows, backup, restore
-from db.progress import Progress
-from db.schema.engine import artifacts
-from db.schema.tables import now
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard, held, publish, store
+from allpairs.db.maintenance.backup import Rows, backup, restore
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import now
 
 ROWS, MODELS = "allpairs.db", "artifacts"  # in a back-up's folder
 

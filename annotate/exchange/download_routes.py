@@ -17,22 +17,22 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from annotate.access.roles import Right
-from annotate.access.transactions import allowed
-from annotate.exchange.model_export import MOST_ID, safe_name
-from annotate.exchange.project_export import export_project
-from annotate.explore.match_export import write_matches
-from annotate.labels.export import export_dataset, export_labels
-from annotate.labels.formats import Form
-from annotate.pipelines.rating_export import write_study
-from annotate.pipelines.runs import made
-from annotate.text.table_files import WRITERS
-from annotate.web.middleware import engine_for
-from db.corpus.cells import shown
-from db.errors import InputError
-from db.files.artifacts import held
-from db.projects.projects import project_named, project_of
-from db.schema.engine import artifacts, make_engine, reading
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.exchange.model_export import MOST_ID, safe_name
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.explore.match_export import write_matches
+from allpairs.annotate.labels.export import export_dataset, export_labels
+from allpairs.annotate.labels.formats import Form
+from allpairs.annotate.pipelines.rating_export import write_study
+from allpairs.annotate.pipelines.runs import made
+from allpairs.annotate.text.table_files import WRITERS
+from allpairs.annotate.web.middleware import engine_for
+from allpairs.db.corpus.cells import shown
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.projects.projects import project_named, project_of
+from allpairs.db.schema.engine import artifacts, make_engine, reading
 
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
 PIPELINES, STUDIES = "download/pipelines", "download/studies"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
-from annotate.projects.projects import Contents, project_contents
-from annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words, stored_estimate
-from db.domain import DEFAULT_ENCODER, Kind, Side, renamed
-from db.schema.engine import reading
-from db.schema.tables import Evaluation, Matcher, Project
+from allpairs.annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
+from allpairs.annotate.projects.projects import Contents, project_contents
+from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words, stored_estimate
+from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side, renamed
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Evaluation, Matcher, Project
 
 AP = "average_precision"
 ORGANIZATION = "sentence-transformers"  # the default encoder's organisation on model hubs
@@ -28,7 +28,7 @@ for texts of the project and for others.
 {whole}```
 
 ```
-python -m learner match --model {folder} {files} --threshold {threshold} --out matches.csv
+allpairs match --model {folder} {files} --threshold {threshold} --out matches.csv
 ```
 """
 BARE = """\

@@ -13,18 +13,18 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from annotate.access.roles import Right
-from annotate.access.transactions import Refused, require
-from annotate.exchange.model_card import Usage, model_readme
-from annotate.monitor.rounds import threshold
-from annotate.web.middleware import engine_for
-from db.errors import InputError
-from db.files.artifacts import held, is_there
-from db.files.checksums import FILE as CHECKSUMS
-from db.projects.projects import project_of
-from db.schema.engine import artifacts, make_engine, person_of, reading
-from db.schema.tables import Matcher
-from db.version import VERSION
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import Refused, require
+from allpairs.annotate.exchange.model_card import Usage, model_readme
+from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.web.middleware import engine_for
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held, is_there
+from allpairs.db.files.checksums import FILE as CHECKSUMS
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.engine import artifacts, make_engine, person_of, reading
+from allpairs.db.schema.tables import Matcher
+from allpairs.db.version import VERSION
 
 ADDRESS = "download/matchers"
 CARD = "README.md"

@@ -16,14 +16,14 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
-from annotate.text.table_files import whole
-from db.files.artifacts import held
-from db.maintenance.transfer import TABLES, project_rows
-from db.projects.matchers import SCORES, matchers_of
-from db.projects.projects import project_named
-from db.schema.engine import artifacts, snapshot
-from db.schema.tables import Design, now
-from db.version import VERSION as ALLPAIRS
+from allpairs.annotate.text.table_files import whole
+from allpairs.db.files.artifacts import held
+from allpairs.db.maintenance.transfer import TABLES, project_rows
+from allpairs.db.projects.matchers import SCORES, matchers_of
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import artifacts, snapshot
+from allpairs.db.schema.tables import Design, now
+from allpairs.db.version import VERSION as ALLPAIRS
 
 FORMAT, VERSION = "allpairs-project", 1
 MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"

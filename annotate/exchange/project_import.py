@@ -18,9 +18,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.exchange.project_export import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.exchange.project_export import (
     COPIED,
     DESIGNS,
     FORMAT,
@@ -31,16 +31,16 @@ from annotate.exchange.project_export import (
     VERSION,
     table_file,
 )
-from db.domain import PICKLED, EventKind, Settings, renamed
-from db.errors import InputError
-from db.files.artifacts import discard, publish
-from db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
-from db.projects.events import add_event
-from db.projects.matchers import SCORES, matchers_of
-from db.projects.projects import checked_name, numbered_name
-from db.results.pipelines import require_reranker
-from db.schema.engine import artifacts, person_of
-from db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
+from allpairs.db.domain import PICKLED, EventKind, Settings, renamed
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard, publish
+from allpairs.db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.matchers import SCORES, matchers_of
+from allpairs.db.projects.projects import checked_name, numbered_name
+from allpairs.db.results.pipelines import require_reranker
+from allpairs.db.schema.engine import artifacts, person_of
+from allpairs.db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26

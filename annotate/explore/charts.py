@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
-from annotate.text.palette import EARLIER, MATCHER, NEGATIVE, NEUTRAL, POSITIVE
+from allpairs.annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
+from allpairs.annotate.text.palette import EARLIER, MATCHER, NEGATIVE, NEUTRAL, POSITIVE
 
 MEASURES = {"precision": MATCHER, "recall": EARLIER}
 

@@ -10,17 +10,17 @@ from scipy.sparse.csgraph import connected_components
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.explore.prepared import Scored
-from annotate.labelling.pick_pair import why_not
-from annotate.labelling.queue import ask_if_due
-from db.domain import AnswerKind, Kind
-from db.errors import InputError
-from db.labels.answers import answer_at_once, answered_at_once, last_key
-from db.labels.pairs import Pair, items_of, labels_of, left_items
-from db.schema.engine import reading
-from db.schema.tables import Project
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.explore.prepared import Scored
+from allpairs.annotate.labelling.pick_pair import why_not
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, last_key
+from allpairs.db.labels.pairs import Pair, items_of, labels_of, left_items
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Project
 
 MOST_PAIRS = 1_000  # that can be answered at once
 ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing

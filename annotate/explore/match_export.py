@@ -8,18 +8,18 @@ from typing import Any
 import pyarrow.parquet
 from sqlalchemy import Engine
 
-from annotate.monitor.rounds import threshold
-from annotate.pipelines.runs import list_runs, made_by
-from annotate.text.table_files import write_table
-from db.errors import InputError
-from db.files.artifacts import held
-from db.projects.jobs import MATCHES, last_job
-from db.projects.matchers import matchers_of
-from db.results import matches
-from db.results.matches import Matches, folder_of_matches, read_matches
-from db.results.pipelines import RERANKER, runs_folder
-from db.schema.engine import reading
-from db.schema.tables import Job
+from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.pipelines.runs import list_runs, made_by
+from allpairs.annotate.text.table_files import write_table
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.projects.jobs import MATCHES, last_job
+from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.results import matches
+from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
+from allpairs.db.results.pipelines import RERANKER, runs_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
 
 COLUMNS: dict[str, dict[str, type]] = {
     "pairs": {

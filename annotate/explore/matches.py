@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import Engine
 
-from annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
-from annotate.labels.formats import NUMBERS
-from annotate.monitor.rounds import threshold
-from annotate.text.table_files import write_table
-from db.projects.items import first_identifiers
-from db.schema.engine import reading
-from db.schema.tables import Evaluation
+from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.labels.formats import NUMBERS
+from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.text.table_files import write_table
+from allpairs.db.projects.items import first_identifiers
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Evaluation
 
 COLUMNS: dict[str, type] = {
     "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "label": int, "gold": int,

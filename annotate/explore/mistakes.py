@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from annotate.explore.prepared import Known, Scored
+from allpairs.annotate.explore.prepared import Known, Scored
 
 
 def confident_mistakes(known: Known) -> Scored:

@@ -9,17 +9,17 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.explore.prepared import probability
-from db.domain import AnswerKind, BatchOrder, Purpose
-from db.errors import InputError
-from db.files.artifacts import held
-from db.files.checksums import DAMAGE, Damaged
-from db.labels.answers import own_answers
-from db.labels.pairs import labels_of
-from db.labels.tasks import texts_of
-from db.projects.matchers import SCORES, matchers_of
-from db.schema.engine import artifacts, reading
-from db.schema.tables import Matcher, Round, Task
+from allpairs.annotate.explore.prepared import probability
+from allpairs.db.domain import AnswerKind, BatchOrder, Purpose
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.db.labels.answers import own_answers
+from allpairs.db.labels.pairs import labels_of
+from allpairs.db.labels.tasks import texts_of
+from allpairs.db.projects.matchers import SCORES, matchers_of
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Matcher, Round, Task
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,21 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.jobs.requests import request_exploration
-from annotate.projects.batch_preview import PreviewWork
-from annotate.projects.batch_preview import work as work_of
-from db.domain import AnswerKind, Kind, Split
-from db.errors import InputError
-from db.files.artifacts import held, is_there
-from db.files.checksums import DAMAGE
-from db.labels.answers import count_after
-from db.labels.pairs import Pair, gold_of, in_round, items_of, labels_of
-from db.labels.tasks import newest_round
-from db.projects.evaluations import matchers_with_evaluations
-from db.projects.jobs import EXPLORE
-from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
-from db.schema.engine import artifacts, reading
-from db.schema.tables import Evaluation, Matcher, Project
+from allpairs.annotate.jobs.requests import request_exploration
+from allpairs.annotate.projects.batch_preview import PreviewWork
+from allpairs.annotate.projects.batch_preview import work as work_of
+from allpairs.db.domain import AnswerKind, Kind, Split
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held, is_there
+from allpairs.db.files.checksums import DAMAGE
+from allpairs.db.labels.answers import count_after
+from allpairs.db.labels.pairs import Pair, gold_of, in_round, items_of, labels_of
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.projects.jobs import EXPLORE
+from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Evaluation, Matcher, Project
 
 Ids = np.ndarray  # (n,) int64
 

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from annotate.explore.prepared import ShownPair, shown
-from annotate.jobs.requests import request_search
-from annotate.projects.batch_preview import PreviewWork
-from db.domain import Kind, Side
-from db.errors import InputError
-from db.projects.items import item_texts, items_with
-from db.projects.jobs import live_workers, open_job
-from db.results.explorations import Search, read_search
-from db.schema.engine import reading
-from db.schema.tables import Item, Job
+from allpairs.annotate.explore.prepared import ShownPair, shown
+from allpairs.annotate.jobs.requests import request_search
+from allpairs.annotate.projects.batch_preview import PreviewWork
+from allpairs.db.domain import Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import item_texts, items_with
+from allpairs.db.projects.jobs import live_workers, open_job
+from allpairs.db.results.explorations import Search, read_search
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item, Job
 
 LONGEST = 10_000  # characters in a typed text
 FOUND = 20  # items to show

@@ -11,14 +11,14 @@ from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from db.domain import Settings
-from db.errors import InputError
-from db.labels.answers import answered_since
-from db.labels.tasks import newest_round, open_audit_batch, unanswered
-from db.projects import jobs
-from db.projects.jobs import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answered_since
+from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
+from allpairs.db.projects import jobs
+from allpairs.db.projects.jobs import (
     AUDIT,
     CORRECTION,
     EXPERIMENT,
@@ -31,10 +31,10 @@ from db.projects.jobs import (
     SEARCH,
     SUGGEST,
 )
-from db.projects.projects import live_project
-from db.projects.queues import queue_of, served_queues
-from db.schema.engine import jobs_url, reading
-from db.schema.tables import Job, Worker
+from allpairs.db.projects.projects import live_project
+from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.schema.engine import jobs_url, reading
+from allpairs.db.schema.tables import Job, Worker
 
 Check = Callable[[Session, int], None]  # (session, project): raises InputError if the job would have nothing to do
 

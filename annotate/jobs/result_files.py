@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from db.files.artifacts import held
+from allpairs.db.files.artifacts import held
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labelling.queue import ask_if_due
-from db.labels.audits import drop_unanswered
-from db.labels.tasks import newest_audit_batch, open_audit_batch
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.db.labels.audits import drop_unanswered
+from allpairs.db.labels.tasks import newest_audit_batch, open_audit_batch
 
 
 def drop_audit_batch(engine: Engine, project_id: int) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind, Settings
-from db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
-from db.labels.votes import double_check
-from db.schema.tables import FastAnswers, Project
+from allpairs.db.domain import LABELS, AnswerKind, Settings
+from allpairs.db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
+from allpairs.db.labels.votes import double_check
+from allpairs.db.schema.tables import FastAnswers, Project
 
 # People read 238 words a minute in silence (Brysbaert 2019), about 20 characters a second. Nobody reads five times as
 # fast. The beginnings of two texts are enough to see that they have nothing in common.

@@ -6,16 +6,16 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labelling.queue import ask_if_due
-from db.domain import LONGEST_NOTE, AnswerKind
-from db.errors import InputError
-from db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
-from db.labels.labels import LabelRow, pair_rows
-from db.labels.tasks import texts_of
-from db.schema.engine import reading
-from db.schema.tables import now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.db.domain import LONGEST_NOTE, AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
+from allpairs.db.labels.labels import LabelRow, pair_rows
+from allpairs.db.labels.tasks import texts_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import now
 
 
 @dataclass(frozen=True)

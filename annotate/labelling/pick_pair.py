@@ -3,14 +3,14 @@
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from db.domain import Split
-from db.errors import InputError
-from db.labels.pairs import Pair, in_round, items_of, labels_of
-from db.labels.tasks import newest_round, put_first
-from db.projects.jobs import NEXT_ROUND, open_job
-from db.schema.tables import Round, now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.domain import Split
+from allpairs.db.errors import InputError
+from allpairs.db.labels.pairs import Pair, in_round, items_of, labels_of
+from allpairs.db.labels.tasks import newest_round, put_first
+from allpairs.db.projects.jobs import NEXT_ROUND, open_job
+from allpairs.db.schema.tables import Round, now
 
 PICKED = "picked"  # the strategy of such a task
 

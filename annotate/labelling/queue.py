@@ -12,17 +12,17 @@ from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.jobs.requests import request_audit, request_correction, request_round
-from annotate.labelling.fast_answers import note_fast_answers
-from annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings
-from db.errors import InputError
-from db.labels.answers import answered_since, known_keys, store_answers
-from db.labels.audits import design_of
-from db.labels.hidden_checks import own_checks, store_check_answers
-from db.labels.tasks import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.requests import request_audit, request_correction, request_round
+from allpairs.annotate.labelling.fast_answers import note_fast_answers
+from allpairs.annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
+from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answered_since, known_keys, store_answers
+from allpairs.db.labels.audits import design_of
+from allpairs.db.labels.hidden_checks import own_checks, store_check_answers
+from allpairs.db.labels.tasks import (
     BatchProgress,
     batch_progress,
     end_leases,
@@ -35,10 +35,10 @@ from db.labels.tasks import (
     tasks_by_id,
     unanswered,
 )
-from db.projects.jobs import NEXT_ROUND, last_job, newest_job, open_job
-from db.projects.rounds import last_answer_at
-from db.schema.engine import as_system, reading
-from db.schema.tables import Check, Job, Project, Task, now
+from allpairs.db.projects.jobs import NEXT_ROUND, last_job, newest_job, open_job
+from allpairs.db.projects.rounds import last_answer_at
+from allpairs.db.schema.engine import as_system, reading
+from allpairs.db.schema.tables import Check, Job, Project, Task, now
 
 log = logging.getLogger(__name__)
 

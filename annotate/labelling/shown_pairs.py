@@ -6,12 +6,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind
-from db.labels.answers import own_answers
-from db.labels.hidden_check_plan import plan_checks
-from db.labels.hidden_checks import own_check_answers
-from db.labels.tasks import queue_of, tasks_by_id, texts_of
-from db.schema.tables import Check, Task
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import own_answers
+from allpairs.db.labels.hidden_check_plan import plan_checks
+from allpairs.db.labels.hidden_checks import own_check_answers
+from allpairs.db.labels.tasks import queue_of, tasks_by_id, texts_of
+from allpairs.db.schema.tables import Check, Task
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.projects.project_list import batch_standings, newest_matchers
-from db.schema.engine import artifacts, reading
+from allpairs.db.projects.project_list import batch_standings, newest_matchers
+from allpairs.db.schema.engine import artifacts, reading
 
 
 class Step(IntEnum):

@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from db.corpus.cells import bad
-from db.corpus.files import column_names, read_rows
-from db.errors import InputError
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.errors import InputError
 
 REMAINING, CHECKSUM = "remaining", "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from annotate.labels.formats import ABOUT, COLUMNS, Form
-from db.domain import Purpose, Settings
+from allpairs.annotate.labels.formats import ABOUT, COLUMNS, Form
+from allpairs.db.domain import Purpose, Settings
 
 CONFIGS = (Form.LABELS, Form.PAIRS, Form.POSITIVES, Form.TRIPLETS)  # the first one is the default
 SPLITS = {"train": Purpose.TRAIN, "test": Purpose.AUDIT}

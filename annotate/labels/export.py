@@ -10,19 +10,19 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.labels.dataset_card import CONFIGS, SPLITS, dataset_card
-from annotate.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
-from annotate.text.table_files import write_table, writer_for
-from db.corpus.implied import implied
-from db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
-from db.errors import InputError
-from db.labels.audits import AuditLabel, audit_labels, designs_of
-from db.labels.labels import LabelRow, history_rows, label_rows
-from db.labels.pairs import splits_of
-from db.projects.items import first_identifiers, item_texts
-from db.projects.projects import project_named, project_of
-from db.schema.engine import reading
-from db.schema.tables import Design, Project
+from allpairs.annotate.labels.dataset_card import CONFIGS, SPLITS, dataset_card
+from allpairs.annotate.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
+from allpairs.annotate.text.table_files import write_table, writer_for
+from allpairs.db.corpus.implied import implied
+from allpairs.db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
+from allpairs.db.errors import InputError
+from allpairs.db.labels.audits import AuditLabel, audit_labels, designs_of
+from allpairs.db.labels.labels import LabelRow, history_rows, label_rows
+from allpairs.db.labels.pairs import splits_of
+from allpairs.db.projects.items import first_identifiers, item_texts
+from allpairs.db.projects.projects import project_named, project_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Design, Project
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:

@@ -6,11 +6,11 @@ from enum import StrEnum
 from itertools import cycle, islice
 from typing import Any
 
-from annotate.labels.checksum_chain import CHAIN, chained
-from db.domain import AnswerKind, Kind, Purpose
-from db.labels.audits import AuditLabel
-from db.labels.labels import LabelRow
-from db.schema.tables import Design
+from allpairs.annotate.labels.checksum_chain import CHAIN, chained
+from allpairs.db.domain import AnswerKind, Kind, Purpose
+from allpairs.db.labels.audits import AuditLabel
+from allpairs.db.labels.labels import LabelRow
+from allpairs.db.schema.tables import Design
 
 NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
 

@@ -9,18 +9,18 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
-from db.corpus.cells import bad, shown
-from db.corpus.files import Row, column_names, read_rows
-from db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
-from db.labels.answers import current_labels, keys_like, store_answers
-from db.projects.events import add_event
-from db.projects.items import CHUNK, items_by_identifier
-from db.projects.projects import project_named
-from db.schema.engine import person_of, reading
-from db.schema.tables import now as present
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
+from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.files import Row, column_names, read_rows
+from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
+from allpairs.db.labels.answers import current_labels, keys_like, store_answers
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.items import CHUNK, items_by_identifier
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import now as present
 
 ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": AnswerKind.POSITIVE} | {
     "0": AnswerKind.NEGATIVE,

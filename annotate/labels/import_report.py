@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from db.corpus.formula import guarded
+from allpairs.db.corpus.formula import guarded
 
 FIRST = 5  # rows of each kind that a report shows
 

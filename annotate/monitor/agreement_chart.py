@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import Plot, tooltips
-from annotate.text.palette import MATCHER
-from db.estimate import Estimate
+from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.text.palette import MATCHER
+from allpairs.db.estimate import Estimate
 
 ROW = 34  # pixels
 COLUMNS = ("coefficient", "value", "low", "high", "answers")

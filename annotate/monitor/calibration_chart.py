@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import HEIGHT, Plot, tooltips
-from annotate.text.palette import MATCHER, NEUTRAL
+from allpairs.annotate.monitor.charts import HEIGHT, Plot, tooltips
+from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 UNIT = alt.Scale(domain=[0, 1], nice=False)
 

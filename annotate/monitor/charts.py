@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.rounds import round_name
-from annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 
 HEIGHT = 280
 BANDS = 2  # curves drawn with their bands, at most

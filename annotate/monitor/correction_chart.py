@@ -3,9 +3,9 @@
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import Plot, tooltips
-from annotate.monitor.false_negatives import FORMS
-from annotate.text.palette import MATCHER, NEUTRAL
+from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.monitor.false_negatives import FORMS
+from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 ROW, AROUND = 52, 60  # pixels for a form, and for the axis
 

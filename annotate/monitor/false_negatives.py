@@ -11,12 +11,12 @@ import pandas as pd
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.monitor.rounds import round_name
-from db.labels.tasks import unanswered
-from db.projects.corrections import audit_batch_of_design, correction_designs
-from db.projects.evaluations import matchers_with_evaluations
-from db.schema.engine import reading
-from db.schema.tables import Design
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.db.labels.tasks import unanswered
+from allpairs.db.projects.corrections import audit_batch_of_design, correction_designs
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Design
 
 RECALL, DRAW = 0.2, 50  # the paper's: the recall at which it reports precision, and pairs sampled of each kind
 FORMS = {"uncorrected": "As measured", "consistent": "Corrected", "paper": "Corrected, paper's form"}

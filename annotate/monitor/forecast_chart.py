@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
-from annotate.stats.forecast import Point
-from annotate.text.palette import MATCHER, NEUTRAL
+from allpairs.annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
+from allpairs.annotate.stats.forecast import Point
+from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 MEASURED, FORECAST = "measured", "forecast"
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from annotate.monitor.rounds import Report
-from annotate.text.formatting import literal
-from annotate.text.measures import counted, estimate, in_figures
-from db.schema.tables import Evaluation
+from allpairs.annotate.monitor.rounds import Report
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted, estimate, in_figures
+from allpairs.db.schema.tables import Evaluation
 
 HEAVY = 50  # a positive that represents more pairs than this changes the figures a lot if it is wrong
 APART = "A pair of evaluation items never trains a model."

@@ -5,10 +5,10 @@ from math import floor
 
 import pandas as pd
 
-from annotate.monitor.rounds import Report, batches_table
-from annotate.text.measures import counted, estimate
-from db.estimate import Estimate
-from db.schema.tables import Evaluation
+from allpairs.annotate.monitor.rounds import Report, batches_table
+from allpairs.annotate.text.measures import counted, estimate
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.tables import Evaluation
 
 ROUNDS = 3  # over which the gain is computed
 

@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import Engine
 
-from annotate.text.measures import TITLES, estimate
-from db.domain import AnswerKind, Purpose, Settings, renamed
-from db.labels.label_counts import Tally, label_tally
-from db.labels.tasks import open_audit_batch, unanswered
-from db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
-from db.projects.rounds import audit_counts, rounds_of
-from db.schema.engine import reading
-from db.schema.tables import Evaluation, Matcher, Project, Round
+from allpairs.annotate.text.measures import TITLES, estimate
+from allpairs.db.domain import AnswerKind, Purpose, Settings, renamed
+from allpairs.db.labels.label_counts import Tally, label_tally
+from allpairs.db.labels.tasks import open_audit_batch, unanswered
+from allpairs.db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
+from allpairs.db.projects.rounds import audit_counts, rounds_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Evaluation, Matcher, Project, Round
 
 BIASED = (
     "Labels of batches cannot be used instead. The model chose those pairs because they are hard or similar, so they "

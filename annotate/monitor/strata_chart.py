@@ -5,9 +5,9 @@ from math import floor, log10
 import altair as alt
 import pandas as pd
 
-from annotate.monitor.charts import Plot, tooltips
-from annotate.monitor.rounds import TAIL
-from annotate.text.palette import NEUTRAL, POSITIVE
+from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.monitor.rounds import TAIL
+from allpairs.annotate.text.palette import NEUTRAL, POSITIVE
 
 ROW, AROUND = 24, 110  # pixels for a stratum, and for axis and legend
 SAMPLED = "sampled ranks"

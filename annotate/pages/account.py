@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from annotate.access import logins
-from annotate.access.logins import Guest
-from annotate.access.passwords import SHORTEST
-from annotate.access.people import has_password, where_logged_in
-from annotate.text.formatting import ago, literal
-from annotate.text.measures import counted
-from annotate.ui.account.tokens import api_tokens
-from annotate.ui.state import forget_who_asks, system_engine, who_asks
-from db.errors import InputError
-from db.schema.tables import now
+from allpairs.annotate.access import logins
+from allpairs.annotate.access.logins import Guest
+from allpairs.annotate.access.passwords import SHORTEST
+from allpairs.annotate.access.people import has_password, where_logged_in
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.account.tokens import api_tokens
+from allpairs.annotate.ui.state import forget_who_asks, system_engine, who_asks
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import now
 
 
 def main() -> None:

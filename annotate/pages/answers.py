@@ -3,15 +3,15 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.explore.pair_reason import reasons
-from annotate.labelling.own_answers import Past, correct, history, pair_history
-from annotate.text.formatting import beginning, literal
-from annotate.ui.common.answers import TITLES
-from annotate.ui.common.pair_history import pair_acts
-from annotate.ui.label.why import why
-from annotate.ui.state import annotator, current_project, engine
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind
-from db.errors import InputError
+from allpairs.annotate.explore.pair_reason import reasons
+from allpairs.annotate.labelling.own_answers import Past, correct, history, pair_history
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.pair_history import pair_acts
+from allpairs.annotate.ui.label.why import why
+from allpairs.annotate.ui.state import annotator, current_project, engine
+from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from allpairs.db.errors import InputError
 
 PAGE = 20  # answers on one page
 

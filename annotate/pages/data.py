@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from annotate.text.formatting import literal
-from annotate.ui.data.exports import exports
-from annotate.ui.data.imports import imports
-from annotate.ui.state import current_project, engine
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.data.exports import exports
+from allpairs.annotate.ui.data.imports import imports
+from allpairs.annotate.ui.state import current_project, engine
 
 
 def main() -> None:

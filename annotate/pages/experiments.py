@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.pipelines.experiments import ExperimentRow, list_experiments
-from annotate.text.formatting import literal
-from annotate.ui.common.job_status import EVERY
-from annotate.ui.pipelines.experiment_form import experiment_form
-from annotate.ui.pipelines.experiment_results import results, standing
-from annotate.ui.state import current_project, engine
-from db.projects.jobs import OPEN
+from allpairs.annotate.pipelines.experiments import ExperimentRow, list_experiments
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.job_status import EVERY
+from allpairs.annotate.ui.pipelines.experiment_form import experiment_form
+from allpairs.annotate.ui.pipelines.experiment_results import results, standing
+from allpairs.annotate.ui.state import current_project, engine
+from allpairs.db.projects.jobs import OPEN
 
 
 def main() -> None:

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from annotate.explore import prepared
-from annotate.explore.prepared import Round
-from annotate.text.formatting import literal
-from annotate.ui.explore.compare import compare_view
-from annotate.ui.explore.groups import groups_view
-from annotate.ui.explore.matches import matches_view
-from annotate.ui.explore.mistakes import mistakes_view
-from annotate.ui.explore.round import choose_round, preparation
-from annotate.ui.explore.search import search_view
-from annotate.ui.state import current_project, engine
+from allpairs.annotate.explore import prepared
+from allpairs.annotate.explore.prepared import Round
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.explore.compare import compare_view
+from allpairs.annotate.ui.explore.groups import groups_view
+from allpairs.annotate.ui.explore.matches import matches_view
+from allpairs.annotate.ui.explore.mistakes import mistakes_view
+from allpairs.annotate.ui.explore.round import choose_round, preparation
+from allpairs.annotate.ui.explore.search import search_view
+from allpairs.annotate.ui.state import current_project, engine
 
 NONE_YET = "There is no model yet. The encoder is measured when the first batch is prepared: see the page “Jobs”."
 SEARCH = "Search"

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.projects.history import NOBODY, changes, events, guidelines_of
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.projects.settings import LABELS
-from annotate.ui.state import current_project, engine, may
-from db.schema.tables import Event, Project
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.projects.history import NOBODY, changes, events, guidelines_of
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.projects.settings import LABELS
+from allpairs.annotate.ui.state import current_project, engine, may
+from allpairs.db.schema.tables import Event, Project
 
 PAGE = 20  # events on one page
 

@@ -3,13 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from annotate.jobs import requests as jobs
-from annotate.text.formatting import ago, literal
-from annotate.ui.common.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
-from annotate.ui.state import current_project, engine
-from db.schema.tables import Job, Worker
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
+from allpairs.annotate.ui.state import current_project, engine
+from allpairs.db.schema.tables import Job, Worker
 
-WORKER_COMMAND = "python -m learner worker"
+WORKER_COMMAND = "allpairs worker"
 SHOWN = 20
 STATES = {
     "waiting": ("orange", ":material/schedule:"),

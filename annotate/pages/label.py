@@ -5,11 +5,11 @@ from uuid import uuid4
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.explore.pair_reason import last_answered, reasons
-from annotate.jobs.requests import request_round
-from annotate.labelling.end_audit import drop_audit_batch
-from annotate.labelling.queue import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.labelling.end_audit import drop_audit_batch
+from allpairs.annotate.labelling.queue import (
     AuditBatch,
     Reason,
     Receipt,
@@ -21,17 +21,17 @@ from annotate.labelling.queue import (
     record,
     serve,
 )
-from annotate.labelling.shown_pairs import Pair
-from annotate.text.formatting import literal
-from annotate.ui.common.errors import explained
-from annotate.ui.common.job_status import failure, progress_in_words
-from annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
-from annotate.ui.label.why import why
-from annotate.ui.state import annotator, current_project, engine, may
-from db.domain import AnswerKind, DesignKind, Kind, Settings
-from db.errors import InputError
-from db.projects.jobs import NEXT_ROUND, OPEN
-from db.schema.tables import Job
+from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import explained
+from allpairs.annotate.ui.common.job_status import failure, progress_in_words
+from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
+from allpairs.annotate.ui.label.why import why
+from allpairs.annotate.ui.state import annotator, current_project, engine, may
+from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
+from allpairs.db.schema.tables import Job
 
 BUTTONS = (
     (AnswerKind.POSITIVE, "Yes"),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.monitor import charts
-from annotate.monitor.rounds import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.monitor import charts
+from allpairs.annotate.monitor.rounds import (
     BIASED,
     Report,
     batches_table,
@@ -18,25 +18,25 @@ from annotate.monitor.rounds import (
     threshold,
     why_unmeasured,
 )
-from annotate.stats.label_times import Timed
-from annotate.text.formatting import literal
-from annotate.text.measures import MEASURES
-from annotate.ui.common.figure import plot, table_behind
-from annotate.ui.common.job_status import job_line
-from annotate.ui.common.print_style import print_style
-from annotate.ui.monitor.activity import tally_of, times_of, work
-from annotate.ui.monitor.audit import audit_section, invitation
-from annotate.ui.monitor.calibration import calibration
-from annotate.ui.monitor.correction import corrections
-from annotate.ui.monitor.figures import headline
-from annotate.ui.monitor.forecast import forecast
-from annotate.ui.monitor.method import advising, explanation
-from annotate.ui.monitor.model import label_downloads, model_card
-from annotate.ui.monitor.strata import strata
-from annotate.ui.review.checks import fast_answers_line
-from annotate.ui.state import current_project, engine, may
-from db.schema.tables import Project
-from learner.catalog import STRATEGIES
+from allpairs.annotate.stats.label_times import Timed
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import MEASURES
+from allpairs.annotate.ui.common.figure import plot, table_behind
+from allpairs.annotate.ui.common.job_status import job_line
+from allpairs.annotate.ui.common.print_style import print_style
+from allpairs.annotate.ui.monitor.activity import tally_of, times_of, work
+from allpairs.annotate.ui.monitor.audit import audit_section, invitation
+from allpairs.annotate.ui.monitor.calibration import calibration
+from allpairs.annotate.ui.monitor.correction import corrections
+from allpairs.annotate.ui.monitor.figures import headline
+from allpairs.annotate.ui.monitor.forecast import forecast
+from allpairs.annotate.ui.monitor.method import advising, explanation
+from allpairs.annotate.ui.monitor.model import label_downloads, model_card
+from allpairs.annotate.ui.monitor.strata import strata
+from allpairs.annotate.ui.review.checks import fast_answers_line
+from allpairs.annotate.ui.state import current_project, engine, may
+from allpairs.db.schema.tables import Project
+from allpairs.learner.catalog import STRATEGIES
 
 
 def main() -> None:

@@ -8,20 +8,20 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from annotate.jobs.requests import request_round
-from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
-from annotate.projects.lifecycle import name_problem
-from annotate.projects.projects import create_project
-from annotate.text.formatting import literal
-from annotate.ui.common.upload import chosen_file
-from annotate.ui.projects.settings import problems as settings_problems
-from annotate.ui.projects.settings import settings_form
-from annotate.ui.state import engine
-from db.corpus.corpus import Columns
-from db.corpus.files import preview
-from db.domain import Settings
-from db.errors import InputError
-from db.progress import Progress
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
+from allpairs.annotate.projects.lifecycle import name_problem
+from allpairs.annotate.projects.projects import create_project
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.upload import chosen_file
+from allpairs.annotate.ui.projects.settings import problems as settings_problems
+from allpairs.annotate.ui.projects.settings import settings_form
+from allpairs.annotate.ui.state import engine
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.corpus.files import preview
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
 
 ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right texts?"
 NO_LABEL = "(none: all pairs are positive)"

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from annotate.access import invitations, people
-from annotate.access.people import PersonRow
-from annotate.access.roles import ABOUT, Right
-from annotate.text.formatting import ago, literal
-from annotate.ui.state import current_project, engine, may, who_asks
-from db.domain import Role
-from db.errors import InputError
-from db.schema.tables import Project, now
+from allpairs.annotate.access import invitations, people
+from allpairs.annotate.access.people import PersonRow
+from allpairs.annotate.access.roles import ABOUT, Right
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.state import current_project, engine, may, who_asks
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Project, now
 
 OUT = "not in the project"
 SHOWN_LINK = "invitation_link"  # in the session: the newest link, and its project
@@ -117,7 +117,7 @@ def everybody(project: Project | None) -> None:
     """Draw every account, whatever its projects, with the buttons that give and revoke access."""
     st.header("Everybody", anchor=False)
     st.caption("Only administrators of the whole installation see this. New accounts come from an invitation link or "
-               "`python -m annotate people add`.")  # fmt: skip
+               "`allpairs people add`.")  # fmt: skip
     for person in people.list_people(engine(), now()):
         with st.container(border=True, key=f"person_{person.id}"):
             _person(project, person)

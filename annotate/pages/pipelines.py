@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from annotate.pipelines.runs import RunRow, list_runs
-from annotate.ui.common.job_status import EVERY
-from annotate.ui.pipelines.form import pipeline_card
-from annotate.ui.pipelines.results import made
-from annotate.ui.pipelines.run import end, results, standing
-from annotate.ui.pipelines.study_start import study_list
-from annotate.ui.state import current_project, engine
-from db.projects.jobs import OPEN
-from learner.catalog import PIPELINES
+from allpairs.annotate.pipelines.runs import RunRow, list_runs
+from allpairs.annotate.ui.common.job_status import EVERY
+from allpairs.annotate.ui.pipelines.form import pipeline_card
+from allpairs.annotate.ui.pipelines.results import made
+from allpairs.annotate.ui.pipelines.run import end, results, standing
+from allpairs.annotate.ui.pipelines.study_start import study_list
+from allpairs.annotate.ui.state import current_project, engine
+from allpairs.db.projects.jobs import OPEN
+from allpairs.learner.catalog import PIPELINES
 
 
 def main() -> None:

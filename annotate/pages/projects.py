@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.projects.lifecycle import Binned, list_archive, list_bin
-from annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
-from annotate.text.formatting import ago, literal
-from annotate.ui.projects.card import TO_TOUR, project_card
-from annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
-from annotate.ui.state import engine, may
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.projects.lifecycle import Binned, list_archive, list_bin
+from allpairs.annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.projects.card import TO_TOUR, project_card
+from allpairs.annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
+from allpairs.annotate.ui.state import engine, may
 
 NEW = "../pages/new_project.py"
 MANY = 6  # with more projects than this, search and order appear

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.pipelines.rating_studies import Standing, list_studies
-from annotate.text.formatting import literal
-from annotate.ui.pipelines.rating_desk import rating_desk
-from annotate.ui.pipelines.study_results import study_results
-from annotate.ui.state import annotator, current_project, engine, may
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.pipelines.rating_studies import Standing, list_studies
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.pipelines.rating_desk import rating_desk
+from allpairs.annotate.ui.pipelines.study_results import study_results
+from allpairs.annotate.ui.state import annotator, current_project, engine, may
 
 RATE, RESULTS = "Rate", "Results"
 NONE = (

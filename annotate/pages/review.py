@@ -4,19 +4,19 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.labelling.own_answers import pair_history
-from annotate.review.disagreements import Case, opinions, queue, settle
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.common.answers import TITLES
-from annotate.ui.common.pair_history import pair_acts
-from annotate.ui.review.agreement import agreement_section
-from annotate.ui.review.checks import checks_section
-from annotate.ui.review.contradictions import contradictions
-from annotate.ui.review.groups import label_groups
-from annotate.ui.state import annotator, current_project, engine
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
-from db.errors import InputError
+from allpairs.annotate.labelling.own_answers import pair_history
+from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.pair_history import pair_acts
+from allpairs.annotate.ui.review.agreement import agreement_section
+from allpairs.annotate.ui.review.checks import checks_section
+from allpairs.annotate.ui.review.contradictions import contradictions
+from allpairs.annotate.ui.review.groups import label_groups
+from allpairs.annotate.ui.state import annotator, current_project, engine
+from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
+from allpairs.db.errors import InputError
 
 
 def main() -> None:

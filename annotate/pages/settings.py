@@ -5,18 +5,18 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from annotate.projects.lifecycle import KEPT, bin_project
-from annotate.projects.progress import situation_of
-from annotate.projects.projects import update_settings
-from annotate.projects.setting_effects import implications
-from annotate.text.formatting import literal
-from annotate.ui.projects.settings import LABELS, problems, settings_form
-from annotate.ui.projects.strategy_preview import strategy_preview
-from annotate.ui.state import current_project, engine
-from db.domain import Settings
-from db.errors import InputError
-from db.results.pipelines import require_reranker
-from db.schema.tables import Project
+from allpairs.annotate.projects.lifecycle import KEPT, bin_project
+from allpairs.annotate.projects.progress import situation_of
+from allpairs.annotate.projects.projects import update_settings
+from allpairs.annotate.projects.setting_effects import implications
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.projects.settings import LABELS, problems, settings_form
+from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
+from allpairs.annotate.ui.state import current_project, engine
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.results.pipelines import require_reranker
+from allpairs.db.schema.tables import Project
 
 FIXED = ("evaluation_share",)  # items are split once, when the project is created
 

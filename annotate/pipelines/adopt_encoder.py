@@ -4,14 +4,14 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from annotate.pipelines.runs import made
-from annotate.projects.progress import situation_of
-from annotate.projects.projects import update_settings
-from annotate.projects.setting_effects import implications
-from db.domain import Settings
-from db.errors import InputError
-from db.projects.projects import live_project
-from db.schema.engine import reading
+from allpairs.annotate.pipelines.runs import made
+from allpairs.annotate.projects.progress import situation_of
+from allpairs.annotate.projects.projects import update_settings
+from allpairs.annotate.projects.setting_effects import implications
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import live_project
+from allpairs.db.schema.engine import reading
 
 BIENCODER = "biencoder"
 LOADS = ("modules.json", "config.json")  # files that mark an encoder's folder

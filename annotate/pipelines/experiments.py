@@ -7,20 +7,28 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.jobs import requests as jobs
-from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.domain import Settings
-from db.errors import InputError
-from db.files.artifacts import discard
-from db.projects.evaluations import gold_counts
-from db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
-from db.projects.projects import all_projects
-from db.results.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
-from db.schema.engine import reading
-from db.schema.tables import Job, Project
-from learner.catalog import STRATEGIES
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard
+from allpairs.db.projects.evaluations import gold_counts
+from allpairs.db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.results.experiments import (
+    FIGURES,
+    REPORT,
+    TABLES,
+    RunState,
+    experiment_folder,
+    experiment_names,
+    read_stored,
+)
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job, Project
+from allpairs.learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
 # Settings that a simulation does not use.

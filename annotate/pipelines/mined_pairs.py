@@ -10,20 +10,20 @@ from uuid import uuid4
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labelling.pick_pair import why_not
-from annotate.labelling.queue import ask_if_due
-from annotate.pipelines.runs import made
-from db.domain import AnswerKind, EventKind, Kind
-from db.errors import InputError
-from db.labels.answers import answer_at_once, answered_at_once
-from db.labels.mined_samples import BEGINNING, UNDO, sampled
-from db.labels.pairs import Pair, labels_of, splits_of
-from db.projects.events import add_event
-from db.projects.projects import live_project
-from db.results.pipelines import read_began
-from db.schema.engine import person_of, reading
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labelling.pick_pair import why_not
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.annotate.pipelines.runs import made
+from allpairs.db.domain import AnswerKind, EventKind, Kind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once, answered_at_once
+from allpairs.db.labels.mined_samples import BEGINNING, UNDO, sampled
+from allpairs.db.labels.pairs import Pair, labels_of, splits_of
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import live_project
+from allpairs.db.results.pipelines import read_began
+from allpairs.db.schema.engine import person_of, reading
 
 PAIRS = "pairs"  # the kind of a run's output
 

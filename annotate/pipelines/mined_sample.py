@@ -7,21 +7,28 @@ import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.jobs.requests import require_no_audit_batch
-from annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
-from annotate.stats.precision_by_rank import Band, allocate, ranks
-from db.domain import AnswerKind, DesignKind
-from db.errors import InputError
-from db.labels.answers import answer_at_once
-from db.labels.mined_samples import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
-from db.labels.pairs import Pair
-from db.labels.tasks import add_tasks
-from db.projects.jobs import AUDIT, CORRECTION, open_job
-from db.projects.projects import live_project
-from db.schema.engine import reading
-from db.schema.tables import Design, Project, Round
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.requests import require_no_audit_batch
+from allpairs.annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
+from allpairs.annotate.stats.precision_by_rank import Band, allocate, ranks
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once
+from allpairs.db.labels.mined_samples import (
+    UNDO,
+    count_drawn,
+    drawn_pairs,
+    mined_designs,
+    next_design_number,
+    own_labels,
+)
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.projects.jobs import AUDIT, CORRECTION, open_job
+from allpairs.db.projects.projects import live_project
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Design, Project, Round
 
 DRAW = 50  # pairs by default
 

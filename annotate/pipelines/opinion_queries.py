@@ -6,12 +6,12 @@ from html import escape
 
 from sqlalchemy import Engine
 
-from annotate.jobs.requests import request_opinions
-from annotate.pipelines.runs import Made, made
-from db.errors import InputError
-from db.results.opinions import Opinion, Opinions, read_opinions
-from db.results.pipelines import read_began
-from learner.catalog.quip import HEADS, Sentiment
+from allpairs.annotate.jobs.requests import request_opinions
+from allpairs.annotate.pipelines.runs import Made, made
+from allpairs.db.errors import InputError
+from allpairs.db.results.opinions import Opinion, Opinions, read_opinions
+from allpairs.db.results.pipelines import read_began
+from allpairs.learner.catalog.quip import HEADS, Sentiment
 
 MOST, LONGEST, LONGEST_QUESTION = 100, 2_000, 300  # texts; characters of a text, of a question
 JOIN = " | "  # between the questions for a positive and a negative opinion

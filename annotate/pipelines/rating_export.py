@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from annotate.pipelines.rating_scores import PAPER, results
-from annotate.text.table_files import write_table
-from db.errors import InputError
-from db.projects.studies import CRITERIA, ratings_of, study_of, units_of
-from db.schema.engine import reading
+from allpairs.annotate.pipelines.rating_scores import PAPER, results
+from allpairs.annotate.text.table_files import write_table
+from allpairs.db.errors import InputError
+from allpairs.db.projects.studies import CRITERIA, ratings_of, study_of, units_of
+from allpairs.db.schema.engine import reading
 
 Row = list[object]
 RATINGS, FIGURES = "ratings", "figures"

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.pipelines.runs import made
-from db.domain import EventKind
-from db.errors import InputError
-from db.projects.events import add_event
-from db.projects.projects import live_project
-from db.projects.studies import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.pipelines.runs import made
+from allpairs.db.domain import EventKind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import live_project
+from allpairs.db.projects.studies import (
     CRITERIA,
     Scores,
     Unit,
@@ -33,8 +33,8 @@ from db.projects.studies import (
     study_of,
     unit_at,
 )
-from db.schema.engine import person_of, reading
-from db.schema.tables import Study, StudyUnit
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import Study, StudyUnit
 
 ASKED = "test-questions"  # the kind of a run's output
 REFERENCE = "written by people"  # the test pairs' own questions, treated like a model's

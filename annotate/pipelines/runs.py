@@ -9,17 +9,17 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting, allowed
-from annotate.jobs import requests as jobs
-from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.domain import Kind
-from db.errors import InputError
-from db.files.artifacts import discard, held
-from db.labels.pipeline_seeds import seed_counts
-from db.projects.jobs import OPEN, PIPELINE, list_jobs
-from db.projects.projects import all_projects, project_named
-from db.results.pipelines import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting, allowed
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from allpairs.db.domain import Kind
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard, held
+from allpairs.db.labels.pipeline_seeds import seed_counts
+from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs
+from allpairs.db.projects.projects import all_projects, project_named
+from allpairs.db.results.pipelines import (
     FIGURES,
     REPORT,
     TABLES,
@@ -29,10 +29,10 @@ from db.results.pipelines import (
     read_began,
     results_folder,
 )
-from db.schema.engine import reading
-from db.schema.tables import Job, Project
-from learner.catalog import PIPELINES
-from learner.catalog.from_project import (
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job, Project
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.catalog.from_project import (
     FEWEST,
     FROM_PROJECT,
     ON_WORKER,
@@ -41,7 +41,7 @@ from learner.catalog.from_project import (
     SeedPairs,
     SourcePairs,
 )
-from learner.catalog.section import Section
+from allpairs.learner.catalog.section import Section
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
 def hindrance(engine: Engine, project_id: int, name: str) -> str:
     """Return why the pipeline cannot run on the project; empty if it can."""
     if name not in FROM_PROJECT:
-        return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
+        return "It cannot run on a project yet: run it on files, with `allpairs pipeline`."
     if name in TWO_LISTS:
         with reading(engine) as session:
             if session.get_one(Project, project_id).kind != Kind.BIPARTITE:

@@ -2,15 +2,15 @@
 
 from sqlalchemy import Engine
 
-from annotate.jobs.requests import request_suggestions
-from annotate.pipelines.runs import made
-from db.domain import Kind, Side
-from db.errors import InputError
-from db.projects.items import items_with
-from db.projects.projects import live_project
-from db.results.suggestions import Asked, Suggestion, read_suggestions
-from db.schema.engine import reading
-from db.schema.tables import Item
+from allpairs.annotate.jobs.requests import request_suggestions
+from allpairs.annotate.pipelines.runs import made
+from allpairs.db.domain import Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import items_with
+from allpairs.db.projects.projects import live_project
+from allpairs.db.results.suggestions import Asked, Suggestion, read_suggestions
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item
 
 GENERATOR = "generator"  # the kind of a run's output
 FOUND, WANTED = 10, 5  # passages to choose from, questions to suggest

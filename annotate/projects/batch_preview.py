@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from annotate.jobs.requests import request_preview
-from annotate.projects.projects import checked_settings
-from db.projects.items import item_texts
-from db.projects.jobs import PREVIEW, last_job, live_workers, open_job
-from db.results.previews import Preview, read_preview
-from db.schema.engine import reading
-from db.schema.tables import Job
+from allpairs.annotate.jobs.requests import request_preview
+from allpairs.annotate.projects.projects import checked_settings
+from allpairs.db.projects.items import item_texts
+from allpairs.db.projects.jobs import PREVIEW, last_job, live_workers, open_job
+from allpairs.db.results.previews import Preview, read_preview
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
 
 # Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
 DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")

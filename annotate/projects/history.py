@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import require
-from db.domain import RENAMED, version_of
-from db.projects.events import count_events, events_of
-from db.schema.engine import person_of, reading
-from db.schema.tables import Event
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import require
+from allpairs.db.domain import RENAMED, version_of
+from allpairs.db.projects.events import count_events, events_of
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import Event
 
 NOBODY = "without sign-in"  # the command line, an app without sign-in, or the app itself
 LONGEST = 60  # characters of a value in a line

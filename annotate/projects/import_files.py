@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from db.corpus.corpus import Columns, Corpus, make_corpus, read_items
-from db.corpus.staging import Staging
-from db.domain import Side
-from db.errors import InputError
-from db.progress import Progress, no_progress
+from allpairs.db.corpus.corpus import Columns, Corpus, make_corpus, read_items
+from allpairs.db.corpus.staging import Staging
+from allpairs.db.domain import Side
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
 
 IDS, TEXTS = ("id", "key", "qid"), ("text", "question", "sentence", "passage", "title", "description", "name")
 FIRSTS, SECONDS, LABELS = ("id1", "left", "qid1"), ("id2", "right", "qid2"), ("label", "is_duplicate", "positive")

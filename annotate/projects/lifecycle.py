@@ -7,18 +7,18 @@ from itertools import count
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.projects.projects import delete_project
-from db.domain import EventKind
-from db.errors import InputError
-from db.files.artifacts import size_of
-from db.files.object_store import is_within
-from db.labels.answers import label_counts
-from db.maintenance.project_copy import copy_items, copy_labels
-from db.projects.events import add_event
-from db.projects.jobs import stop_jobs
-from db.projects.projects import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.domain import EventKind
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import size_of
+from allpairs.db.files.object_store import is_within
+from allpairs.db.labels.answers import label_counts
+from allpairs.db.maintenance.project_copy import copy_items, copy_labels
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.jobs import stop_jobs
+from allpairs.db.projects.projects import (
     MAX_NAME,
     add_project,
     all_projects,
@@ -28,8 +28,8 @@ from db.projects.projects import (
     live_project,
     project_of,
 )
-from db.schema.engine import artifacts, person_of, reading
-from db.schema.tables import Item, Matcher, Project, now
+from allpairs.db.schema.engine import artifacts, person_of, reading
+from allpairs.db.schema.tables import Item, Matcher, Project, now
 
 KEPT = timedelta(days=7)  # in the bin
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
-from annotate.text.measures import stored_estimate
-from db.domain import Kind
-from db.estimate import Estimate
-from db.projects.project_list import (
+from allpairs.annotate.text.measures import stored_estimate
+from allpairs.db.domain import Kind
+from allpairs.db.estimate import Estimate
+from allpairs.db.projects.project_list import (
     BatchStanding,
     NewestMatcher,
     batch_standings,
@@ -18,9 +18,9 @@ from db.projects.project_list import (
     newest_figures,
     newest_matchers,
 )
-from db.projects.projects import all_projects
-from db.schema.engine import reading
-from db.schema.tables import now
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import now
 
 DAYS = 14  # of label counts, today included
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from annotate.projects.progress import Situation
-from annotate.text.formatting import literal
-from db.domain import Settings
+from allpairs.annotate.projects.progress import Situation
+from allpairs.annotate.text.formatting import literal
+from allpairs.db.domain import Settings
 
 TRAINING = {
     "epochs": "epochs",

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from db.domain import Split
-from db.labels.answers import label_counts
-from db.labels.tasks import newest_round
-from db.projects.evaluations import gold_counts
-from db.projects.items import item_counts
-from db.projects.jobs import open_job
-from db.projects.matchers import newest_matcher
-from db.schema.engine import reading
+from allpairs.db.domain import Split
+from allpairs.db.labels.answers import label_counts
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.evaluations import gold_counts
+from allpairs.db.projects.items import item_counts
+from allpairs.db.projects.jobs import open_job
+from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.schema.engine import reading
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,18 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from db.corpus.corpus import Corpus
-from db.corpus.split import split_corpus
-from db.domain import SIMULATED, AnswerKind, EventKind, Kind, Settings, Side, Split
-from db.errors import InputError
-from db.files.artifacts import discard
-from db.labels.answers import label_counts
-from db.progress import Progress, no_progress
-from db.projects.events import add_event
-from db.projects.items import add_corpus, gold_label_counts, item_counts
-from db.projects.projects import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.split import split_corpus
+from allpairs.db.domain import SIMULATED, AnswerKind, EventKind, Kind, Settings, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard
+from allpairs.db.labels.answers import label_counts
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.items import add_corpus, gold_label_counts, item_counts
+from allpairs.db.projects.projects import (
     add_project,
     all_projects,
     binned_projects,
@@ -31,10 +31,10 @@ from db.projects.projects import (
     remove_project,
     round_count,
 )
-from db.results.pipelines import require_reranker
-from db.schema.engine import artifacts, person_of, reading
-from db.schema.tables import Project
-from learner.catalog import STRATEGIES
+from allpairs.db.results.pipelines import require_reranker
+from allpairs.db.schema.engine import artifacts, person_of, reading
+from allpairs.db.schema.tables import Project
+from allpairs.learner.catalog import STRATEGIES
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from annotate.projects.model_setting_effects import model_lines, training_lines
-from annotate.projects.progress import Situation
-from annotate.text.measures import counted
-from db.domain import BatchOrder, Search, Settings, batch_size_of
-from learner.catalog import STRATEGIES
+from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
+from allpairs.annotate.projects.progress import Situation
+from allpairs.annotate.text.measures import counted
+from allpairs.db.domain import BatchOrder, Search, Settings, batch_size_of
+from allpairs.learner.catalog import STRATEGIES
 
 BATCHES = 3  # number of coming batches whose sizes are listed
 AT_ONCE = {"question", "guidelines", "double_check", "votes", "auto_train", "target_precision"}  # no job reads them

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from sqlalchemy import Engine
 
-from annotate.stats.agreement import (
+from allpairs.annotate.stats.agreement import (
     Coefficient,
     fleiss_kappa,
     gwet_ac1,
@@ -16,12 +16,12 @@ from annotate.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from annotate.stats.agreement_in_words import why_kappa_is_low
-from annotate.stats.agreement_intervals import cohen_estimate, estimate
-from db.domain import AnswerKind
-from db.estimate import Estimate
-from db.labels.reviews import shared_votes
-from db.schema.engine import reading
+from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
+from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate
+from allpairs.db.domain import AnswerKind
+from allpairs.db.estimate import Estimate
+from allpairs.db.labels.reviews import shared_votes
+from allpairs.db.schema.engine import reading
 
 ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is not counted
 NAMES = ("yes", "no")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.review.agreement import ANSWERS, Votes, opinions_by_pair
-from annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
-from db.estimate import Estimate, wilson
+from allpairs.annotate.review.agreement import ANSWERS, Votes, opinions_by_pair
+from allpairs.annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
+from allpairs.db.estimate import Estimate, wilson
 
 SAMPLED = "Gibbs sampling"
 COUNTED = "Wilson"

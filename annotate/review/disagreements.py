@@ -7,16 +7,16 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labelling.queue import ask_if_due
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind
-from db.errors import InputError
-from db.labels.answers import Label, lasting_label, store_answers
-from db.labels.reviews import Vote, open_pairs, votes_on
-from db.labels.tasks import texts_of
-from db.schema.engine import reading
-from db.schema.tables import now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import Label, lasting_label, store_answers
+from allpairs.db.labels.reviews import Vote, open_pairs, votes_on
+from allpairs.db.labels.tasks import texts_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import now
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from db.domain import AnswerKind, CheckKind
-from db.estimate import Estimate, wilson
-from db.labels.fast_answers import Told, fast_answers_of
-from db.labels.hidden_checks import Checked, check_results
-from db.schema.engine import reading
+from allpairs.db.domain import AnswerKind, CheckKind
+from allpairs.db.estimate import Estimate, wilson
+from allpairs.db.labels.fast_answers import Told, fast_answers_of
+from allpairs.db.labels.hidden_checks import Checked, check_results
+from allpairs.db.schema.engine import reading
 
 NEWEST = 50  # runs of fast answers to show
 

@@ -7,18 +7,18 @@ from uuid import uuid4
 import numpy as np
 from sqlalchemy import Engine
 
-from annotate.access.roles import Right
-from annotate.access.transactions import acting
-from annotate.labelling.queue import ask_if_due
-from annotate.review.disagreements import settling
-from db.corpus import graph
-from db.domain import AnswerKind, Kind
-from db.errors import InputError
-from db.labels.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
-from db.labels.pairs import Pair
-from db.projects.projects import project_of
-from db.schema.engine import reading
-from db.schema.tables import now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.annotate.review.disagreements import settling
+from allpairs.db.corpus import graph
+from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import now
 
 ACT, UNDO = "split-", "undo-split-"  # prefixes of the keys of such answers and of their undoing
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 from sqlalchemy import Engine
 
-from annotate.review.disagreements import Case
-from db.corpus.implied import Contradiction, links_of
-from db.domain import AnswerKind, Kind
-from db.labels.answers import Label, labels_among, opinions_of_pairs
-from db.labels.tasks import texts_of
-from db.projects.projects import project_of
-from db.schema.engine import reading
+from allpairs.annotate.review.disagreements import Case
+from allpairs.db.corpus.implied import Contradiction, links_of
+from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.labels.answers import Label, labels_among, opinions_of_pairs
+from allpairs.db.labels.tasks import texts_of
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.engine import reading
 
 SHOWN = 20  # contradictions to show
 

@@ -6,21 +6,21 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.navigation.page import StreamlitPage
 
-from annotate.access.roles import Right
-from annotate.access.transactions import rights
-from annotate.jobs.requests import worker_alive
-from annotate.labelling.queue import leave
-from annotate.projects.lifecycle import list_archive
-from annotate.shell.sign_in import sign_in
-from annotate.text.formatting import literal
-from annotate.ui.common.errors import explained
-from annotate.ui.label.tour import tour
-from annotate.ui.state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
-from db.files.logs import about
-from db.projects.projects import all_projects
-from db.schema.engine import reading
-from db.schema.tables import Project
-from db.version import VERSION
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.jobs.requests import worker_alive
+from allpairs.annotate.labelling.queue import leave
+from allpairs.annotate.projects.lifecycle import list_archive
+from allpairs.annotate.shell.sign_in import sign_in
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import explained
+from allpairs.annotate.ui.label.tour import tour
+from allpairs.annotate.ui.state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
+from allpairs.db.files.logs import about
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Project
+from allpairs.db.version import VERSION
 
 ICON = Path(__file__).with_name("icon.svg")  # a file, since an icon given by name would be fetched from the network
 PAGES = Path(__file__).parent.parent / "pages"
@@ -152,7 +152,7 @@ def _rename(database: Engine) -> None:
 def warn_without_worker(database: Engine) -> None:
     """Draw a red line while no worker is running."""
     if not worker_alive(database):
-        st.error("No worker is running. Start one with `python -m learner worker`.")
+        st.error("No worker is running. Start one with `allpairs worker`.")
 
 
 main()

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from annotate.access import cookies, invitations, logins
-from annotate.text.formatting import literal
-from annotate.ui.state import system_engine
-from annotate.web.middleware import LOG_IN, LOGIN
-from annotate.web.security_headers import LEAVE_SCRIPT
-from db.errors import InputError
-from db.schema.tables import now
+from allpairs.annotate.access import cookies, invitations, logins
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import system_engine
+from allpairs.annotate.web.middleware import LOG_IN, LOGIN
+from allpairs.annotate.web.security_headers import LEAVE_SCRIPT
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import now
 
 DEFAULT = "default"  # the provider configured in [auth] itself
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from annotate.stats.agreement import fleiss_kappa, observed_agreement
-from annotate.stats.agreement_intervals import value
+from allpairs.annotate.stats.agreement import fleiss_kappa, observed_agreement
+from allpairs.annotate.stats.agreement_intervals import value
 
 GAP = 0.2  # the least difference of observed agreement and kappa that needs an explanation
 COMMON = 0.8  # the least share of ratings that makes a category dominant

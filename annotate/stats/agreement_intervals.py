@@ -5,8 +5,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from annotate.stats.agreement import Coefficient, Disagreement, cohen_disagreement, sums_of
-from db.estimate import Estimate
+from allpairs.annotate.stats.agreement import Coefficient, Disagreement, cohen_disagreement, sums_of
+from allpairs.db.estimate import Estimate
 
 METHOD = "Bayesian bootstrap over units"
 DRAWS = 2_000

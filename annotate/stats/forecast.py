@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.stats.learning_curves import shapes
+from allpairs.annotate.stats.learning_curves import shapes
 
 LEAST = 3  # trained rounds that a forecast needs
 DRAWS = 4_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from db.estimate import Estimate, wilson
+from allpairs.db.estimate import Estimate, wilson
 
 ENDS = (100, 250)  # last ranks of the first bands; the next ends at 500, each further one at twice the rank before
 METHOD = "labels of a sample"

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from annotate.stats.forecast import expit
-from db.estimate import wilson
-from db.schema.tables import Evaluation, Matcher
+from allpairs.annotate.stats.forecast import expit
+from allpairs.db.estimate import wilson
+from allpairs.db.schema.tables import Evaluation, Matcher
 
 BINS = 10  # of p, of equal width
 COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from db.schema.tables import now
+from allpairs.db.schema.tables import now
 
 JOINER = "\u2060"
 

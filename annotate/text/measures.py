@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from db.estimate import Estimate
-from db.schema.tables import Evaluation, Matcher
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.tables import Evaluation, Matcher
 
 MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
 AT_THRESHOLD = {"precision": "Precision", "recall": "Recall", "f1": "F1"}

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from db.corpus.formula import guarded
-from db.errors import InputError
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.errors import InputError
 
 Row = Sequence[Any]
 Columns = dict[str, type]

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.access import cookies, logins, mode
-from annotate.access.logins import Guest
-from annotate.access.mode import ANNOTATOR
-from annotate.access.roles import Right
-from annotate.access.transactions import allowed
-from db.maintenance.upgrade import upgrade
-from db.projects.projects import all_projects
-from db.schema.engine import as_person, database_url, make_engine, reading
-from db.schema.tables import Project, now
+from allpairs.annotate.access import cookies, logins, mode
+from allpairs.annotate.access.logins import Guest
+from allpairs.annotate.access.mode import ANNOTATOR
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import allowed
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import as_person, database_url, make_engine, reading
+from allpairs.db.schema.tables import Project, now
 
 MAX_ANNOTATOR = 200
 KEPT = 1.0  # seconds for which the person is remembered

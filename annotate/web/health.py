@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from db.schema.engine import artifacts, make_engine, newest_revision, revision
+from allpairs.db.schema.engine import artifacts, make_engine, newest_revision, revision
 
 LIVES, READY = "/healthz", "/readyz"
 PATIENCE = 5.0  # seconds to wait for a database server

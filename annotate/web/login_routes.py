@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from annotate.access import cookies, invitations, logins
-from annotate.access.logins import Guest, TooMany
-from annotate.access.roles import ABOUT
-from annotate.web import login_forms
-from annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
-from db.errors import InputError
-from db.schema.engine import make_engine
-from db.schema.tables import now
+from allpairs.annotate.access import cookies, invitations, logins
+from allpairs.annotate.access.logins import Guest, TooMany
+from allpairs.annotate.access.roles import ABOUT
+from allpairs.annotate.web import login_forms
+from allpairs.annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import make_engine
+from allpairs.db.schema.tables import now
 
 LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
 FOREIGN = "this form was not sent from its own page: open the page again and send it from there"

@@ -19,17 +19,17 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from annotate.access import cookies, logins, mode, tokens
-from annotate.access.logins import Guest, TooMany
-from annotate.web.api_paths import DESCRIPTION, ROOT
-from annotate.web.health import LIVES, READY
-from annotate.web.problems import problem
-from annotate.web.prometheus import PATH as METRICS
-from annotate.web.security_headers import guarding
-from db.errors import InputError
-from db.files.logs import about
-from db.schema.engine import as_person, database_url, make_engine
-from db.schema.tables import now
+from allpairs.annotate.access import cookies, logins, mode, tokens
+from allpairs.annotate.access.logins import Guest, TooMany
+from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT
+from allpairs.annotate.web.health import LIVES, READY
+from allpairs.annotate.web.problems import problem
+from allpairs.annotate.web.prometheus import PATH as METRICS
+from allpairs.annotate.web.security_headers import guarding
+from allpairs.db.errors import InputError
+from allpairs.db.files.logs import about
+from allpairs.db.schema.engine import as_person, database_url, make_engine
+from allpairs.db.schema.tables import now
 
 LOGIN = "/login"
 # Streamlit's frame contains nothing private: the script draws the page in it, and checks who asks.
@@ -44,7 +44,7 @@ NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
 NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
 ALONE = (
     "This app runs without sign-in, so it only answers requests from its own machine, at localhost. To let others in, "
-    "create accounts: python -m annotate people add NAME --administrator"
+    "create accounts: allpairs people add NAME --administrator"
 )
 
 

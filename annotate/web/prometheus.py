@@ -18,14 +18,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from annotate.access.roles import Right
-from annotate.access.transactions import Refused, require
-from annotate.web.problems import problem
-from db.domain import Queue
-from db.projects import metrics
-from db.projects.jobs import live_workers
-from db.schema.engine import person_of, reading
-from db.schema.tables import now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import Refused, require
+from allpairs.annotate.web.problems import problem
+from allpairs.db.domain import Queue
+from allpairs.db.projects import metrics
+from allpairs.db.projects.jobs import live_workers
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import now
 
 PATH = "/metrics"
 BOUNDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)  # seconds of a job

@@ -25,12 +25,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from allpairs.db.corpus import graph
+from allpairs.db.identity import identity
+from allpairs.learner.published import ADAPTERS, Options, Titles
+from allpairs.learner.published.released import Released, tables_of, write_table
 from benchmarks.common import ROOT
 from benchmarks.data.quip_datasets import quip_tables
-from db.corpus import graph
-from db.identity import identity
-from learner.published import ADAPTERS, Options, Titles
-from learner.published.released import Released, tables_of, write_table
 
 SMALL = 5_000  # questions of qqp_small
 SEEDS = 100  # pairs of mlquestions_seed and squad_seed

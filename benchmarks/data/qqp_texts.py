@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.graph import closure, components, groups
+from allpairs.db.corpus.graph import closure, components, groups
 
 ROOT = Path(__file__).parents[2]
 TRAIN, TEST = 277_000, 132_000  # questions of the paper's QQP split

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from db.identity import identity
+from allpairs.db.identity import identity
 
 LEARNED, TESTED = 0.7, 1_000  # share of SQuAD's articles; questions that measure reading
 PAIRS = 1_000  # of QQP: duplicates in each part

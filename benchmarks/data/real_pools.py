@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.metrics.average_precision import Curve
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.search.exact import count_pairs
 from benchmarks.data.pools import Pool
-from db.corpus.corpus import load_corpus
-from db.corpus.split import read_split, split_corpus
-from db.domain import DEFAULT_ENCODER
-from learner.evaluation.exact import evaluate_exact
-from learner.loop.simulate import dataset_of
-from learner.metrics.average_precision import Curve
-from learner.models.encoder import load_encoder
-from learner.search.exact import count_pairs
 
 FILES = {
     "wikiqa": ("wikiqa_questions", "wikiqa_sentences", "wikiqa_gold"),

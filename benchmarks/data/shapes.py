@@ -15,7 +15,7 @@ from tokenizers.trainers import WordLevelTrainer
 from torch import nn
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from learner.models.encoder import Encoder
+from allpairs.learner.models.encoder import Encoder
 
 VOCABULARY = 30_522  # rows of the word embeddings, as in BERT and MiniLM
 SHAPES = {  # hidden size, layers, heads

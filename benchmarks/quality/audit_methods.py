@@ -9,15 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, importance
+from allpairs.learner.evaluation.audit.figures import as_estimate, figures, found_by
+from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
+from allpairs.learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
+from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
 from benchmarks.quality import weighted
 from benchmarks.quality.oasis_peer import Draws, f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
-from learner.evaluation.audit.allocation import FIRST, allocate, importance
-from learner.evaluation.audit.figures import as_estimate, figures, found_by
-from learner.evaluation.audit.sample import Sample, draw_posterior
-from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
-from learner.evaluation.audit.stratum_rates import draw_rates
 
 Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
 BATCH = 50  # labels between two allocations

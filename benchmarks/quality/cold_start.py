@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.corpus.split import split_corpus
+from allpairs.db.domain import Settings
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.loop.simulate import dataset_of, simulate
+from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
+from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import ROOT
-from db.corpus.corpus import Corpus, load_corpus
-from db.corpus.split import split_corpus
-from db.domain import Settings
-from learner.data.dataset import Dataset
-from learner.loop.simulate import dataset_of, simulate
-from learner.metrics.average_precision import average_precision, curve_from_scores
-from learner.models.encoder import load_encoder
 
 ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]

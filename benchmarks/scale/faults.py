@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.jobs.requests import request_round
-from annotate.labelling.queue import ask_if_due, record, serve
-from db.domain import AnswerKind
-from db.maintenance.integrity import problems
-from db.projects.jobs import OPEN
-from db.schema.engine import make_engine, migrate, reading
-from db.schema.tables import Answer, Job, Round
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.labelling.queue import ask_if_due, record, serve
+from allpairs.db.domain import AnswerKind
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.schema.engine import make_engine, migrate, reading
+from allpairs.db.schema.tables import Answer, Job, Round
 from tests.helpers.factories import make_project
 from tests.helpers.services.postgres import running_postgres
 from tests.helpers.tiny import tiny_encoder
@@ -112,7 +112,7 @@ class Victim:
 
     def start(self) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["learner.worker", "annotate.labelling.queue"])
+        context.set_forkserver_preload(["allpairs.learner.worker", "allpairs.annotate.labelling.queue"])
         environment = {name: value for name, value in os.environ.items() if name.startswith("ALLPAIRS")}
         self.process = context.Process(target=_run, args=(self.work, self.arguments, self.log, environment))
         self.process.start()
@@ -134,7 +134,7 @@ def _run(work: Callable[..., None], arguments: tuple[Any, ...], log: Path, envir
 
 def work_on_jobs() -> None:
     """Run the worker; never return."""
-    from learner.worker import run  # the annotators need no torch
+    from allpairs.learner.worker import run  # the annotators need no torch
 
     run("desk")
 

@@ -6,16 +6,16 @@ from typing import Any
 from sqlalchemy import Engine, func, insert, select
 from sqlalchemy.orm import Session
 
-from db.corpus.corpus import Corpus, Item
-from db.corpus.gold import GoldPair
-from db.domain import AnswerKind, Kind, Settings, Side, Split, batch_size_of
-from db.labels.tasks import add_tasks
-from db.projects.evaluations import matchers_with_evaluations
-from db.projects.items import CHUNK, add_corpus
-from db.projects.projects import add_project
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Evaluation, Matcher, Round, Task
-from db.schema.tables import Item as StoredItem
+from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.corpus.gold import GoldPair
+from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split, batch_size_of
+from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.projects.items import CHUNK, add_corpus
+from allpairs.db.projects.projects import add_project
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Round, Task
+from allpairs.db.schema.tables import Item as StoredItem
 from tests.helpers.projects.measured import make_measured_project
 
 NAME = "Large"

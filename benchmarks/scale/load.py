@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import record, serve
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.schema.engine import make_engine, migrate, reading
+from allpairs.db.schema.tables import Answer
 from benchmarks.table import Row
-from db.schema.engine import make_engine, migrate, reading
-from db.schema.tables import Answer
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.services.postgres import missing, running_postgres
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from learner.catalog.mining import Margin
-from learner.pipelines.mining.margin import mine
+from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.pipelines.mining.margin import mine
 
 BLOCK = 8_192
 PAPER = (40e6, 550e6)  # documents and sentences of the summaries of Joshi et al. (2022)

@@ -26,15 +26,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from allpairs.db.domain import DEFAULT_ENCODER, PAPER_SETTINGS, Settings, batch_size_of
+from allpairs.learner.evaluation.exact import AllPairs, evaluate_exact
+from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs, count_pairs, nearest
+from allpairs.learner.search.top_pairs import most_uncertain
 from benchmarks.data.qqp_texts import Questions, load_questions
 from benchmarks.data.shapes import SHAPES, flop_per_token, random_encoder, trained_weights
-from db.domain import DEFAULT_ENCODER, PAPER_SETTINGS, Settings, batch_size_of
-from learner.evaluation.exact import AllPairs, evaluate_exact
-from learner.models.cosine_bert import Labelled, train
-from learner.models.encoder import Encoder, load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs, count_pairs, nearest
-from learner.search.top_pairs import most_uncertain
 
 PEAKS = {"cuda": (790e12, 4.3e12), "cpu": (141e9, 20e9)}  # FLOP/s and bytes/s: one H200 in bf16, one core in float32
 TARGETS = {384: 120.0, 768: 600.0}  # seconds for ten rounds at scale 1 on one H200, by the vectors' length

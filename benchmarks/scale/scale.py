@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allpairs.learner.search.exact import PARTS, ROWS
+from allpairs.learner.search.inverted_file import PROBES
 from benchmarks.speed.growth import DIMENSION, STAGES, Found, stored
 from benchmarks.table import ROOT, rewrite
-from learner.search.exact import PARTS, ROWS
-from learner.search.inverted_file import PROBES
 
 PAGE = ROOT / "docs" / "scale.md"
 TEXTS = (10**6, 10**7, 10**8, 10**9)

@@ -7,9 +7,9 @@ import argparse
 
 import numpy as np
 
+from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import compare, questions
 from benchmarks.table import Row
-from learner.models.encoder import load_encoder
 
 TIMES, COSINE = 1.2, 0.9999  # minimum of the peer's rate; minimum cosine between both vectors of a text
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.runtime.protocol import ENGINE, LOCAL, Engine
+from allpairs.learner.search.exact import nearest
 from benchmarks.common import ROOT, questions
 from benchmarks.table import Row
-from db.domain import DEFAULT_ENCODER
-from learner.evaluation.exact import evaluate_exact
-from learner.models.encoder import load_encoder
-from learner.runtime.protocol import ENGINE, LOCAL, Engine
-from learner.search.exact import nearest
 
 OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times as slow with one process, so many times as fast with two
 SIZES = {"encode": 20_000, "search": 60_000, "evaluate": 110_000}  # over a minute of one core each
@@ -73,7 +73,7 @@ def seconds(stage: str, n: int, processes: int) -> float:
         return _timed(stage, n, LOCAL)
     import ray
 
-    from learner.runtime.ray_engine import OnRay
+    from allpairs.learner.runtime.ray_engine import OnRay
 
     environment = {**os.environ, ENGINE: "local", "OMP_NUM_THREADS": "1"}
     ray.init(

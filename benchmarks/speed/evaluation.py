@@ -8,11 +8,11 @@ import resource
 
 import numpy as np
 
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import as_tensor, blocks, count_pairs
 from benchmarks.common import compare
 from benchmarks.table import Row
-from learner.evaluation.exact import evaluate_exact
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import as_tensor, blocks, count_pairs
 
 TIMES, MEMORY = 1.3, 1024  # at most: multiple of the product's time, and MiB above the vectors
 

@@ -28,18 +28,18 @@ import faiss
 import numpy as np
 import torch
 
+from allpairs.db.domain import DEFAULT_ENCODER, Search, Settings
+from allpairs.db.progress import no_progress
+from allpairs.learner.data.dataset import make_dataset
+from allpairs.learner.evaluation import sampling_designs
+from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.jobs.data.resumable_encoding import encoded
+from allpairs.learner.loop.round import evaluate
+from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.scorers.scorer import VectorScorer
+from allpairs.learner.search.nearest import Near, near_pairs
 from benchmarks.common import ROOT, questions
-from db.domain import DEFAULT_ENCODER, Search, Settings
-from db.progress import no_progress
-from learner.data.dataset import make_dataset
-from learner.evaluation import sampling_designs
-from learner.evaluation.importance_sampling import estimate
-from learner.jobs.data.resumable_encoding import encoded
-from learner.loop.round import evaluate
-from learner.models.cosine_bert import Labelled, train
-from learner.models.encoder import load_encoder
-from learner.scorers.scorer import VectorScorer
-from learner.search.nearest import Near, near_pairs
 
 STORED = ROOT / "docs" / "growth.json"
 DIMENSION, INNER, GROUP, CHUNK = 384, 48, 8, 65_536

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from annotate.projects.import_files import Source, check, load
-from annotate.projects.projects import create_project
+from allpairs.annotate.projects.import_files import Source, check, load
+from allpairs.annotate.projects.projects import create_project
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.domain import Settings
+from allpairs.db.schema.engine import make_engine, migrate
 from benchmarks.table import Row
-from db.corpus.corpus import Columns
-from db.domain import Settings
-from db.schema.engine import make_engine, migrate
 
 WORDS = 20_000  # of the texts' vocabulary
 SAME = 100  # one row in this many repeats the text before it, with another id

@@ -20,11 +20,11 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Page, TimeoutError, sync_playwright
 from sqlalchemy import Engine, func, select
 
+from allpairs.db.schema.engine import make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Answer, Worker, now
 from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import free_port, running_app
 from benchmarks.table import Row
-from db.schema.engine import make_engine, migrate, reading, writing
-from db.schema.tables import Answer, Worker, now
 from tests.helpers.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms

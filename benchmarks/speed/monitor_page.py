@@ -17,10 +17,10 @@ import streamlit as st
 from sqlalchemy import Engine, func, insert, select
 from streamlit.testing.v1 import AppTest
 
+from allpairs.db.domain import AnswerKind, Purpose, Side, Split
+from allpairs.db.schema.engine import make_engine, migrate, writing
+from allpairs.db.schema.tables import Answer, Item, Round, Task, now
 from benchmarks.common import ROOT
-from db.domain import AnswerKind, Purpose, Side, Split
-from db.schema.engine import make_engine, migrate, writing
-from db.schema.tables import Answer, Item, Round, Task, now
 from tests.helpers.projects.measured import make_measured_project
 
 CHUNK, ROUNDS, ANNOTATORS, TIMES = 50_000, 10, 4, 7

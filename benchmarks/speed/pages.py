@@ -19,11 +19,11 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.labelling.queue import look, record, serve
+from allpairs.annotate.labelling.queue import look, record, serve
+from allpairs.db.schema.engine import make_engine, migrate, writing
+from allpairs.db.schema.tables import Lease, Task, Worker, now
 from benchmarks.scale.large_project import NAME, RESERVE, make_large_project
 from benchmarks.table import Row
-from db.schema.engine import make_engine, migrate, writing
-from db.schema.tables import Lease, Task, Worker, now
 
 TARGET = 0.3  # seconds
 REPEATS = 5

@@ -12,12 +12,12 @@ import time
 
 import numpy as np
 
+from allpairs.db.domain import Settings
+from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.runtime.training_group import PROCESSES
+from allpairs.learner.search.top_pairs import best_pairs
 from benchmarks.common import questions
-from db.domain import Settings
-from learner.models.cosine_bert import Labelled, train
-from learner.models.encoder import load_encoder
-from learner.runtime.training_group import PROCESSES
-from learner.search.top_pairs import best_pairs
 
 
 class Clock:

@@ -15,11 +15,11 @@ from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects.list_view import read_overviews
-from db.domain import Settings
-from db.estimate import Estimate
-from db.schema.engine import make_engine, migrate, reading, writing
-from db.schema.tables import Evaluation, Matcher, Project
+from allpairs.annotate.projects.list_view import read_overviews
+from allpairs.db.domain import Settings
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.engine import make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Evaluation, Matcher, Project
 
 ROOT = Path(__file__).parents[2]
 BATCH = 2_000  # tasks of the newest batch of the large project

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 import torch
 
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker, prefix_of, scores_of, truth_logits, truth_tokens
+from allpairs.learner.backbones.reranker_templates import source_of
+from allpairs.learner.search.bm25 import Bm25
 from benchmarks.common import ROOT, compare, questions
 from benchmarks.table import Row
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker, prefix_of, scores_of, truth_logits, truth_tokens
-from learner.backbones.reranker_templates import source_of
-from learner.search.bm25 import Bm25
 
 TIMES = 3.0  # minimum multiple of the plain loop's rate
 BATCH, LENGTH = 32, 512

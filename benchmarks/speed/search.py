@@ -8,9 +8,9 @@ import argparse
 import faiss
 import numpy as np
 
+from allpairs.learner.search.exact import nearest
 from benchmarks.common import compare
 from benchmarks.table import Row
-from learner.search.exact import nearest
 
 TIMES = 3.0  # minimum multiple of the peer's rate
 

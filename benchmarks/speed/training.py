@@ -10,12 +10,12 @@ import argparse
 import numpy as np
 import torch
 
+from allpairs.db.domain import Settings
+from allpairs.learner.models.cosine_bert import MAX_LENGTH, Head, Labelled, train
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.search.top_pairs import best_pairs
 from benchmarks.common import compare, questions
 from benchmarks.table import Row
-from db.domain import Settings
-from learner.models.cosine_bert import MAX_LENGTH, Head, Labelled, train
-from learner.models.encoder import Encoder, load_encoder
-from learner.search.top_pairs import best_pairs
 
 TIMES = 5.0  # minimum multiple of the plain loop's rate
 

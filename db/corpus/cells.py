@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 MAX_CELL = 100_000  # characters in one cell
 MAX_COLUMNS = 10_000

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from db.corpus.cells import bad, counted, shown
-from db.corpus.files import read_rows
-from db.corpus.gold import GoldPair, read_gold
-from db.corpus.item import Item
-from db.corpus.staging import Places, Staging
-from db.domain import Kind, Side, Split
-from db.errors import InputError
-from db.identity import identity
-from db.progress import Progress, no_progress
+from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.corpus.gold import GoldPair, read_gold
+from allpairs.db.corpus.item import Item
+from allpairs.db.corpus.staging import Places, Staging
+from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress, no_progress
 
 __all__ = [
     "Columns",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, too_long
-from db.corpus.formula import unguarded
-from db.errors import InputError
+from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, too_long
+from allpairs.db.corpus.formula import unguarded
+from allpairs.db.errors import InputError
 
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

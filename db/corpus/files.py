@@ -15,10 +15,10 @@ from typing import IO, cast
 
 import pyarrow
 
-from db.corpus import delimited, structured
-from db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
-from db.errors import InputError
-from db.progress import Progress, no_progress
+from allpairs.db.corpus import delimited, structured
+from allpairs.db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
 
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from db.corpus import graph
-from db.corpus.cells import bad, counted, shown
-from db.corpus.files import column_names, read_rows
-from db.errors import InputError
+from allpairs.db.corpus import graph
+from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.errors import InputError
 
 MAX_CLOSURE = 20_000_000  # pairs
 LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from db.corpus import graph
-from db.errors import InputError
+from allpairs.db.corpus import graph
+from allpairs.db.errors import InputError
 
 MOST = 2_000_000  # implied pairs
 

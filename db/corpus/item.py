@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
-from db.domain import Side, Split
+from allpairs.db.domain import Side, Split
 
 
 @dataclass(frozen=True, slots=True)

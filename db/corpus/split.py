@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from db.corpus import graph
-from db.corpus.cells import bad, counted, shown
-from db.corpus.corpus import Corpus
-from db.corpus.files import column_names, read_rows
-from db.corpus.formula import guarded
-from db.corpus.gold import GoldPair
-from db.corpus.item import with_splits
-from db.domain import Kind, Side, Split
-from db.errors import InputError
+from allpairs.db.corpus import graph
+from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.gold import GoldPair
+from allpairs.db.corpus.item import with_splits
+from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.errors import InputError
 
 COLUMNS = ("id", "side", "split")
 VISIBLE = 0.01  # a share that misses the target by more than this gets a note

@@ -8,8 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, overload
 
-from db.corpus.item import Item
-from db.domain import Side
+from allpairs.db.corpus.item import Item
+from allpairs.db.domain import Side
 
 CACHE = 32 * 1024  # KiB of the file that are kept in memory
 TABLES = """

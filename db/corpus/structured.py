@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from pyarrow import parquet
 
-from db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
-from db.corpus.delimited import UTF8_MARK, UTF16_MARKS
+from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
+from allpairs.db.corpus.delimited import UTF8_MARK, UTF16_MARKS
 
 LOOKED_AT = 100  # lines of a JSON Lines file that are read to find its columns
 

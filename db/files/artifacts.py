@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from shutil import rmtree
 
-from db.files import local_copies
-from db.files.checksums import not_whole
-from db.files.home import artifacts, name_of, place_of, store_address
-from db.files.object_store import Entry, Store, is_within
+from allpairs.db.files import local_copies
+from allpairs.db.files.checksums import not_whole
+from allpairs.db.files.home import artifacts, name_of, place_of, store_address
+from allpairs.db.files.object_store import Entry, Store, is_within
 
 TMP = ".tmp"  # suffix of files and folders that are being written
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from db.errors import InputError
-from db.files.atomic import atomic_write
+from allpairs.db.errors import InputError
+from allpairs.db.files.atomic import atomic_write
 
 FILE = "checksums.json"  # in a folder: the SHA-256 of its files by path
 DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, zlib.error)  # raised by a damaged .npz, a zip with CRCs

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from db.files.artifacts import held, publishing
-from db.files.atomic import atomic_write
+from allpairs.db.files.artifacts import held, publishing
+from allpairs.db.files.atomic import atomic_write
 
 
 def write_json(path: Path, content: Any) -> None:

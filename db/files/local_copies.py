@@ -17,8 +17,8 @@ from uuid import uuid4
 import portalocker
 from portalocker import LockFlags
 
-from db.errors import InputError
-from db.files.home import artifacts, home
+from allpairs.db.errors import InputError
+from allpairs.db.files.home import artifacts, home
 
 BYTES = 50 * 2**30  # unless ALLPAIRS_CACHE_BYTES says otherwise
 LEFT = 86_400  # seconds after which a partial file must be left by a killed process

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 TEXT, JSON = "text", "json"
-OURS = ("annotate", "db", "learner")  # logged from INFO on; others only from WARNING on
+OURS = "allpairs"  # logged from INFO on; others only from WARNING on
 REQUESTS = "uvicorn.access"  # its lines contain addresses; those of invitations and tickets are secret
 
 _known: ContextVar[dict[str, object]] = ContextVar("known")
@@ -62,8 +62,7 @@ def configure() -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    for name in OURS:
-        logging.getLogger(name).setLevel(logging.INFO)
+    logging.getLogger(OURS).setLevel(logging.INFO)
     logging.getLogger(REQUESTS).disabled = True
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from db.errors import InputError
-from db.files.checksums import Damaged, digest
+from allpairs.db.errors import InputError
+from allpairs.db.files.checksums import Damaged, digest
 
 MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"
 OBSTORE = ("s3", "gs", "az")  # address schemes for obstore, which replaces each vendor's client

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Purpose, version_of
-from db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
+from allpairs.db.domain import AnswerKind, Purpose, version_of
+from allpairs.db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, delete, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, DesignKind, Purpose
-from db.labels.answers import counting_ids
-from db.labels.tasks import add_tasks
-from db.schema.tables import Answer, Design, PairLabel, Round, Task
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose
+from allpairs.db.labels.answers import counting_ids
+from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.schema.tables import Answer, Design, PairLabel, Round, Task
 
 
 class AuditLabel(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Row, Select, and_, func, insert, select, union, update
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import LABELS, AnswerKind
-from db.labels.stable_random import chance
-from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Item, Task
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.labels.stable_random import chance
+from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Item, Task
 
 LEFT, RIGHT = aliased(Item), aliased(Item)
 LEAST, SHARE = 5, 10  # queued again: five pairs of a run, one in ten of a long one

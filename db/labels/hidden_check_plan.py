@@ -9,13 +9,23 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, CheckKind, Settings
-from db.labels.answers import changed
-from db.labels.hidden_checks import answered_checks, checks_before
-from db.labels.pipeline_seeds import known_pairs
-from db.labels.stable_random import chance
-from db.labels.votes import double_check, labelled, wants_vote_of
-from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Gold, PairLabel, Project, Task
+from allpairs.db.domain import AnswerKind, CheckKind, Settings
+from allpairs.db.labels.answers import changed
+from allpairs.db.labels.hidden_checks import answered_checks, checks_before
+from allpairs.db.labels.pipeline_seeds import known_pairs
+from allpairs.db.labels.stable_random import chance
+from allpairs.db.labels.votes import double_check, labelled, wants_vote_of
+from allpairs.db.schema.tables import (
+    Answer,
+    Check,
+    CheckAnswer,
+    FastAnswers,
+    FastAnswersTask,
+    Gold,
+    PairLabel,
+    Project,
+    Task,
+)
 
 BETWEEN = 100  # the annotator's answers between an answer and its repetition
 AGO = timedelta(hours=1)  # and the least time: a pair just read would be remembered

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind, CheckKind
-from db.labels.answers import store_once
-from db.schema.tables import Check, CheckAnswer, Task
+from allpairs.db.domain import LABELS, AnswerKind, CheckKind
+from allpairs.db.labels.answers import store_once
+from allpairs.db.schema.tables import Check, CheckAnswer, Task
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, extract, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind, Purpose
-from db.labels.answers import counting_ids
-from db.schema.tables import Answer, Task
+from allpairs.db.domain import LABELS, AnswerKind, Purpose
+from allpairs.db.labels.answers import counting_ids
+from allpairs.db.schema.tables import Answer, Task
 
 DAY = 86_400  # seconds
 

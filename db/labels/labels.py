@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, select, true
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Purpose
-from db.labels.answers import counting_ids
-from db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.db.domain import AnswerKind, Purpose
+from allpairs.db.labels.answers import counting_ids
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, DesignKind
-from db.labels.pairs import Pair, among
-from db.schema.tables import Answer, Design, PairLabel, Task
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.labels.pairs import Pair, among
+from allpairs.db.schema.tables import Answer, Design, PairLabel, Task
 
 BEGINNING = "mined-"  # prefix of the keys of answers made from a pipeline's pairs
 UNDO = "undo-mined-"  # and of the answers that undo them

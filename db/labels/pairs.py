@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Side, Split
-from db.schema.tables import Gold, Item, PairLabel, Round, Task
+from allpairs.db.domain import AnswerKind, Side, Split
+from allpairs.db.schema.tables import Gold, Item, PairLabel, Round, Task
 
 CHUNK = 5_000  # pairs or items in one statement
 Pair = tuple[int, int]  # item ids, left and right

@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Split
-from db.schema.tables import Gold, Item, PairLabel
+from allpairs.db.domain import AnswerKind, Split
+from allpairs.db.schema.tables import Gold, Item, PairLabel
 
 LEFT, RIGHT = aliased(Item), aliased(Item)
 

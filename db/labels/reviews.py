@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or_, select
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind
-from db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
 
 
 @dataclass(frozen=True)

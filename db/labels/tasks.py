@@ -22,10 +22,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Purpose
-from db.labels.answers import purpose_counts
-from db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
-from db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
+from allpairs.db.domain import AnswerKind, Purpose
+from allpairs.db.labels.answers import purpose_counts
+from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
+from allpairs.db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
 _SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an uninformative order

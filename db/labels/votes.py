@@ -3,9 +3,9 @@
 from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind, Settings
-from db.labels.answers import changed
-from db.schema.tables import Answer, PairLabel, Project, Task
+from allpairs.db.domain import LABELS, AnswerKind, Settings
+from allpairs.db.labels.answers import changed
+from allpairs.db.schema.tables import Answer, PairLabel, Project, Task
 
 DOUBTFUL = (AnswerKind.POSITIVE, AnswerKind.UNSURE)  # answers that get a double check
 SAME_PAIR = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)

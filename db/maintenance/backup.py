@@ -16,11 +16,11 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from db.projects.jobs import OPEN
-from db.schema.engine import make_engine, migrate, revision, snapshot, writing
-from db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.schema.engine import make_engine, migrate, revision, snapshot, writing
+from allpairs.db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
 
 REVISIONS = "alembic_version"
 CHUNK = 5_000  # rows in one statement

@@ -5,7 +5,7 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from db.schema.engine import home
+from allpairs.db.schema.engine import home
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -20,7 +20,7 @@ def in_words(error: BaseException) -> str | None:
     if number in _FORBIDDEN or "readonly database" in said or "read-only" in said or "unable to open" in said:
         return f"Cannot write to {place} or the database: give write permission to the user that runs Allpairs."
     if "malformed" in said or "not a database" in said:
-        return "The database is damaged: run `python -m annotate db check`, and restore a back-up."
+        return "The database is damaged: run `allpairs db check`, and restore a back-up."
     if "disk i/o error" in said:
         return f"The disk reports an error, and nothing was stored: check the disk of {home()}."
     if "locked" in said:

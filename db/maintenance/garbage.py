@@ -13,17 +13,17 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.errors import InputError
-from db.files.artifacts import discard, store
-from db.files.home import place_of
-from db.files.object_store import OBJECTS, Store, is_within, written_at
-from db.projects.jobs import OPEN
-from db.results.explorations import FOLDER as EXPLORE
-from db.results.matches import FOLDER as MATCHES
-from db.results.pipelines import FOLDER as PIPELINES
-from db.results.previews import FOLDER as PREVIEWS
-from db.schema.engine import artifacts, reading
-from db.schema.tables import Design, Job, Matcher, Project
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard, store
+from allpairs.db.files.home import place_of
+from allpairs.db.files.object_store import OBJECTS, Store, is_within, written_at
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.results.explorations import FOLDER as EXPLORE
+from allpairs.db.results.matches import FOLDER as MATCHES
+from allpairs.db.results.pipelines import FOLDER as PIPELINES
+from allpairs.db.results.previews import FOLDER as PREVIEWS
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Design, Job, Matcher, Project
 
 AGE = timedelta(days=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)

@@ -6,15 +6,15 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind
-from db.errors import InputError
-from db.files.artifacts import is_there, store
-from db.files.checksums import Damaged, problems_below
-from db.files.json_file import read_json
-from db.files.object_store import Store
-from db.labels.answers import counting_ids
-from db.schema.engine import artifacts, snapshot
-from db.schema.tables import Base, Design, Matcher, PairLabel, Project
+from allpairs.db.domain import DesignKind
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import is_there, store
+from allpairs.db.files.checksums import Damaged, problems_below
+from allpairs.db.files.json_file import read_json
+from allpairs.db.files.object_store import Store
+from allpairs.db.labels.answers import counting_ids
+from allpairs.db.schema.engine import artifacts, snapshot
+from allpairs.db.schema.tables import Base, Design, Matcher, PairLabel, Project
 
 ALL = 2**31 - 1  # no answer's id is above it
 SHOWN = 5

@@ -3,8 +3,8 @@
 from sqlalchemy import CTE, String, cast, func, insert, literal, select
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind
-from db.schema.tables import Answer, Gold, Identifier, Item
+from allpairs.db.domain import AnswerKind
+from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
 
 
 def copy_items(session: Session, source: int, target: int) -> None:

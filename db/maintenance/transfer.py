@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Column, Select, Table, insert, select, update
 from sqlalchemy.orm import Session
 
-from db.schema.tables import (
+from allpairs.db.schema.tables import (
     Answer,
     ApiToken,
     Base,

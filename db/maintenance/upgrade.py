@@ -4,9 +4,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.maintenance.backup import backup
-from db.schema.engine import home, migrate
-from db.schema.tables import now
+from allpairs.db.maintenance.backup import backup
+from allpairs.db.schema.engine import home, migrate
+from allpairs.db.schema.tables import now
 
 
 def upgrade(url: str | None = None) -> Path | None:

@@ -8,8 +8,8 @@ from secrets import token_urlsafe
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.domain import Role
-from db.schema.tables import ApiToken, Invitation, Login, LoginAttempt
+from allpairs.db.domain import Role
+from allpairs.db.schema.tables import ApiToken, Invitation, Login, LoginAttempt
 
 LASTS = timedelta(days=14)  # lifetime of a login, however much it is used
 ROTATED = timedelta(hours=12)  # age at which a token is replaced when the next page is opened

@@ -8,9 +8,9 @@ from sqlalchemy import exists, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from db.domain import Role
-from db.errors import InputError
-from db.schema.tables import Membership, Person
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Membership, Person
 
 MAX_NAME = 80
 
@@ -51,9 +51,7 @@ def person_named(session: Session, name: str) -> Person:
     """
     found = find_person(session, name)
     if found is None:
-        raise InputError(
-            f"nobody is named {name.strip()[:MAX_NAME]!r}; to see all names, run python -m annotate people list"
-        )
+        raise InputError(f"nobody is named {name.strip()[:MAX_NAME]!r}; to see all names, run allpairs people list")
     return found
 
 

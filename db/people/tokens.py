@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from db.people.logins import hashed, new_token
-from db.schema.tables import ApiToken
+from allpairs.db.people.logins import hashed, new_token
+from allpairs.db.schema.tables import ApiToken
 
 PREFIX = "allpairs_"  # makes leaked tokens recognisable
 

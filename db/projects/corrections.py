@@ -3,8 +3,8 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind
-from db.schema.tables import Design, Round, Task
+from allpairs.db.domain import DesignKind
+from allpairs.db.schema.tables import Design, Round, Task
 
 
 def correction_designs(session: Session, project_id: int) -> list[Design]:

@@ -3,8 +3,8 @@
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import Split
-from db.schema.tables import Evaluation, Gold, Item, Matcher
+from allpairs.db.domain import Split
+from allpairs.db.schema.tables import Evaluation, Gold, Item, Matcher
 
 
 def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[Matcher, Evaluation | None]]:

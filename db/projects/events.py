@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import EventKind
-from db.schema.tables import Event, Person
+from allpairs.db.domain import EventKind
+from allpairs.db.schema.tables import Event, Person
 
 
 def add_event(

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from db.corpus.corpus import Corpus
-from db.corpus.gold import GoldPair
-from db.corpus.item import Item as CorpusItem
-from db.domain import Side, Split
-from db.progress import Progress, no_progress
-from db.schema.tables import Base, Gold, Identifier, Item
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.gold import GoldPair
+from allpairs.db.corpus.item import Item as CorpusItem
+from allpairs.db.domain import Side, Split
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.schema.tables import Base, Gold, Identifier, Item
 
 CHUNK = 10_000  # rows in one statement
 

@@ -7,8 +7,8 @@ from uuid import uuid4
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from db.domain import Queue
-from db.schema.tables import Job, Worker, now
+from allpairs.db.domain import Queue
+from allpairs.db.schema.tables import Job, Worker, now
 
 OPEN = ("waiting", "running")
 NEXT_ROUND, AUDIT, CORRECTION = "next_round", "audit", "correction"

@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.schema.tables import Matcher
+from allpairs.db.schema.tables import Matcher
 
 SCORES = "scores.npz"  # beside the model: left, right (item ids, in this order) and score of the labelled pairs
 

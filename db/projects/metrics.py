@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
-from db.projects.queues import queue_of, served_queues
-from db.schema.tables import Answer, Job, Lease, PairLabel, Project, Task
+from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.schema.tables import Answer, Job, Lease, PairLabel, Project, Task
 
 _THERE = Project.deleted_at.is_(None)  # not in the bin
 

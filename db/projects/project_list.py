@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import CTE, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS
-from db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
+from allpairs.db.domain import LABELS
+from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
 
 
 @dataclass(frozen=True)

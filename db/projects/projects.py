@@ -8,12 +8,12 @@ from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from db.domain import Kind
-from db.errors import InputError
-from db.projects.jobs import EXPERIMENT, PIPELINE
-from db.results import experiments, pipelines
-from db.schema.engine import person_of
-from db.schema.tables import (
+from allpairs.db.domain import Kind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE
+from allpairs.db.results import experiments, pipelines
+from allpairs.db.schema.engine import person_of
+from allpairs.db.schema.tables import (
     Answer,
     Design,
     Gold,

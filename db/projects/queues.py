@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
-from db.domain import Queue
-from db.projects.jobs import AUDIT, PREVIEW, SEARCH, live_workers
+from allpairs.db.domain import Queue
+from allpairs.db.projects.jobs import AUDIT, PREVIEW, SEARCH, live_workers
 
 # Jobs that train nothing and rarely encode a list of texts: they read labels and stored vectors.
 LIGHT = (AUDIT, PREVIEW, SEARCH)

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.domain import Purpose
-from db.schema.tables import Answer, Round, Task
+from allpairs.db.domain import Purpose
+from allpairs.db.schema.tables import Answer, Round, Task
 
 
 def rounds_of(session: Session, project_id: int) -> list[Round]:

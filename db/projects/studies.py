@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Select, func, insert, select
 from sqlalchemy.orm import Session
 
-from db.errors import InputError
-from db.schema.tables import Rating, Study, StudyUnit
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Rating, Study, StudyUnit
 
 CRITERIA = ("naturalness", "coverage", "correctness", "answerability")
 Scores = Mapping[str, bool]  # by criterion

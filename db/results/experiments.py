@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from db.files.artifacts import children, is_there
-from db.files.json_file import read_json
-from db.schema.engine import artifacts
+from allpairs.db.files.artifacts import children, is_there
+from allpairs.db.files.json_file import read_json
+from allpairs.db.schema.engine import artifacts
 
 FOLDER = "experiments"
 STATE, REPORT, TABLES, FIGURES = "experiment.json", "report.md", "tables", "figures"  # in an experiment's folder

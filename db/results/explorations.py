@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
 
-from db.files.artifacts import children, discard
-from db.files.json_file import read_json, write_json
-from db.schema.engine import artifacts
-from db.schema.tables import Matcher
+from allpairs.db.files.artifacts import children, discard
+from allpairs.db.files.json_file import read_json, write_json
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import Matcher
 
 FOLDER = "explore"  # below the project's
 PAIRS, KNOWN = "pairs.npz", "known.npz"

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from db.files.artifacts import publishing
-from db.files.atomic import partial_path
-from db.files.json_file import read_json
-from db.schema.engine import artifacts
+from allpairs.db.files.artifacts import publishing
+from allpairs.db.files.atomic import partial_path
+from allpairs.db.files.json_file import read_json
+from allpairs.db.schema.engine import artifacts
 
 FOLDER = "matches"  # below the project's: only the newest ones
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"

@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from db.files.artifacts import discard
-from db.files.json_file import read_json, write_json
-from db.results.pipelines import pipeline_folder
+from allpairs.db.files.artifacts import discard
+from allpairs.db.files.json_file import read_json, write_json
+from allpairs.db.results.pipelines import pipeline_folder
 
 FOLDER = "opinions"  # below the run's; deleted with it
 MOST = 20  # results to keep for each run

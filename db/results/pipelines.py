@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from db.errors import InputError
-from db.files.artifacts import is_there
-from db.files.json_file import read_json
-from db.schema.engine import artifacts
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import is_there
+from allpairs.db.files.json_file import read_json
+from allpairs.db.schema.engine import artifacts
 
 FOLDER = "pipelines"
 # In a run's folder: its configuration, and its input from the project.

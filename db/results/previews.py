@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from db.files.json_file import read_json, write_json
-from db.schema.engine import artifacts
+from allpairs.db.files.json_file import read_json, write_json
+from allpairs.db.schema.engine import artifacts
 
 FOLDER = "previews"  # below the project's; deleted as soon as the next round is made
 

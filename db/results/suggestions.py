@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from db.files.json_file import read_json, write_json
-from db.results.pipelines import pipeline_folder
+from allpairs.db.files.json_file import read_json, write_json
+from allpairs.db.results.pipelines import pipeline_folder
 
 FOLDER = "suggestions"  # below the run's; deleted with it
 

@@ -13,9 +13,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
-from db.errors import InputError
-from db.files.home import artifacts as artifacts
-from db.files.home import home as home
+from allpairs.db.errors import InputError
+from allpairs.db.files.home import artifacts as artifacts
+from allpairs.db.files.home import home as home
 
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 

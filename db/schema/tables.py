@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpose, Queue, Role, Side, Split
+from allpairs.db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpose, Queue, Role, Side, Split
 
 
 def now() -> datetime:

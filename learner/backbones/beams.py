@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
-from learner.catalog.backbones import GeneratorSettings
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
+from allpairs.learner.catalog.backbones import GeneratorSettings
 
 
 def beginnings(

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.length_batches import descend
-from learner.backbones.rows_on_disk import RowsOnDisk
-from learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
-from learner.catalog.quip import Student
-from learner.runtime.device import fast_training, seeded
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.rows_on_disk import RowsOnDisk
+from allpairs.learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
+from allpairs.learner.catalog.quip import Student
+from allpairs.learner.runtime.device import fast_training, seeded
 
 
 @dataclass(frozen=True)

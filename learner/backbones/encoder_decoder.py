@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM, BertConfig, BertLMHeadModel, BertModel, EncoderDecoderModel
 
-from learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
 
 
 def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:

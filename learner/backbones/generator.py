@@ -16,18 +16,18 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, GenerationConfig
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.encoder_decoder import load_pair, with_new_decoder
-from learner.backbones.length_batches import descend
-from learner.backbones.loading import load_tokenizer, loading, longest
-from learner.catalog.backbones import GeneratorSettings
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from learner.models.encoder import NO_CODE
-from learner.models.training_loop import Watch
-from learner.runtime.device import Portable, default_device, fast_training, seeded
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work, slices
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.encoder_decoder import load_pair, with_new_decoder
+from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.encoder import NO_CODE
+from allpairs.learner.models.training_loop import Watch
+from allpairs.learner.runtime.device import Portable, default_device, fast_training, seeded
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work, slices
 
 IGNORED = -100  # the label of padding, which has no loss
 WRITERS = {"cuda": 512}  # texts written at once, times beams; few on a CPU

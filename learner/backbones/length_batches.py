@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from db.progress import Progress, no_progress
-from learner.catalog.backbones import Training
-from learner.models.cross_encoder_input import blocks
-from learner.models.training_loop import Watch, adamw, take_steps
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog.backbones import Training
+from allpairs.learner.models.cross_encoder_input import blocks
+from allpairs.learner.models.training_loop import Watch, adamw, take_steps
 
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
 BUDGETS = {"cuda": 16_384}  # tokens whose activations fit at once: a larger step is computed in parts

@@ -9,11 +9,11 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
-from db.domain import DEFAULT_ENCODER
-from db.errors import InputError
-from db.files.artifacts import held
-from db.files.checksums import require_whole
-from learner.models.encoder import NO_CODE, bundled_minilm, require_folder
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.files.checksums import require_whole
+from allpairs.learner.models.encoder import NO_CODE, bundled_minilm, require_folder
 
 MANY = 8_192  # tokens: as many as a model takes
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)

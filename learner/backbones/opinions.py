@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from learner.backbones.loading import MANY, longest
-from learner.backbones.span_biencoder import SpanBiencoder
-from learner.backbones.span_reader import best_spans
-from learner.backbones.token_encoder import TokenEncoder
-from learner.catalog.quip import QuipConfig, Student
+from allpairs.learner.backbones.loading import MANY, longest
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder
+from allpairs.learner.backbones.span_reader import best_spans
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.catalog.quip import QuipConfig, Student
 
 
 @dataclass(frozen=True)

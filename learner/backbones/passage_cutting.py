@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from learner.models.likely_sentence import sentences
+from allpairs.learner.models.likely_sentence import sentences
 
 Span = tuple[int, int]  # the first, and the one after the last
 

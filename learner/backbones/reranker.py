@@ -15,15 +15,15 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from db.errors import InputError
-from db.files.artifacts import held
-from db.progress import Progress, no_progress
-from learner.backbones.generator import TextGenerator, load_generator
-from learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from learner.runtime.device import multiplies_bfloat16
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.generator import TextGenerator, load_generator
+from allpairs.learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.runtime.device import multiplies_bfloat16
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work
 
 FILE = "reranker.json"
 LEAST = 256  # pairs for which distributing the model to workers pays

@@ -13,15 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.progress import Progress, no_progress
-from learner.backbones.generator import TextGenerator, Texts, losses_of
-from learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
-from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
-from learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
-from learner.catalog.multiview import RerankerSettings
-from learner.models.cross_encoder_input import blocks
-from learner.models.training_loop import adamw, take_steps
-from learner.runtime.device import fast_training, seeded
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
+from allpairs.learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
+from allpairs.learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
+from allpairs.learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
+from allpairs.learner.catalog.multiview import RerankerSettings
+from allpairs.learner.models.cross_encoder_input import blocks
+from allpairs.learner.models.training_loop import adamw, take_steps
+from allpairs.learner.runtime.device import fast_training, seeded
 
 
 class Row(NamedTuple):

@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from learner.backbones.loading import load_tokenizer, loading, longest
-from learner.backbones.passage_cutting import Window, windows
-from learner.backbones.span_reader import Answer, best_spans
-from learner.backbones.token_encoder import TokenEncoder
-from learner.catalog.quip import HEADS, Student
-from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.runtime.device import default_device, seeded
+from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
+from allpairs.learner.backbones.passage_cutting import Window, windows
+from allpairs.learner.backbones.span_reader import Answer, best_spans
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.catalog.quip import HEADS, Student
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.runtime.device import default_device, seeded
 
 SPECIAL = 2  # special tokens around a text
 

@@ -15,15 +15,15 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForQuestionAnswering
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.length_batches import descend
-from learner.backbones.loading import load_tokenizer, loading
-from learner.backbones.windows import Windows, cut
-from learner.catalog.backbones import ReaderSettings
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
-from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.runtime.device import default_device, fast_training, seeded
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.loading import load_tokenizer, loading
+from allpairs.learner.backbones.windows import Windows, cut
+from allpairs.learner.catalog.backbones import ReaderSettings
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.runtime.device import default_device, fast_training, seeded
 
 CHUNK = 512  # questions whose windows are in memory at once
 

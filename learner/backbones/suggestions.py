@@ -1,9 +1,9 @@
 """Distinct questions about one text: the most likely ones and some drawn at random."""
 
-from learner.backbones.generator import TextGenerator, generate, nll
-from learner.backbones.loading import longest
-from learner.backbones.reranker_templates import PASSAGE
-from learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.backbones.generator import TextGenerator, generate, nll
+from allpairs.learner.backbones.loading import longest
+from allpairs.learner.backbones.reranker_templates import PASSAGE
+from allpairs.learner.catalog.backbones import GeneratorSettings
 
 DRAWS = 3  # for each suggestion wanted, since some draws are the same
 

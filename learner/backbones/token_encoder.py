@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from transformers import AutoModel
 
-from learner.backbones.loading import MANY, load_tokenizer, loading, longest
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.runtime.device import default_device
+from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.runtime.device import default_device
 
 
 @dataclass(frozen=True)

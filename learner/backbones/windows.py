@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from learner.backbones.loading import longest
-from learner.catalog.backbones import ReaderSettings
-from learner.models.cross_encoder_input import PairTokens
+from allpairs.learner.backbones.loading import longest
+from allpairs.learner.catalog.backbones import ReaderSettings
+from allpairs.learner.models.cross_encoder_input import PairTokens
 
 Span = tuple[int, int]  # the first, and the one after the last
 

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from learner.catalog.section import Section
+from allpairs.learner.catalog.section import Section
 
 
 class Training(Section):

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from learner.catalog.backbones import GeneratorSettings
-from learner.catalog.retrieval import RetrieverSettings
-from learner.catalog.section import Section
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.catalog.section import Section
 
 Variant = Literal[
     "self-training", "self-training-self", "self-training-cross", "self-training-both",

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from learner.catalog.section import Section
+from allpairs.learner.catalog.section import Section
 
 FEWEST = 2  # positive pairs; fewer tell nothing about what a pair is
 

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from learner.catalog.backbones import GeneratorSettings, ReaderSettings
-from learner.catalog.retrieval import RetrieverSettings
-from learner.catalog.section import Section
+from allpairs.learner.catalog.backbones import GeneratorSettings, ReaderSettings
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.catalog.section import Section
 
 
 class MiningInputs(Section):

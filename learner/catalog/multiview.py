@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from learner.catalog.backbones import Training
-from learner.catalog.section import Section
+from allpairs.learner.catalog.backbones import Training
+from allpairs.learner.catalog.section import Section
 
 FirstView = Literal["rank", "rank-swap"]
 SecondView = Literal["p2q", "p2q-swap", "q2p", "rank-positives"]

@@ -2,11 +2,11 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from learner.catalog.backtraining import BackTrainingConfig, BackTrainingInputs
-from learner.catalog.mining import MiningConfig, MiningInputs
-from learner.catalog.multiview import MultiViewConfig, MultiViewInputs
-from learner.catalog.quip import QuipConfig, QuipInputs
-from learner.catalog.section import Section
+from allpairs.learner.catalog.backtraining import BackTrainingConfig, BackTrainingInputs
+from allpairs.learner.catalog.mining import MiningConfig, MiningInputs
+from allpairs.learner.catalog.multiview import MultiViewConfig, MultiViewInputs
+from allpairs.learner.catalog.quip import QuipConfig, QuipInputs
+from allpairs.learner.catalog.section import Section
 
 
 class PipelineEntry(BaseModel):

@@ -4,8 +4,8 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from learner.catalog.backbones import GeneratorSettings, ReaderSettings, Training
-from learner.catalog.section import Section
+from allpairs.learner.catalog.backbones import GeneratorSettings, ReaderSettings, Training
+from allpairs.learner.catalog.section import Section
 
 HEADS = "heads.safetensors"  # in a student's folder, beside its encoder: the heads that find answers
 

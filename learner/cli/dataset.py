@@ -1,20 +1,22 @@
-"""The command `python -m learner dataset`: converts a published data set to Allpairs' files."""
+"""The command `allpairs dataset`: converts a published data set to Allpairs' files."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.corpus.cells import counted
-from db.domain import DEFAULT_ENCODER
-from db.errors import InputError
-from db.progress import Progress
-from learner.models.encoder import load_encoder
-from learner.published import ADAPTERS, Options, Titles
-from learner.published.released import Released, evaluated_part, write_released
-from learner.published.table1 import Encode, load_written, of_paper, statistics
-from learner.runtime.progress_output import print_result, progress_bar
+from allpairs.db.corpus.cells import counted
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.cli.options import Json
+from allpairs.learner.published import ADAPTERS, Options, Titles
+from allpairs.learner.published.released import Released, evaluated_part, write_released
+from allpairs.learner.runtime.progress_output import print_result, progress_bar
+
+if TYPE_CHECKING:
+    from allpairs.learner.published.table1 import Encode
 
 
 def dataset(
@@ -30,11 +32,11 @@ def dataset(
     ] = Titles.AUTO,
     near: Annotated[bool, typer.Option("--near", help="Count near negatives too, which encodes every text.")] = False,
     encoder: Annotated[str, typer.Option(help="Encoder that decides which negatives are near.")] = DEFAULT_ENCODER,
-    json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Convert a published data set to files for the other commands, and compare its counts with the paper's Table 1.
 
-    Example: python -m learner dataset wikiqa WikiQACorpus --out out/wikiqa
+    Example: allpairs dataset wikiqa WikiQACorpus --out out/wikiqa
     """
     if name not in ADAPTERS:
         raise InputError(f"data set {name!r} is not known: use {', '.join(ADAPTERS)}")
@@ -50,8 +52,10 @@ def dataset(
         _show(result)
 
 
-def _write(released: Released, evaluated: str, out: Path, encode: Encode | None) -> dict[str, Any]:
+def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None") -> dict[str, Any]:
     """Write the files; return the contents of stats.json."""
+    from allpairs.learner.published.table1 import load_written, of_paper, statistics
+
     try:
         moved = write_released(released, evaluated, out)
     except OSError as error:
@@ -91,6 +95,8 @@ def _show(result: Mapping[str, Any]) -> None:
     typer.echo(f"train items train, {result['evaluated']} items measure; others are not used")
 
 
-def _encode(encoder: str, progress: Progress) -> Encode:
+def _encode(encoder: str, progress: Progress) -> "Encode":
+    from allpairs.learner.models.encoder import load_encoder
+
     model = load_encoder(encoder)
     return lambda texts: model.encode(texts, progress)

@@ -1,17 +1,16 @@
-"""The command `experiment` of `python -m learner`."""
+"""The command `experiment`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from db.errors import InputError
-from learner.experiment.display import grid_bar
-from learner.experiment.grid import Grid, run_grid
-from learner.experiment.process import checked_devices
-from learner.experiment.report import REPORT, write_report
-from learner.experiment.spec import read_experiment
-from learner.runtime.progress_output import print_result
+from allpairs.db.errors import InputError
+from allpairs.learner.experiment.display import grid_bar
+from allpairs.learner.runtime.progress_output import print_result
+
+if TYPE_CHECKING:
+    from allpairs.learner.experiment.grid import Grid
 
 
 def experiment(
@@ -29,8 +28,13 @@ def experiment(
 
     A stopped experiment resumes where it stopped; runs whose data or settings have changed are repeated.
 
-    Example: python -m learner experiment docs/examples/strategies.toml --out out/experiment --workers 2
+    Example: allpairs experiment docs/examples/strategies.toml --out out/experiment --workers 2
     """
+    from allpairs.learner.experiment.grid import Grid, run_grid
+    from allpairs.learner.experiment.process import checked_devices
+    from allpairs.learner.experiment.report import REPORT, write_report
+    from allpairs.learner.experiment.spec import read_experiment
+
     wanted = read_experiment(file)
     slots = checked_devices([name.strip() for name in devices.split(",")] if devices else [], workers)
     grid = Grid(wanted, _folder(out), slots)
@@ -52,7 +56,7 @@ def _folder(out: Path) -> Path:
     return out.resolve()
 
 
-def _tell_failures(grid: Grid) -> None:
+def _tell_failures(grid: "Grid") -> None:
     """Exit with code 1 if runs have failed, after printing each reason to stderr."""
     for standing in grid.failed:
         typer.echo(f"failed: {standing.cell.title}: {standing.error}", err=True)

@@ -1,16 +1,13 @@
-"""The command `pipeline` of `python -m learner`."""
+"""The command `pipeline`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from learner.catalog import PIPELINES
-from learner.experiment.display import grid_bar
-from learner.pipelines.pipeline import ARTIFACTS, RESULTS, begin, read_artifacts, run_pipeline
-from learner.pipelines.report import REPORT
-from learner.pipelines.spec import read_spec
-from learner.runtime.progress_output import print_result
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.experiment.display import grid_bar
+from allpairs.learner.runtime.progress_output import print_result
 
 
 def pipeline(
@@ -19,14 +16,18 @@ def pipeline(
     out: Annotated[
         Path, typer.Option(help="Folder for its stages; a stopped run of the same configuration is resumed.")
     ],
-    json: Annotated[bool, typer.Option("--json", help=f"Print its artifacts ({ARTIFACTS}) as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print its artifacts (artifacts.json) as JSON.")] = False,
 ) -> None:
     """Run a paper's pipeline on files, and write tables, figures and the models and lists that it makes.
 
     Each stage leaves a folder below OUT and is not repeated; OUT/results holds tables/, figures/ and report.md.
 
-    Example: python -m learner pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
+    Example: allpairs pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
     """
+    from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
+    from allpairs.learner.pipelines.report import REPORT
+    from allpairs.learner.pipelines.spec import read_spec
+
     inputs, wanted = read_spec(name, config)
     run = begin(name, out.resolve(), inputs, wanted)
     with grid_bar() as progress:

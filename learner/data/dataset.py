@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from db.domain import Side, Split
-from learner.data.corpus_terms import CorpusTerms, terms_of
-from learner.data.lexical_features import Lexicon, lexicon_by
+from allpairs.db.domain import Side, Split
+from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
+from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack
 
-from learner.data.corpus_terms import CorpusTerms, terms_of
+from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
 
 KINDS = ("ngrams", "words", "numbers", "length")
 DIMENSIONS = 512  # of hashed terms: the error of an inner product is about 0.04

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.models.output_layer import OutputLayer
+from allpairs.learner.models.output_layer import OutputLayer
 
 BINS = 20  # of equal width
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.estimate import Estimate
-from db.progress import Progress, no_progress
-from learner.evaluation.calibration import BINS, Reliability, cuts, reliability
-from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
-from learner.models.output_layer import OutputLayer
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work
-from learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
+from allpairs.db.estimate import Estimate
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.evaluation.calibration import BINS, Reliability, cuts, reliability
+from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work
+from allpairs.learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
 
 BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this between places in a block

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from db.errors import InputError
-from db.estimate import Estimate
-from db.progress import Progress, no_progress
-from learner.evaluation.exact import TIE
-from learner.evaluation.sampling_designs import NEAR
-from learner.search.exact import Pairs, nearest
-from learner.search.top_pairs import best_pairs
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.evaluation.exact import TIE
+from allpairs.learner.evaluation.sampling_designs import NEAR
+from allpairs.learner.search.exact import Pairs, nearest
+from allpairs.learner.search.top_pairs import best_pairs
 
 STRATA = ("near", "random")  # near: a pair of neighbours under the pre-trained encoder; random: any other pair
 MOST = 1_000_000  # putative false positives: with more, a feasible number of labels tells little

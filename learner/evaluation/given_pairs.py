@@ -6,10 +6,10 @@ say little about all pairs: given negatives are few, and were chosen for being h
 
 import numpy as np
 
-from db.estimate import Estimate
-from learner.data.dataset import Dataset
-from learner.metrics.average_precision import Confusion, average_precision, curve_from_scores
-from learner.scorers.scorer import Scorer
+from allpairs.db.estimate import Estimate
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.metrics.average_precision import Confusion, average_precision, curve_from_scores
+from allpairs.learner.scorers.scorer import Scorer
 
 
 def given_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:

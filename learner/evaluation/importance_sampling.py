@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from db.estimate import Estimate
-from learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
-from learner.evaluation.exact import AllPairs, bar_edges, histogram
-from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
-from learner.models.output_layer import OutputLayer
+from allpairs.db.estimate import Estimate
+from allpairs.learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
+from allpairs.learner.evaluation.exact import AllPairs, bar_edges, histogram
+from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
+from allpairs.learner.models.output_layer import OutputLayer
 
 DRAWS = 1_000
 TAIL = 2.5  # per cent left out at each end of an interval

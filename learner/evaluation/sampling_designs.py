@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from db.progress import Progress, no_progress
-from learner.evaluation.importance_sampling import Stratum
-from learner.search.exact import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, pairs_numbered, without
-from learner.search.inner_product import Readable
-from learner.search.nearest import near_pairs
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.evaluation.importance_sampling import Stratum
+from allpairs.learner.search.exact import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, pairs_numbered, without
+from allpairs.learner.search.inner_product import Readable
+from allpairs.learner.search.nearest import near_pairs
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of right -> scores, one for each pair
 NEAR_RANDOM, STRATIFIED = "near-random", "stratified"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.corpus.split import read_split, split_corpus
-from db.errors import InputError
-from db.progress import Progress
-from learner.experiment.concat import run_concat
-from learner.experiment.spec import MATCHED, Cell, Files
-from learner.loop.simulate import composition_of, simulate
-from learner.models.encoder import load_encoder
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.experiment.concat import run_concat
+from allpairs.learner.experiment.spec import MATCHED, Cell, Files
+from allpairs.learner.loop.simulate import composition_of, simulate
+from allpairs.learner.models.encoder import load_encoder
 
 DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"
 MODEL = "model"

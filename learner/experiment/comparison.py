@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from learner.experiment.paper import AP
-from learner.experiment.results import Results, means_of
-from learner.reports.means import Mean
+from allpairs.learner.experiment.paper import AP
+from allpairs.learner.experiment.results import Results, means_of
+from allpairs.learner.reports.means import Mean
 
 SHARE = "share_positive"
 

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from db.corpus.corpus import Corpus
-from db.progress import Progress
-from learner.experiment.spec import Concat
-from learner.files.evaluate import Method, evaluate_corpus
-from learner.files.labels import read_labels
-from learner.loop.simulate import dataset_of
-from learner.scorers.cross_encoder import save_concat, train_concat
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.progress import Progress
+from allpairs.learner.experiment.spec import Concat
+from allpairs.learner.files.evaluate import Method, evaluate_corpus
+from allpairs.learner.files.labels import read_labels
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.scorers.cross_encoder import save_concat, train_concat
 
 
 def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progress: Progress) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from db.progress import Progress
+from allpairs.db.progress import Progress
+from allpairs.learner.runtime.progress_output import leave_bars_to_us
 
 FORM = "{percentage:3.0f}%|{bar:20}| {remaining} left · {desc}"
 
@@ -15,6 +16,7 @@ FORM = "{percentage:3.0f}%|{bar:20}| {remaining} left · {desc}"
 @contextmanager
 def grid_bar() -> Iterator[Progress]:
     """Yield a progress function that updates one bar; where stderr is no terminal it prints the counts."""
+    leave_bars_to_us()
     if not sys.stderr.isatty():
         yield _Lines()
         return

@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from learner.experiment.comparison import SHARE, Point
-from learner.experiment.paper import AP
-from learner.experiment.results import Results
-from learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
-from learner.reports.means import Mean
+from allpairs.learner.experiment.comparison import SHARE, Point
+from allpairs.learner.experiment.paper import AP
+from allpairs.learner.experiment.results import Results
+from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
+from allpairs.learner.reports.means import Mean
 
 PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".3~%")}
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")

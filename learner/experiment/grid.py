@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from db.domain import batch_size_of
-from db.progress import Progress, no_progress
-from learner.experiment.cell import is_done, rounds_done
-from learner.experiment.process import Run, Work, start
-from learner.experiment.spec import Cell, Experiment, cells_of
+from allpairs.db.domain import batch_size_of
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.experiment.cell import is_done, rounds_done
+from allpairs.learner.experiment.process import Run, Work, start
+from allpairs.learner.experiment.spec import Cell, Experiment, cells_of
 
 STATE = "experiment.json"
 LOOK = 0.5  # seconds between two checks of the processes, and two reports

@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-from db.errors import InputError
-from learner.experiment.cell import run_cell
-from learner.experiment.spec import Cell, Files
-from learner.runtime import lifetime
-from learner.runtime.device import default_device
-from learner.runtime.training_group import PROCESSES
+from allpairs.db.errors import InputError
+from allpairs.learner.experiment.cell import run_cell
+from allpairs.learner.experiment.spec import Cell, Files
+from allpairs.learner.runtime import lifetime
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.training_group import PROCESSES
 
 EVERY = 0.2  # seconds between two messages
 ERROR = "error.txt"

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from learner.experiment.cell import read_corpus
-from learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
-from learner.experiment.figures import PANELS, Figure, data_of, describe, draw, figures_of, page_panel
-from learner.experiment.paper import AP, PRECISION
-from learner.experiment.results import Results, read_results
-from learner.experiment.spec import Experiment
-from learner.experiment.tables import paper_tables
-from learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, point_rows, table_rows
-from learner.loop.simulate import dataset_of
-from learner.reports.tables import as_csv, write_table
+from allpairs.learner.experiment.cell import read_corpus
+from allpairs.learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
+from allpairs.learner.experiment.figures import PANELS, Figure, data_of, describe, draw, figures_of, page_panel
+from allpairs.learner.experiment.paper import AP, PRECISION
+from allpairs.learner.experiment.results import Results, read_results
+from allpairs.learner.experiment.spec import Experiment
+from allpairs.learner.experiment.tables import paper_tables
+from allpairs.learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, point_rows, table_rows
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 HOW = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from learner.experiment.cell import ROUNDS, is_done
-from learner.experiment.spec import Experiment, Row, cells_of
-from learner.reports.means import Mean, mean_of
+from allpairs.learner.experiment.cell import ROUNDS, is_done
+from allpairs.learner.experiment.spec import Experiment, Row, cells_of
+from allpairs.learner.reports.means import Mean, mean_of
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from db.domain import DEFAULT_ENCODER, Settings
-from db.errors import InputError
-from learner.catalog import STRATEGIES
-from learner.scorers.cross_encoder import ConcatSettings
+from allpairs.db.domain import DEFAULT_ENCODER, Settings
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from learner.data.dataset import Dataset
-from learner.experiment.paper import (
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.experiment.paper import (
     ACCURACY,
     AP,
     F1,
@@ -19,10 +19,10 @@ from learner.experiment.paper import (
     Figures,
     printed,
 )
-from learner.experiment.results import Results, means_of
-from learner.experiment.spec import Row
-from learner.reports.means import Mean
-from learner.search.exact import count_pairs
+from allpairs.learner.experiment.results import Results, means_of
+from allpairs.learner.experiment.spec import Row
+from allpairs.learner.reports.means import Mean
+from allpairs.learner.search.exact import count_pairs
 
 TITLES = {
     AP: "AP",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from learner.experiment.comparison import Cost, Point
-from learner.experiment.paper import AP
-from learner.experiment.tables import Line, Table, is_count, title_of
-from learner.reports.tables import grid, mean_cells, number, written
+from allpairs.learner.experiment.comparison import Cost, Point
+from allpairs.learner.experiment.paper import AP
+from allpairs.learner.experiment.tables import Line, Table, is_count, title_of
+from allpairs.learner.reports.tables import grid, mean_cells, number, written
 
 
 def table_rows(table: Table) -> list[dict[str, Any]]:

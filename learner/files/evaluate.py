@@ -7,28 +7,41 @@ from typing import Any
 
 import numpy as np
 
-from db.corpus.corpus import Corpus
-from db.domain import DEFAULT_ENCODER, Split
-from db.errors import InputError
-from db.estimate import Estimate
-from db.progress import Progress, no_progress
-from learner.backbones.reranker import is_reranker
-from learner.data.dataset import Dataset
-from learner.evaluation.audit.files_estimate import measure_labels
-from learner.evaluation.audit.label_files import read_audit
-from learner.evaluation.exact import AllPairs
-from learner.evaluation.given_pairs import given_figures
-from learner.evaluation.importance_sampling import Stratum, estimate
-from learner.evaluation.sampling_designs import NEAR_RANDOM, STRATIFIED, Population, Score, near_random, stratified
-from learner.loop.round import evaluate
-from learner.loop.simulate import dataset_of
-from learner.models.cosine_bert import Labelled
-from learner.models.encoder import load_encoder
-from learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer
-from learner.scorers.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder, load_rerank_scorer
-from learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
-from learner.scoring.matcher import Matcher, load_matcher
-from learner.search.exact import count_pairs, pairs_numbered
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.domain import DEFAULT_ENCODER, Split
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.reranker import is_reranker
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.evaluation.audit.files_estimate import measure_labels
+from allpairs.learner.evaluation.audit.label_files import read_audit
+from allpairs.learner.evaluation.exact import AllPairs
+from allpairs.learner.evaluation.given_pairs import given_figures
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
+from allpairs.learner.evaluation.sampling_designs import (
+    NEAR_RANDOM,
+    STRATIFIED,
+    Population,
+    Score,
+    near_random,
+    stratified,
+)
+from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer
+from allpairs.learner.scorers.scorer import (
+    Scorer,
+    VectorScorer,
+    is_cross_encoder,
+    load_cross_encoder,
+    load_rerank_scorer,
+)
+from allpairs.learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
+from allpairs.learner.scoring.matcher import Matcher, load_matcher
+from allpairs.learner.search.exact import count_pairs, pairs_numbered
 
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.cells import bad, counted, shown
-from db.corpus.corpus import Corpus
-from db.corpus.files import column_names, read_rows
-from db.corpus.gold import LABELS
-from db.domain import Kind, Purpose, Side, Split
-from db.errors import InputError
-from learner.models.cosine_bert import Labelled
+from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.domain import Kind, Purpose, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.learner.models.cosine_bert import Labelled
 
 NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)
 

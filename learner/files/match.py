@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from db.corpus.corpus import Corpus
-from db.corpus.formula import guarded
-from db.domain import Side, Split
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset, make_dataset
-from learner.files.evaluate import all_evaluation
-from learner.loop.simulate import dataset_of
-from learner.scoring.explanation import parts_of
-from learner.scoring.matcher import Matcher, load_matcher, read_details
-from learner.search.exact import Pairs
-from learner.search.inner_product import Space, as_left, as_right, scores
-from learner.search.top_pairs import LOWEST, best_pairs
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.domain import Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.files.evaluate import all_evaluation
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.scoring.explanation import parts_of
+from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import Space, as_left, as_right, scores
+from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from db.domain import BatchOrder, Settings
-from db.errors import InputError
-from db.progress import Progress
-from learner.loop.round import Batch
-from learner.scorers.scorer import load_rerank_scorer
+from allpairs.db.domain import BatchOrder, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.loop.round import Batch
+from allpairs.learner.scorers.scorer import load_rerank_scorer
 
 
 def in_order(

@@ -12,26 +12,26 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind
-from db.errors import InputError
-from db.files.artifacts import discard
-from db.labels.audits import add_audit_tasks
-from db.projects.matchers import matcher_of
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Design, Matcher, Round
-from learner.evaluation.audit.sampling_order import Sides
-from learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
-from learner.jobs.correction_figures import store_figures
-from learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, load_arrays, save_arrays, sides
-from learner.jobs.data.mark_sentences import mark_passages
-from learner.jobs.data.project_data import ProjectData, read_project
-from learner.jobs.queue.job_state import database, folder_of, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.score import Blend
-from learner.search.exact import Pairs, count_pairs
+from allpairs.db.domain import DesignKind
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import discard
+from allpairs.db.labels.audits import add_audit_tasks
+from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Design, Matcher, Round
+from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
+from allpairs.learner.jobs.correction_figures import store_figures
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, load_arrays, save_arrays, sides
+from allpairs.learner.jobs.data.mark_sentences import mark_passages
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.exact import Pairs, count_pairs
 
 NAME = "correction"
 MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder tells near from far

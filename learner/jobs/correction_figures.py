@@ -7,11 +7,11 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Settings
-from db.labels.answers import current_labels
-from db.projects.corrections import correction_designs
-from db.schema.tables import Design, Project, Task
-from learner.evaluation.false_negatives import Checked, compare, correct
+from allpairs.db.domain import AnswerKind, Settings
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.corrections import correction_designs
+from allpairs.db.schema.tables import Design, Project, Task
+from allpairs.learner.evaluation.false_negatives import Checked, compare, correct
 
 Labels = dict[tuple[int, int], AnswerKind]
 DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)

@@ -9,22 +9,22 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.errors import InputError
-from db.files.artifacts import held, publish, publishing
-from db.progress import Progress
-from db.projects.jobs import EXPERIMENT
-from db.results.experiments import STATE, experiment_folder
-from db.schema.engine import reading
-from db.schema.tables import Project
-from learner.experiment.display import grid_bar
-from learner.experiment.grid import Grid, run_grid
-from learner.experiment.process import checked_devices
-from learner.experiment.report import write_report
-from learner.experiment.spec import Experiment, make_experiment
-from learner.jobs.data.experiment_files import Files, write_data
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import Reporter
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held, publish, publishing
+from allpairs.db.progress import Progress
+from allpairs.db.projects.jobs import EXPERIMENT
+from allpairs.db.results.experiments import STATE, experiment_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Project
+from allpairs.learner.experiment.display import grid_bar
+from allpairs.learner.experiment.grid import Grid, run_grid
+from allpairs.learner.experiment.process import checked_devices
+from allpairs.learner.experiment.report import write_report
+from allpairs.learner.experiment.spec import Experiment, make_experiment
+from allpairs.learner.jobs.data.experiment_files import Files, write_data
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import Reporter
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 
 @DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)

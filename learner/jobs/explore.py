@@ -8,27 +8,34 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.progress import Progress
-from db.projects.evaluations import matchers_with_evaluations
-from db.projects.jobs import EXPLORE
-from db.projects.matchers import matcher_of
-from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_explorations, write_exploration
-from db.schema.engine import reading
-from db.schema.tables import Answer, Matcher
-from learner.data.dataset import Dataset
-from learner.jobs.data.evaluation_snapshot import save_arrays
-from learner.jobs.data.project_data import ProjectData, read_project
-from learner.jobs.data.stored_vectors import vectors_of
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.scoring.nearest_texts import lists_of
-from learner.search.exact import Pairs, count_pairs
-from learner.search.inner_product import BLENDED, as_left, as_right, scores
-from learner.search.top_pairs import best_pairs
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.progress import Progress
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.projects.jobs import EXPLORE
+from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.results.explorations import (
+    KNOWN,
+    PAIRS,
+    Exploration,
+    exploration_folder,
+    keep_explorations,
+    write_exploration,
+)
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Answer, Matcher
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.jobs.data.evaluation_snapshot import save_arrays
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.scoring.nearest_texts import lists_of
+from allpairs.learner.search.exact import Pairs, count_pairs
+from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.learner.search.top_pairs import best_pairs
 
 MOST_PAIRS = 200_000  # to keep
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made

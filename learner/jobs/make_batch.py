@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy.orm import Session
 
-from db.labels.audits import audit_rows, design_by_id
-from db.labels.tasks import add_tasks
-from db.projects.matchers import SCORES
-from db.schema.tables import Round
-from learner.jobs.audit.draw_pairs import Candidate, columns_of
-from learner.jobs.data.evaluation_snapshot import save_arrays
-from learner.jobs.data.project_data import Alike, ProjectData, tasks_of
-from learner.loop.round import Batch
-from learner.models.cosine_bert import Labelled
-from learner.scoring.similar_labels import most_alike
-from learner.search.inner_product import BLENDED, scores
+from allpairs.db.labels.audits import audit_rows, design_by_id
+from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.projects.matchers import SCORES
+from allpairs.db.schema.tables import Round
+from allpairs.learner.jobs.audit.draw_pairs import Candidate, columns_of
+from allpairs.learner.jobs.data.evaluation_snapshot import save_arrays
+from allpairs.learner.jobs.data.project_data import Alike, ProjectData, tasks_of
+from allpairs.learner.loop.round import Batch
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.scoring.similar_labels import most_alike
+from allpairs.learner.search.inner_product import BLENDED, scores
 
 Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its sampling orders
 

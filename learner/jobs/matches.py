@@ -14,28 +14,28 @@ from dbos import DBOS
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.corpus import graph
-from db.domain import AnswerKind, Side
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.progress import Progress
-from db.projects.items import first_identifiers
-from db.projects.jobs import MATCHES
-from db.projects.matchers import matcher_of
-from db.results.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
-from db.results.pipelines import runs_folder
-from db.schema.engine import reading
-from db.schema.tables import Gold, Matcher
-from learner.jobs.data.project_data import ProjectData, read_project
-from learner.jobs.data.stored_vectors import vectors_of
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.models.output_layer import OutputLayer
-from learner.scorers.scorer import load_rerank_scorer
-from learner.search.exact import Pairs
-from learner.search.inner_product import BLENDED, as_left, as_right, scores
-from learner.search.top_pairs import best_pairs
+from allpairs.db.corpus import graph
+from allpairs.db.domain import AnswerKind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.progress import Progress
+from allpairs.db.projects.items import first_identifiers
+from allpairs.db.projects.jobs import MATCHES
+from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.results.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
+from allpairs.db.results.pipelines import runs_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Gold, Matcher
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scorers.scorer import load_rerank_scorer
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: if there are more, the threshold is too low

@@ -14,44 +14,44 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
-from db.files.artifacts import children, discard, held, publishing
-from db.files.checksums import FILE as CHECKSUMS
-from db.labels.tasks import newest_round
-from db.projects.matchers import matcher_of, newest_matcher
-from db.results.explorations import FOLDER as EXPLORE
-from db.results.matches import FOLDER as MATCHES
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Evaluation, Matcher, Round, now
-from learner.evaluation.exact import AllPairs
-from learner.jobs.audit.designs import FOLDER
-from learner.jobs.audit.draw_pairs import draw_pairs
-from learner.jobs.audit.measure import is_audited, measure_models
-from learner.jobs.batch_order import in_order
-from learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, rows_of
-from learner.jobs.data.mark_sentences import mark_passages
-from learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
-from learner.jobs.data.stored_vectors import FILE as VECTORS
-from learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
-from learner.jobs.data.strategy_inputs import background_of
-from learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
-from learner.jobs.queue.job_state import database, folder_of, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.loop.bare import fitted_bare, measured_bare
-from learner.loop.round import Batch, choose, evaluate, refit
-from learner.models.cosine_bert import train
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.bare import bare_details
-from learner.scoring.lexical_weights import fit_lexical
-from learner.scoring.make_reference import make_reference
-from learner.scoring.matcher import FILE as MATCHER
-from learner.scoring.matcher import Matcher as TrainedMatcher
-from learner.scoring.matcher import add_details, add_reference, save_matcher
-from learner.scoring.reference import FILE as REFERENCE
-from learner.scoring.score import Blend
-from learner.search.inner_product import BLENDED
+from allpairs.db.domain import SPREAD_STRATEGY, Settings, batch_size_of
+from allpairs.db.files.artifacts import children, discard, held, publishing
+from allpairs.db.files.checksums import FILE as CHECKSUMS
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.matchers import matcher_of, newest_matcher
+from allpairs.db.results.explorations import FOLDER as EXPLORE
+from allpairs.db.results.matches import FOLDER as MATCHES
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Round, now
+from allpairs.learner.evaluation.exact import AllPairs
+from allpairs.learner.jobs.audit.designs import FOLDER
+from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
+from allpairs.learner.jobs.audit.measure import is_audited, measure_models
+from allpairs.learner.jobs.batch_order import in_order
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, rows_of
+from allpairs.learner.jobs.data.mark_sentences import mark_passages
+from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
+from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
+from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
+from allpairs.learner.jobs.data.strategy_inputs import background_of
+from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
+from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.loop.bare import fitted_bare, measured_bare
+from allpairs.learner.loop.round import Batch, choose, evaluate, refit
+from allpairs.learner.models.cosine_bert import train
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.bare import bare_details
+from allpairs.learner.scoring.lexical_weights import fit_lexical
+from allpairs.learner.scoring.make_reference import make_reference
+from allpairs.learner.scoring.matcher import FILE as MATCHER
+from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
+from allpairs.learner.scoring.matcher import add_details, add_reference, save_matcher
+from allpairs.learner.scoring.reference import FILE as REFERENCE
+from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.inner_product import BLENDED
 
 NAME = "next_round"
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared

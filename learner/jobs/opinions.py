@@ -5,19 +5,19 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.errors import InputError
-from db.files.artifacts import is_there
-from db.projects.jobs import OPINIONS
-from db.results.opinions import Opinion, Opinions, write_opinions
-from db.results.pipelines import pipeline_folder, read_artifacts, read_began
-from db.schema.engine import reading
-from db.schema.tables import Job
-from learner.backbones.opinions import opinions_of, questions_of, rationale_spans
-from learner.backbones.span_biencoder import load_biencoder
-from learner.catalog.quip import HEADS, QuipConfig
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import is_there
+from allpairs.db.projects.jobs import OPINIONS
+from allpairs.db.results.opinions import Opinion, Opinions, write_opinions
+from allpairs.db.results.pipelines import pipeline_folder, read_artifacts, read_began
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
+from allpairs.learner.backbones.opinions import opinions_of, questions_of, rationale_spans
+from allpairs.learner.backbones.span_biencoder import load_biencoder
+from allpairs.learner.catalog.quip import HEADS, QuipConfig
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 LOADED, SCORED = 0.3, 0.6  # of the job
 

@@ -12,17 +12,17 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.errors import InputError
-from db.files.artifacts import held, publish, publishing
-from db.projects.jobs import PIPELINE
-from db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
-from db.schema.engine import reading
-from learner.catalog import PIPELINES
-from learner.jobs.data.pipeline_files import write_data
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held, publish, publishing
+from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
+from allpairs.db.schema.engine import reading
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.jobs.data.pipeline_files import write_data
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]
 

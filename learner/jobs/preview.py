@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 from dbos import DBOS
 
-from db.domain import Settings
-from db.projects.jobs import PREVIEW
-from db.projects.matchers import newest_matcher
-from db.results.previews import Preview, PreviewPair, write_preview
-from db.schema.engine import reading
-from learner.jobs.data.project_data import ProjectData, known_keys, read_project
-from learner.jobs.data.stored_vectors import vectors_of
-from learner.jobs.data.strategy_inputs import background_of
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.loop.round import Batch, choose
-from learner.models.output_layer import OutputLayer
-from learner.search.inner_product import BLENDED
+from allpairs.db.domain import Settings
+from allpairs.db.projects.jobs import PREVIEW
+from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.results.previews import Preview, PreviewPair, write_preview
+from allpairs.db.schema.engine import reading
+from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_project
+from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.jobs.data.strategy_inputs import background_of
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.loop.round import Batch, choose
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.inner_product import BLENDED
 
 PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made

@@ -3,22 +3,22 @@
 import numpy as np
 from dbos import DBOS
 
-from db.errors import InputError
-from db.progress import Progress
-from db.projects.jobs import SEARCH
-from db.results.explorations import Hit, Search, write_search
-from db.schema.engine import artifacts, reading
-from db.schema.tables import Matcher
-from learner.jobs.data.evaluation_snapshot import blend_of
-from learner.jobs.data.project_data import ProjectData, read_project
-from learner.jobs.data.stored_vectors import vectors_of
-from learner.jobs.explore import matcher_numbered
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.db.projects.jobs import SEARCH
+from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.jobs.explore import matcher_numbered
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
 MOST_HITS = 100
 ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made

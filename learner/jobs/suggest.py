@@ -4,22 +4,22 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.errors import InputError
-from db.files.artifacts import held
-from db.projects.jobs import SUGGEST
-from db.results.pipelines import pipeline_folder, read_artifacts
-from db.results.suggestions import Asked, Suggestion, write_suggestions
-from db.schema.engine import reading
-from db.schema.tables import Item
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import is_reranker, load_reading
-from learner.backbones.reranker_templates import PASSAGE
-from learner.backbones.suggestions import filled
-from learner.backbones.suggestions import suggest as suggest_questions
-from learner.catalog.backbones import GeneratorSettings
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.projects.jobs import SUGGEST
+from allpairs.db.results.pipelines import pipeline_folder, read_artifacts
+from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import is_reranker, load_reading
+from allpairs.learner.backbones.reranker_templates import PASSAGE
+from allpairs.learner.backbones.suggestions import filled
+from allpairs.learner.backbones.suggestions import suggest as suggest_questions
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 GENERATOR, READS = "generator", "reads"  # `reads`: the form of a generator's input, in place of the bare text
 LOADED = 0.5  # of the job

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Distance, Settings
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.loop.round import evaluate, refit
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import OutputLayer
-from learner.scoring.bare import bare_details, bare_vectors
-from learner.scoring.score import Blend
-from learner.search.inner_product import Space
+from allpairs.db.domain import Distance, Settings
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.loop.round import evaluate, refit
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.bare import bare_details, bare_vectors
+from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.inner_product import Space
 
 
 def fitted_bare(

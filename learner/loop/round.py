@@ -4,25 +4,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.catalog import STRATEGIES
-from learner.data.dataset import Dataset
-from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
-from learner.evaluation.given_pairs import given_figures
-from learner.evaluation.importance_sampling import estimate
-from learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import OutputLayer, fit_output_layer
-from learner.runtime.device import default_device
-from learner.scorers.scorer import VectorScorer
-from learner.search.exact import Pairs, count_pairs
-from learner.search.inner_product import COSINE, Space, as_left, as_right, factors, magnitude, scores
-from learner.search.nearest import Near, near_pairs
-from learner.strategies.basic import strategy
-from learner.strategies.caps import Cap, neighbourhoods, with_controls, within_caps
-from learner.strategies.pool import Background, Pool, draw_pairs, unscored
+from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.evaluation.exact import TIE, AllPairs, evaluate_exact
+from allpairs.learner.evaluation.given_pairs import given_figures
+from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.scorers.scorer import VectorScorer
+from allpairs.learner.search.exact import Pairs, count_pairs
+from allpairs.learner.search.inner_product import COSINE, Space, as_left, as_right, factors, magnitude, scores
+from allpairs.learner.search.nearest import Near, near_pairs
+from allpairs.learner.strategies.basic import strategy
+from allpairs.learner.strategies.caps import Cap, neighbourhoods, with_controls, within_caps
+from allpairs.learner.strategies.pool import Background, Pool, draw_pairs, unscored
 
 NO_BACKGROUND = Background()
 EXACT_PAIRS = {"cpu": 2 * 10**11, "cuda": 2 * 10**13}  # about half an hour of two cores, or of a GPU (docs/scale.md)

@@ -12,27 +12,27 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from db.corpus.corpus import Corpus
-from db.corpus.formula import guarded
-from db.corpus.split import write_split
-from db.domain import Kind, Settings, batch_size_of
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.catalog import STRATEGIES
-from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation.exact import AllPairs
-from learner.loop.bare import measured_bare
-from learner.loop.round import choose, evaluate, refit
-from learner.models.cosine_bert import Labelled, train
-from learner.models.encoder import Encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.lexical_weights import fit_lexical
-from learner.scoring.make_reference import with_reference
-from learner.scoring.matcher import Matcher, save_matcher
-from learner.scoring.score import Blend, blended
-from learner.search.exact import Pairs
-from learner.search.inner_product import Space
-from learner.strategies.pool import Background, gold_of
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.split import write_split
+from allpairs.db.domain import Kind, Settings, batch_size_of
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.evaluation.exact import AllPairs
+from allpairs.learner.loop.bare import measured_bare
+from allpairs.learner.loop.round import choose, evaluate, refit
+from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.lexical_weights import fit_lexical
+from allpairs.learner.scoring.make_reference import with_reference
+from allpairs.learner.scoring.matcher import Matcher, save_matcher
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import Space
+from allpairs.learner.strategies.pool import Background, gold_of
 
 Composition = list[tuple[int, int]]  # positives and negatives of each round
 

@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from db.progress import Progress, no_progress
-from learner.catalog.retrieval import RetrieverSettings
-from learner.models.encoder import Encoder, load_encoder
-from learner.models.training_loop import adamw, batches, take_steps
-from learner.runtime.device import fast_training
-from learner.runtime.training_group import ALONE, Group
-from learner.runtime.training_launcher import train_together
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.training_loop import adamw, batches, take_steps
+from allpairs.learner.runtime.device import fast_training
+from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_launcher import train_together
 
 FILE = "retriever.json"
 QUERY, PASSAGE = "query", "passage"  # folders of the towers; a single tower is in the first

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from db.domain import Settings
-from db.progress import Progress, no_progress
-from learner.models.encoder import Encoder, Tokens
-from learner.models.output_layer import OutputLayer, fit_output_layer
-from learner.models.training_loop import adamw, take_steps
-from learner.runtime.device import fast_training
-from learner.runtime.training_group import ALONE, Group
-from learner.runtime.training_launcher import train_together
-from learner.search.inner_product import Space, score, scores
+from allpairs.db.domain import Settings
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.encoder import Encoder, Tokens
+from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
+from allpairs.learner.models.training_loop import adamw, take_steps
+from allpairs.learner.runtime.device import fast_training
+from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_launcher import train_together
+from allpairs.learner.search.inner_product import Space, score, scores
 
 MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b

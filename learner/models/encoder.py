@@ -14,14 +14,14 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
-from db.domain import DEFAULT_ENCODER, PICKLED, Distance
-from db.errors import InputError
-from db.files.artifacts import held
-from db.files.checksums import require_whole
-from db.progress import Progress, no_progress
-from learner.runtime.device import Portable, default_device
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work
+from allpairs.db.domain import DEFAULT_ENCODER, PICKLED, Distance
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.files.checksums import require_whole
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.device import Portable, default_device
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 

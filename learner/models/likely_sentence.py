@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.models.encoder import Encoder
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.encoder import Encoder
 
 LONG, MOST_SENTENCES = 300, 200  # a text is a passage from this many characters; sentences of it that are compared
 Span = tuple[int, int]  # the first character, and the one after the last

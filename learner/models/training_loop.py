@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from db.progress import Progress
-from learner.runtime.training_group import ALONE, Group
+from allpairs.db.progress import Progress
+from allpairs.learner.runtime.training_group import ALONE, Group
 
 Batch = TypeVar("Batch")
 Watch = Callable[[int, int, float], None]  # called after every step: (step from 1, all steps, the step's loss)

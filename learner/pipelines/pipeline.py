@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from db.errors import InputError
-from db.files.checksums import seal_models
-from db.progress import Progress, no_progress
-from learner.catalog import PIPELINES
-from learner.catalog.section import Section
+from allpairs.db.errors import InputError
+from allpairs.db.files.checksums import seal_models
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.catalog.section import Section
 
 RUN = "run.json"  # in a run's folder: its pipeline, configuration and inputs
 RESULTS = "results"  # the last stage of every pipeline
@@ -76,7 +76,7 @@ def pipeline_named(name: str) -> Pipeline:
     """Return the pipeline of that name in the catalog. Raises InputError if there is none."""
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
-    found: Pipeline = importlib.import_module(f"learner.pipelines.{PIPELINES[name].place}").PIPELINE
+    found: Pipeline = importlib.import_module(f"allpairs.learner.pipelines.{PIPELINES[name].place}").PIPELINE
     return found
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
-from learner.reports.tables import Rows, as_csv, write_table
+from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
+from allpairs.learner.reports.tables import Rows, as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from db.errors import InputError
-from learner.catalog import PIPELINES
-from learner.catalog.section import Section
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.catalog.section import Section
 
 
 def read_spec(name: str, path: Path) -> tuple[Section, Section]:

@@ -1,9 +1,9 @@
 """Published data sets, as released or as Parquet, converted to Allpairs' own files."""
 
-from learner.published.qqp import read_qqp
-from learner.published.released import Options, Reader, Titles
-from learner.published.simple_files import read_amazon_google, read_mlquestions
-from learner.published.wikiqa import read_wikiqa
+from allpairs.learner.published.qqp import read_qqp
+from allpairs.learner.published.released import Options, Reader, Titles
+from allpairs.learner.published.simple_files import read_amazon_google, read_mlquestions
+from allpairs.learner.published.wikiqa import read_wikiqa
 
 ADAPTERS: dict[str, Reader] = {
     "qqp": read_qqp,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.cells import bad, counted
-from db.corpus.files import read_rows
-from db.errors import InputError
-from learner.published.quora import COLUMNS, QuestionPair, read_quora
-from learner.published.released import GivenPair, Options, Released, Text, draw_parts, without_conflicts
+from allpairs.db.corpus.cells import bad, counted
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.errors import InputError
+from allpairs.learner.published.quora import COLUMNS, QuestionPair, read_quora
+from allpairs.learner.published.released import GivenPair, Options, Released, Text, draw_parts, without_conflicts
 
 RELEASED_NAMES = ("quora_duplicate_questions.tsv", "quora_duplicate_questions.tsv.gz")
 RELEASED_DUPLICATES = 149_263  # before closure

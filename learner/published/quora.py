@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from db.corpus.cells import MAX_CELL, bad
-from db.corpus.files import opened, reading
+from allpairs.db.corpus.cells import MAX_CELL, bad
+from allpairs.db.corpus.files import opened, reading
 
 COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
 

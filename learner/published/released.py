@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from db.corpus import graph
-from db.corpus.cells import counted
-from db.corpus.formula import guarded
-from db.domain import Side, Split
-from db.errors import InputError
-from db.identity import identity
+from allpairs.db.corpus import graph
+from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.domain import Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
 
 PARTS = ("train", "dev", "test")
 SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (Mussmann, Jia and Liang 2020, code)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.files import read_rows
-from learner.published.released import GivenPair, Options, Released, Text, draw_parts
+from allpairs.db.corpus.files import read_rows
+from allpairs.learner.published.released import GivenPair, Options, Released, Text, draw_parts
 
 
 def read_mlquestions(path: Path, options: Options) -> Released:

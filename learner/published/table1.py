@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.corpus.gold import GoldPair
-from db.domain import Kind, Side
-from learner.evaluation.sampling_designs import NEAR
-from learner.experiment.paper import printed
-from learner.published.released import Released
-from learner.search.exact import count_pairs, nearest
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.corpus.gold import GoldPair
+from allpairs.db.domain import Kind, Side
+from allpairs.learner.evaluation.sampling_designs import NEAR
+from allpairs.learner.experiment.paper import printed
+from allpairs.learner.published.released import Released
+from allpairs.learner.search.exact import count_pairs, nearest
 
 Encode = Callable[[list[str]], np.ndarray]  # texts -> unit vectors (n, d)
 POSITIVES, PAIRS, NEGATIVES, NEAR_NEGATIVES = "positives", "pairs", "stated_negatives", "near_negatives"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from db.corpus.corpus import BETWEEN_TEXTS
-from db.corpus.files import read_rows
-from db.errors import InputError
-from learner.published.released import PARTS, GivenPair, Options, Released, Text, Titles
+from allpairs.db.corpus.corpus import BETWEEN_TEXTS
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.errors import InputError
+from allpairs.learner.published.released import PARTS, GivenPair, Options, Released, Text, Titles
 
 PARQUET = ("split", "question_id", "question", "title", "sentence", "label")
 RELEASED = ("QuestionID", "Question", "DocumentTitle", "Sentence", "Label")

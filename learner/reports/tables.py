@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from db.corpus.formula import guarded
-from learner.reports.means import Mean
+from allpairs.db.corpus.formula import guarded
+from allpairs.learner.reports.means import Mean
 
 NONE = "–"
 Rows = Sequence[Mapping[str, Any]]

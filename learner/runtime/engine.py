@@ -2,8 +2,8 @@
 
 import os
 
-from db.errors import InputError
-from learner.runtime.protocol import ENGINE, LOCAL, Engine
+from allpairs.db.errors import InputError
+from allpairs.learner.runtime.protocol import ENGINE, LOCAL, Engine
 
 
 def default_engine() -> Engine:
@@ -22,7 +22,7 @@ def default_engine() -> Engine:
 def _on_ray(address: str | None) -> Engine:
     """Return the cluster at the address."""
     try:
-        from learner.runtime.ray_engine import OnRay  # part of an optional requirement
+        from allpairs.learner.runtime.ray_engine import OnRay  # part of an optional requirement
     except ModuleNotFoundError as error:
         raise InputError(
             f"{ENGINE}=ray needs Ray: pip install -r requirements-cluster.txt, or set it to local"

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, results on stdout, errors in one line."""
+"""Progress bars on a terminal, results on stdout."""
 
 import json
 import sys
@@ -9,13 +9,22 @@ from typing import Any
 
 from tqdm import tqdm
 
-from db.errors import InputError
-from db.progress import Progress
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+
+
+def leave_bars_to_us() -> None:
+    """Make the model library draw no bar where there is no terminal; ours decide for themselves."""
+    from transformers.utils.logging import disable_progress_bar  # which takes a second
+
+    if not sys.stderr.isatty():
+        disable_progress_bar()
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Yield a progress function that draws one bar a stage on a terminal's stderr, and nothing elsewhere."""
+    leave_bars_to_us()
     bar: tqdm[Any] | None = None
     current, reached = "", 0.0
 
@@ -55,9 +64,3 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def fail(message: str, code: int) -> None:
-    """Exit with one line on stderr."""
-    print("error: " + " ".join(message.split()), file=sys.stderr)
-    raise SystemExit(code)

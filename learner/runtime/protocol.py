@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from db.progress import Progress, no_progress, part_of
+from allpairs.db.progress import Progress, no_progress, part_of
 
 ENGINE, ADDRESS = "ALLPAIRS_ENGINE", "ALLPAIRS_RAY_ADDRESS"  # environment variables
 

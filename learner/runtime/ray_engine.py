@@ -18,9 +18,9 @@ from ray.exceptions import (
 )
 from ray.remote_function import RemoteFunction
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
 
 AHEAD = 2  # parts for each process that run or wait to be fetched: the store never holds more results
 ROUNDS = 3  # parts for each process if their size is free: the last ones then delay nobody for long

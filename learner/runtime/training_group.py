@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 PROCESSES = "ALLPAIRS_PROCESSES"  # an environment variable
 # The contents of the folder that the processes of a training share.

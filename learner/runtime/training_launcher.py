@@ -13,10 +13,10 @@ import torch
 from torch import nn
 from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_processes
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.runtime import lifetime
-from learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.runtime import lifetime
+from allpairs.learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
 
 LOOK = 0.2  # seconds between two checks for messages of the processes, and for cancellation
 
@@ -45,7 +45,7 @@ def train_together(
 
 def _run(folder: Path, processes: int, progress: Progress) -> None:
     """Do the folder's work, and leave no process behind, however it ends."""
-    from learner.runtime.training_member import member  # part of an optional requirement
+    from allpairs.learner.runtime.training_member import member  # part of an optional requirement
 
     threads = max(1, torch.get_num_threads() // processes)
     receiving, sending = Pipe(duplex=False)

@@ -14,11 +14,11 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from db.files.logs import configure
-from db.progress import Progress, no_progress
-from learner.runtime.device import default_device
-from learner.runtime.lifetime import end_with_parent
-from learner.runtime.training_group import FAILED, GIVEN, WEIGHTS, Row
+from allpairs.db.files.logs import configure
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.lifetime import end_with_parent
+from allpairs.learner.runtime.training_group import FAILED, GIVEN, WEIGHTS, Row
 
 EVERY = 0.2  # seconds between two messages
 

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from learner.metrics.bertscore import bertscore
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from allpairs.learner.metrics.bertscore import bertscore
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 
 PREFIX, AT = "bertscore:", "@"
 CHUNK = 512  # pairs compared between two progress reports

@@ -16,16 +16,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.backbones.length_batches import batches_by_length
-from learner.backbones.loading import loading
-from learner.models.cosine_bert import Labelled
-from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
-from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.models.training_loop import adamw, take_steps
-from learner.runtime.device import default_device, fast_training, seeded
-from learner.scorers.scorer import TextScorer
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.length_batches import batches_by_length
+from allpairs.learner.backbones.loading import loading
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.training_loop import adamw, take_steps
+from allpairs.learner.runtime.device import default_device, fast_training, seeded
+from allpairs.learner.scorers.scorer import TextScorer
 
 FILE = "concat.json"
 

@@ -10,14 +10,14 @@ import numpy as np
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
-from db.errors import InputError
-from db.files.checksums import require_whole
-from db.progress import Progress, no_progress
-from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
-from learner.models.cross_encoder_input import score_pairs
-from learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
-from learner.models.output_layer import OutputLayer
-from learner.search.inner_product import COSINE, Space, scores
+from allpairs.db.errors import InputError
+from allpairs.db.files.checksums import require_whole
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from allpairs.learner.models.cross_encoder_input import score_pairs
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.inner_product import COSINE, Space, scores
 
 CHUNK = 512  # pairs read between two progress reports
 ARCHITECTURE = "ForSequenceClassification"

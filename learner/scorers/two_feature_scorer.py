@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.models.cosine_bert import Labelled
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scorers.bertscore_scorer import AT, TokenScorer, load_token_scorer
-from learner.scorers.scorer import VectorScorer
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scorers.bertscore_scorer import AT, TokenScorer, load_token_scorer
+from allpairs.learner.scorers.scorer import VectorScorer
 
 PREFIX = "cosine+bertscore:"
 

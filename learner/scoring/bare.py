@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Distance
-from learner.models.output_layer import OutputLayer
-from learner.scoring.lexical_weights import total
-from learner.scoring.score import Blend
+from allpairs.db.domain import Distance
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.lexical_weights import total
+from allpairs.learner.scoring.score import Blend
 
 KEY = "bare"  # in a matcher's details
 

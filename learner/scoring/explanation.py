@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.data.lexical_features import KINDS, Lexicon
-from learner.scoring.lexical_weights import total
-from learner.scoring.score import Blend
+from allpairs.learner.data.lexical_features import KINDS, Lexicon
+from allpairs.learner.scoring.lexical_weights import total
+from allpairs.learner.scoring.score import Blend
 
 NAMED = 4  # words shown for a part
 TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}

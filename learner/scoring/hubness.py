@@ -8,11 +8,11 @@ more neighbours, which tell more. docs/log.md has both results.
 
 import numpy as np
 
-from db.domain import Distance
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.search.inner_product import Space, factors
-from learner.search.nearest import near_scores
+from allpairs.db.domain import Distance
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.search.inner_product import Space, factors
+from allpairs.learner.search.nearest import near_scores
 
 NEIGHBOURS = 3
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.optimize import minimize
 
-from learner.data.dataset import Dataset
-from learner.data.lexical_features import KINDS
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import sigmoid
-from learner.search.inner_product import COSINE, scores
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import KINDS
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import sigmoid
+from allpairs.learner.search.inner_product import COSINE, scores
 
 # Before there are labels: weights of cosine, hubness, KINDS and bias, and their standard deviations.
 MEAN = np.array([10.0, -10.0, 0.0, 0.0, 0.0, 0.0, -5.0])

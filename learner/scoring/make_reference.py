@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from db.domain import Distance
-from learner.data.dataset import Dataset
-from learner.models.output_layer import OutputLayer
-from learner.scoring.hubness import NEIGHBOURS, weight_of
-from learner.scoring.matcher import Matcher
-from learner.scoring.reference import MOVES, NOTHING, ListReference, Reference, digests_of, near_sample
-from learner.scoring.score import Blend, lacking_of
-from learner.search.exact import neighbours
-from learner.search.inner_product import Space, as_left, as_right
+from allpairs.db.domain import Distance
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.hubness import NEIGHBOURS, weight_of
+from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.reference import MOVES, NOTHING, ListReference, Reference, digests_of, near_sample
+from allpairs.learner.scoring.score import Blend, lacking_of
+from allpairs.learner.search.exact import neighbours
+from allpairs.learner.search.inner_product import Space, as_left, as_right
 
 SAMPLE = 10_000  # texts of each list whose vectors are kept: 8 MB, with lexical features 18 MB
 MOST_KNOWN = 1_000_000  # texts of each list whose hubness is kept: 12 MB

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from db.errors import InputError
-from db.files.artifacts import held
-from db.files.atomic import partial_path
-from db.files.checksums import seal
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.data.lexical_features import Lexicon, lexicon_by
-from learner.models.encoder import Encoder, load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.reference import FILE as REFERENCE
-from learner.scoring.reference import Reference, read_reference, referred, save_reference
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import Space
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held
+from allpairs.db.files.atomic import partial_path
+from allpairs.db.files.checksums import seal
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.reference import FILE as REFERENCE
+from allpairs.learner.scoring.reference import Reference, read_reference, referred, save_reference
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import Space
 
 FILE = "matcher.json"
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.data.lexical_features import lexicon_of
-from learner.scoring.hubness import NEIGHBOURS, weight_of
-from learner.scoring.lexical_weights import total
-from learner.scoring.score import Blend
-from learner.search.exact import nearest, nearest_scores
-from learner.search.inner_product import BLENDED, as_left, as_right
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import lexicon_of
+from allpairs.learner.scoring.hubness import NEIGHBOURS, weight_of
+from allpairs.learner.scoring.lexical_weights import total
+from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.exact import nearest, nearest_scores
+from allpairs.learner.search.inner_product import BLENDED, as_left, as_right
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from db.domain import Distance
-from db.errors import InputError
-from db.identity import identity
-from learner.data.corpus_terms import CorpusTerms
-from learner.data.lexical_features import lexicon_by
-from learner.scoring.hubness import NEIGHBOURS
-from learner.scoring.score import Blend
-from learner.search.exact import nearest_scores
-from learner.search.inner_product import Space, as_left, as_right
+from allpairs.db.domain import Distance
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.learner.data.corpus_terms import CorpusTerms
+from allpairs.learner.data.lexical_features import lexicon_by
+from allpairs.learner.scoring.hubness import NEIGHBOURS
+from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.exact import nearest_scores
+from allpairs.learner.search.inner_product import Space, as_left, as_right
 
 FILE, VERSION = "reference.npz", 1
 LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told

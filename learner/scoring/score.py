@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Distance, renamed
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.data.lexical_features import DIMENSIONS, Lexicon
-from learner.scoring.hubness import hubness_of
-from learner.scoring.lexical_weights import total
+from allpairs.db.domain import Distance, renamed
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import DIMENSIONS, Lexicon
+from allpairs.learner.scoring.hubness import hubness_of
+from allpairs.learner.scoring.lexical_weights import total
 
 
 @dataclass(frozen=True)

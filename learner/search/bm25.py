@@ -7,10 +7,10 @@ from typing import Any
 import bm25s
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work, slices
-from learner.search.exact import Neighbours
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work, slices
+from allpairs.learner.search.exact import Neighbours
 
 K1, B = 0.82, 0.68  # tuned on MS MARCO passages (Ju, Yang and Wang 2021, section 3)
 QUERIES = 512  # searched at once

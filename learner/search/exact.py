@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.progress import Progress, no_progress
-from learner.runtime.device import default_device
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work, slices
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
 WIDE = 32_768  # columns of a block when searching the best of each row: fewer blocks, fewer merges

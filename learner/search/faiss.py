@@ -3,9 +3,9 @@
 import faiss
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.runtime.protocol import slices
-from learner.search.exact import ROWS, Pairs, as_pairs, best_of_each
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.protocol import slices
+from allpairs.learner.search.exact import ROWS, Pairs, as_pairs, best_of_each
 
 SHARD = 1_000_000  # vectors in one index
 LINKS, LOOKED_AT = 32, 256  # of HNSW: links of a vector, and candidates that a search keeps (efSearch)

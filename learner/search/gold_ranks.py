@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from db.progress import Progress, no_progress
-from learner.search.exact import COLUMNS, ROWS, as_tensor
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.search.exact import COLUMNS, ROWS, as_tensor
 
 Ties = Literal["optimistic", "average", "pessimistic"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-from db.domain import Distance
+from allpairs.db.domain import Distance
 
 CHUNK = 4_096  # pairs scored at once: their vectors fit in a processor's cache
 Vectors = TypeVar("Vectors", np.ndarray, Tensor)

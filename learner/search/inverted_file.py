@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.progress import Progress, no_progress, part_of
-from learner.runtime.device import default_device
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work, slices
-from learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
-from learner.search.inner_product import Readable, View, put_together, taken_apart
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work, slices
+from allpairs.learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
+from allpairs.learner.search.inner_product import Readable, View, put_together, taken_apart
 
 LISTS = 2.0  # lists for each square root of the number of vectors
 PROBES = 32  # lists searched for a query: its cost is in proportion, and the more, the fewer neighbours are missed

@@ -5,15 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Search
-from db.estimate import Estimate, wilson
-from db.progress import Progress, no_progress, part_of
-from learner.runtime.device import default_device
-from learner.runtime.protocol import LOCAL, slices
-from learner.search.exact import Pairs, best_of_each, count_pairs, nearest, nearest_scores, neighbours, no_pairs
-from learner.search.faiss import nearest_by_faiss
-from learner.search.inner_product import Readable
-from learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
+from allpairs.db.domain import Search
+from allpairs.db.estimate import Estimate, wilson
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.protocol import LOCAL, slices
+from allpairs.learner.search.exact import (
+    Pairs,
+    best_of_each,
+    count_pairs,
+    nearest,
+    nearest_scores,
+    neighbours,
+    no_pairs,
+)
+from allpairs.learner.search.faiss import nearest_by_faiss
+from allpairs.learner.search.inner_product import Readable
+from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
 SHARD = 262_144  # vectors in which a sample is searched at once

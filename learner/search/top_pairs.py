@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import Engine, Work
-from learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import Engine, Work
+from allpairs.learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
 
 MOST_PAIRS = 20_000_000
 SPARE_PAIRS = 1_000_000  # kept beyond the closest before they are sorted and cut

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import numpy as np
 
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY
-from learner.catalog import STRATEGIES
-from learner.search.exact import Pairs
-from learner.strategies.pool import Pool
+from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.strategies.pool import Pool
 
 Strategy = Callable[[Pool, int, np.random.Generator], Pairs]
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill the unit interval evenly however many there are

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from learner.search.exact import Pairs
-from learner.strategies.pool import joined
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.strategies.pool import joined
 
 MORE = 4  # factor by which more pairs are ranked each time, until the caps leave enough
 

@@ -5,12 +5,12 @@ Source: Seung, Opper and Sompolinsky (1992), with bootstrapped members (Abe and 
 
 import numpy as np
 
-from db.errors import InputError
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import sigmoid
-from learner.search.exact import Pairs
-from learner.strategies.basic import smallest
-from learner.strategies.pool import Pool
+from allpairs.db.errors import InputError
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import sigmoid
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.strategies.basic import smallest
+from allpairs.learner.strategies.pool import Pool
 
 HEADS = 8
 WIDTH = 32  # random directions onto which |a-b| and a·b are projected

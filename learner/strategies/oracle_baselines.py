@@ -5,9 +5,9 @@ Source: Mussmann, Jia and Liang (2020), sections 4.3 and 5.
 
 import numpy as np
 
-from db.errors import InputError
-from learner.search.exact import Pairs
-from learner.strategies.pool import Gold, Pool, joined
+from allpairs.db.errors import InputError
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.strategies.pool import Gold, Pool, joined
 
 
 def stated(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from learner.data.dataset import Dataset
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs, count_pairs, pairs_numbered
-from learner.search.nearest import Near
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs, count_pairs, pairs_numbered
+from allpairs.learner.search.nearest import Near
 
 Draw = Callable[[int, np.random.Generator], Pairs]
 

@@ -12,15 +12,15 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import InputError, Matcher
-from annotate.exchange.model_export import matcher_archive
-from db.schema.engine import artifacts, reading
-from db.schema.tables import Item
-from db.schema.tables import Matcher as Row
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker
-from learner.models.output_layer import OutputLayer
-from learner.scoring import make_reference
-from learner.search.inner_product import BLENDED, scores
+from allpairs.annotate.exchange.model_export import matcher_archive
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Item
+from allpairs.db.schema.tables import Matcher as Row
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring import make_reference
+from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.rounds import answer_batch, half, run, texts

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allpairs.learner.metrics.average_precision import curve_from_counts
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
 from benchmarks.data.real_pools import ranks_of
 from benchmarks.quality.audit_methods import METHODS, equal_shares, pool_edges
@@ -12,7 +13,6 @@ from benchmarks.quality.audits import Result, rows, verdict
 from benchmarks.quality.oasis_peer import Sampler, f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
 from benchmarks.quality.weighted import answer, figures
-from learner.metrics.average_precision import curve_from_counts
 
 POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]))
 RANKS = st.sets(st.integers(1, 500), min_size=1, max_size=40)

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from allpairs.db.domain import Settings
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.search.exact import count_pairs
 from benchmarks.data.qqp_texts import Questions, common_words, load_questions, make_up
 from benchmarks.data.shapes import flop_per_token, trained_weights
 from benchmarks.scale.qqp_scale import BACKWARD, Experiment, Stages, report, run
-from db.domain import Settings
-from learner.models.encoder import load_encoder
-from learner.search.exact import count_pairs
 from tests.helpers.tiny import tiny_encoder
 
 N = 120

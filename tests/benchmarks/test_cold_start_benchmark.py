@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from allpairs.learner.data.dataset import Dataset, make_dataset
 from benchmarks.quality import cold_start
 from benchmarks.quality.cold_start import OURS, PEER, measured, spread, table, task_of
-from learner.data.dataset import Dataset, make_dataset
 
 
 def products(n: int = 40) -> Dataset:

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine, update
 
+from allpairs.db.schema.engine import make_engine, migrate, writing
+from allpairs.db.schema.tables import Project, Worker, now
 from benchmarks.browser import BROWSERS, browser_path
-from db.schema.engine import make_engine, migrate, writing
-from db.schema.tables import Project, Worker, now
 from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT

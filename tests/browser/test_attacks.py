@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from sqlalchemy import Engine
 
-from annotate.projects.projects import delete_project
+from allpairs.annotate.projects.projects import delete_project
 from tests.helpers.browser import App, drawn
 from tests.helpers.files.hostile import ANNOTATORS, NAME, make_hostile_project
 

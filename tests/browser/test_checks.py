@@ -5,10 +5,10 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from db.domain import AnswerKind
-from db.labels.hidden_checks import check_results
-from db.schema.engine import reading
-from db.schema.tables import Check
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.hidden_checks import check_results
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Check
 from tests.helpers.browser import App, Desk, Picture, drawn, open_card, press, settle
 from tests.helpers.projects.checks import know
 

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine, func, select
 
-from annotate.labelling.queue import record
-from db.projects.jobs import OPEN
-from db.schema.engine import make_engine, reading
-from db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
+from allpairs.annotate.labelling.queue import record
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.schema.engine import make_engine, reading
+from allpairs.db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
 from tests.helpers.browser import DESKTOP, PAUSE, App, Picture, drawn, open_card, press, settle
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.workers import wait_for

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind
 from tests.helpers.browser import PAUSE, PHONE, SCREENS, App, MakeDesk, Picture, drawn, open_card, press, settle, shown
 from tests.helpers.factories import make_audit_batch, make_design, make_round
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from db.domain import AnswerKind
-from db.labels.tasks import mark_likely
-from db.schema.engine import writing
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.tasks import mark_likely
+from allpairs.db.schema.engine import writing
 from tests.helpers.browser import PHONE, MakeDesk, Picture, drawn, open_card, settle, shown
 
 P, N, U, S, R = AnswerKind

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page
 from sqlalchemy import select, update
 
-from db.schema.engine import reading, writing
-from db.schema.tables import Lease, Task, now
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Lease, Task, now
 from tests.helpers.browser import Desk, drawn, open_card
 from tests.helpers.services.workers import wait_for
 

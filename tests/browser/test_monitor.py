@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from annotate.projects.projects import delete_project
-from db.schema.tables import now
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.schema.tables import now
 from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project, write_model_folder

@@ -6,12 +6,12 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate.projects.projects import delete_project
-from db.projects.jobs import OPINIONS, last_job
-from db.results.opinions import Opinion, Opinions, write_opinions
-from db.results.pipelines import pipeline_folder
-from db.schema.engine import writing
-from learner.catalog.quip import HEADS
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.projects.jobs import OPINIONS, last_job
+from allpairs.db.results.opinions import Opinion, Opinions, write_opinions
+from allpairs.db.results.pipelines import pipeline_folder
+from allpairs.db.schema.engine import writing
+from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.browser import App, Desk
 from tests.helpers.projects.opinions import quip_run
 

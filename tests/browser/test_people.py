@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select
 
-from annotate.access import invitations, people, tokens
-from annotate.projects.projects import list_projects, update_settings
-from db.domain import Role, Settings
-from db.schema.engine import as_person, make_engine, migrate, reading, writing
-from db.schema.tables import Answer, Worker, now
+from allpairs.annotate.access import invitations, people, tokens
+from allpairs.annotate.projects.projects import list_projects, update_settings
+from allpairs.db.domain import Role, Settings
+from allpairs.db.schema.engine import as_person, make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Answer, Worker, now
 from tests.helpers.browser import DESKTOP, SCREENS, App, Picture, settle
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD

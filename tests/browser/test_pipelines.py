@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from annotate.labelling.queue import record
-from annotate.pipelines.mined_sample import put_up
-from annotate.projects.projects import delete_project
-from db.domain import AnswerKind
-from db.projects.jobs import PIPELINE
-from db.schema.engine import reading
-from db.schema.tables import Item, Task
+from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.pipelines.mined_sample import put_up
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.domain import AnswerKind
+from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item, Task
 from tests.helpers.browser import PAUSE, App, Desk, Picture, settle
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import finished_run, write_began

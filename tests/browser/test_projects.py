@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from annotate.projects.lifecycle import archive_project, bin_project
-from annotate.projects.projects import delete_project, list_projects
-from db.domain import AnswerKind
-from db.schema.engine import make_engine, migrate, writing
-from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
+from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.projects.projects import delete_project, list_projects
+from allpairs.db.domain import AnswerKind
+from allpairs.db.schema.engine import make_engine, migrate, writing
+from allpairs.db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
 from tests.helpers.browser import App, Picture
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder

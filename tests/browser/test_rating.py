@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from annotate.pipelines.rating_studies import BEGUN, rate
-from annotate.projects.projects import delete_project
-from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
-from db.schema.engine import reading, writing
-from db.schema.tables import Study
+from allpairs.annotate.pipelines.rating_studies import BEGUN, rate
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Study
 from tests.helpers.browser import App, Desk, Picture, drawn
 from tests.helpers.projects.studies import finished_questions
 

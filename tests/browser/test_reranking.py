@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from annotate.projects.projects import delete_project
-from db.projects.jobs import MATCHES, PIPELINE
-from db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
-from db.schema.engine import reading
-from db.schema.tables import Job, Project
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.projects.jobs import MATCHES, PIPELINE
+from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job, Project
 from tests.helpers.browser import App, drawn
 from tests.helpers.projects.measured import add_job, make_measured_project
 

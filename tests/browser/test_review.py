@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from annotate.projects.projects import delete_project
-from db.domain import AnswerKind
-from db.labels.answers import Label, current_labels
-from db.schema.engine import reading
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import Label, current_labels
+from allpairs.db.schema.engine import reading
 from tests.helpers.browser import PAUSE, App, Desk, Picture, open_card, settle
 from tests.helpers.projects.reviews import NO, YES, label_pairs
 from tests.helpers.projects.votes import want

@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from annotate.projects.projects import delete_project
-from db.projects.jobs import SUGGEST, last_job
-from db.results.pipelines import ARTIFACTS, results_folder
-from db.results.suggestions import Asked, Suggestion, write_suggestions
-from db.schema.engine import writing
-from db.schema.tables import Item
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.projects.jobs import SUGGEST, last_job
+from allpairs.db.results.pipelines import ARTIFACTS, results_folder
+from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Item
 from tests.helpers.browser import App, Desk
 from tests.helpers.projects.pipelines import finished_run
 

@@ -9,10 +9,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate.access import tokens
-from annotate.api.routes import api
-from annotate.web.middleware import AuthMiddleware
-from db.domain import Role
+from allpairs.annotate.access import tokens
+from allpairs.annotate.api.routes import api
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.db.domain import Role
 from tests.helpers.people import START, make_person
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind
-from db.labels.answers import current_labels
-from db.schema.engine import reading
-from db.schema.tables import Answer, Task
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Answer, Task
 from tests.helpers.paths import ROOT
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.runtime.protocol import Engine, Work
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime.protocol import Engine, Work
 
 
 def doubling() -> Work[int, int]:

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind, Kind, Settings, Side, Split
-from db.labels.audits import audit_rows, newest_design
-from db.labels.tasks import add_tasks
-from db.schema.engine import writing
-from db.schema.tables import Design, Identifier, Item, Project, Round, Task
+from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
+from allpairs.db.labels.audits import audit_rows, newest_design
+from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Design, Identifier, Item, Project, Round, Task
 
 
 def make_project(

@@ -10,11 +10,11 @@ from typing import Any
 
 from torch import nn
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.runtime import device, lifetime
-from learner.runtime.training_group import PROCESSES, Group
-from learner.runtime.training_launcher import train_together
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.runtime import device, lifetime
+from allpairs.learner.runtime.training_group import PROCESSES, Group
+from allpairs.learner.runtime.training_launcher import train_together
 
 
 def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
@@ -63,5 +63,5 @@ def _learning(network: nn.Module, group: Group) -> list[nn.Module]:
 
 
 def _sign(folder: Path) -> None:
-    level = logging.getLogger("learner").getEffectiveLevel()
+    level = logging.getLogger("allpairs").getEffectiveLevel()
     (folder / str(os.getpid())).write_text(logging.getLevelName(level))

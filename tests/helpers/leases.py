@@ -1,8 +1,8 @@
 """Leases taken by a process of its own, in a file that it loads quickly."""
 
-from db.labels.tasks import lease_tasks
-from db.schema.engine import make_engine, writing
-from db.schema.tables import now
+from allpairs.db.labels.tasks import lease_tasks
+from allpairs.db.schema.engine import make_engine, writing
+from allpairs.db.schema.tables import now
 
 
 def claim(url: str, project_id: int, annotator: str) -> list[int]:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from argon2 import PasswordHasher
 from sqlalchemy import Engine
 
-from annotate.access import invitations, people
-from db.domain import Role
-from db.schema.engine import as_person
+from allpairs.annotate.access import invitations, people
+from allpairs.db.domain import Role
+from allpairs.db.schema.engine import as_person
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PASSWORD = "correct horse"

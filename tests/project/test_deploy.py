@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from annotate.jobs.requests import request_round
-from db.schema.engine import make_engine, reading
-from db.schema.tables import Job
-from learner.models.encoder import LEAST
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.db.schema.engine import make_engine, reading
+from allpairs.db.schema.tables import Job
+from allpairs.learner.models.encoder import LEAST
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
@@ -71,7 +71,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -
         for name, value in given.items():
             monkeypatch.setenv(name, value)
         found = Machine({**given, "RAY_TMPDIR": short, "RAY_AUTH_MODE": "disabled"}, str(free_port()))
-        add = ["python", "-m", "annotate", "people", "add", "Anna", "--administrator"]
+        add = ["python", "-m", "allpairs", "people", "add", "Anna", "--administrator"]
         made = found.run(add, found.environment, "a long password\n")
         assert made.returncode == 0, made.stderr
         yield found

@@ -19,6 +19,7 @@ WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", 
 PACKAGES = {
     "allpairs": "client matcher",
     "allpairs.client": "",
+    "allpairs.program": "db.maintenance",
     "allpairs.matcher": "learner.files learner.scoring learner.search",
     "db.corpus": "",
     "db.files": "",
@@ -42,7 +43,7 @@ PACKAGES = {
     "learner.scorers": "backbones metrics models runtime search db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
     "learner.loop": "catalog data evaluation models runtime scorers scoring search strategies db.corpus",
-    "learner.files": "backbones data evaluation loop models scorers scoring search db.corpus",
+    "learner.files": "backbones data evaluation loop models runtime scorers scoring search db.corpus",
     "learner.experiment": "catalog data files loop models reports runtime scorers search db.corpus",
     "learner.published": "evaluation experiment search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "
@@ -50,7 +51,8 @@ PACKAGES = {
     "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
     "strategies db",
     "learner.worker": "jobs runtime db",
-    "learner.cli": "catalog experiment files loop models pipelines published runtime scorers worker db.corpus",
+    "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers worker "
+    "db.corpus",
     "annotate.stats": "db.schema",
     "annotate.text": "db.corpus db.schema",
     "annotate.access": "db",
@@ -66,14 +68,15 @@ PACKAGES = {
     "annotate.exchange": "access explore labels monitor pipelines projects text web db",
     "annotate.api": "access jobs labelling labels monitor projects text web db",
     "annotate.demo": "jobs projects db",
-    "annotate.cli": "access demo exchange jobs labels projects text db",
+    "annotate.cli": "allpairs.program access demo exchange jobs labels projects text db",
     "annotate.ui": "access demo exchange explore jobs labelling labels monitor pipelines projects review stats text "
     "web db learner.catalog",
     "annotate.pages": "access explore jobs labelling monitor pipelines projects review stats text ui db "
     "learner.catalog",
     "annotate.shell": "access jobs labelling projects text ui web db",
-    "annotate.__main__": "cli",
-    "learner.__main__": "cli",
+    "annotate.__main__": "cli allpairs.program",
+    "learner.__main__": "cli allpairs.program",
+    "allpairs.__main__": "program annotate.cli learner.cli",
     "app": "annotate.api annotate.cli annotate.exchange annotate.shell annotate.ui annotate.web",
 }
 INSTEAD = {
@@ -111,10 +114,17 @@ def imports_of(source: str) -> Iterator[str]:
     """Yield every module that the source imports, anywhere in the file."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from (short(alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            yield from (f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base for alias in node.names)
+            names = (short(f"{base}.{alias.name}") for alias in node.names)
+            yield from (name if is_module(name) else short(base) for name in names)
+
+
+def short(name: str) -> str:
+    """Return a module of ours without the `allpairs.` before it; a dot first, where that was forgotten."""
+    bare = name.removeprefix("allpairs.")
+    return name if bare.split(".")[0] not in TREES[1:] else bare if bare != name else f".{name}"
 
 
 def is_module(name: str) -> bool:
@@ -132,7 +142,7 @@ def fault(module: str, imported: str) -> str | None:
     here, top = package_of(module), imported.split(".")[0]
     tree = here.split(".")[0]
     if imported.startswith("."):
-        return f"{module} imports {imported}: write the whole name"
+        return f"{module} imports {imported}: write the whole name, from allpairs on"
     if top in (*TREES, "app"):
         if (imported in WORDS and here not in WORDS) or package_of(imported) == here or imported in TREES:
             return None
@@ -229,8 +239,11 @@ def test_the_rule_itself(module: str, imported: str, why: str | None) -> None:
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
-    source = "import a.b\nfrom db import corpus, files\ndef f():\n    from db.domain import A\n    from . import x\n"
-    assert set(imports_of(source)) == {"a.b", "db.corpus", "db.files", "db.domain", "."}
+    source = (
+        "import a.b\nfrom allpairs.db import corpus, files\nfrom db import errors\n"
+        "def f():\n    from allpairs.db.domain import A\n    from . import x\n"
+    )
+    assert set(imports_of(source)) == {"a.b", "db.corpus", "db.files", ".db", "db.domain", "."}
 
 
 def test_a_circle_is_found() -> None:
@@ -241,6 +254,7 @@ def test_the_app_never_loads_a_model_library() -> None:
     names = [name for name in sources() if name.startswith("annotate.") and ".pages" not in name
              and not name.endswith(("__main__", ".shell.app"))]  # fmt: skip
     assert len(names) > 100
-    code = f"import sys, {', '.join(names)}\nprint(sorted(set(sys.modules) & set({HEAVY!r})))"
+    wanted = ", ".join(f"allpairs.{name}" for name in names)
+    code = f"import sys, {wanted}\nprint(sorted(set(sys.modules) & set({HEAVY!r})))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert run.stdout.strip().splitlines()[-1:] == ["[]"], run.stderr

@@ -11,19 +11,19 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate.access import invitations, logins
-from annotate.exchange import download_routes, model_export
-from annotate.labelling.queue import record, serve
-from annotate.ui.label import card
-from annotate.web.login_routes import routes
-from annotate.web.middleware import AuthMiddleware
-from db.corpus.formula import unguarded
-from db.domain import Role
-from db.labels.answers import count_own_answers
-from db.projects.items import items_with
-from db.schema.engine import make_engine, reading, writing
-from db.schema.tables import Answer, Item, Lease, Login
-from learner.reports.tables import as_csv
+from allpairs.annotate.access import invitations, logins
+from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.ui.label import card
+from allpairs.annotate.web.login_routes import routes
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.db.corpus.formula import unguarded
+from allpairs.db.domain import Role
+from allpairs.db.labels.answers import count_own_answers
+from allpairs.db.projects.items import items_with
+from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.tables import Answer, Item, Lease, Login
+from allpairs.learner.reports.tables import as_csv
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page
 from tests.helpers.paths import ROOT

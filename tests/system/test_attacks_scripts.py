@@ -9,10 +9,10 @@ from google.protobuf.message import Message
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.access import logins, people
-from annotate.ui import state
-from db.domain import Role
-from db.schema.tables import now
+from allpairs.annotate.access import logins, people
+from allpairs.annotate.ui import state
+from allpairs.db.domain import Role
+from allpairs.db.schema.tables import now
 from tests.helpers.files.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD

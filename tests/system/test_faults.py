@@ -19,21 +19,21 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 from streamlit.testing.v1 import AppTest
 
-from annotate.access import logins
-from annotate.labelling import queue
-from annotate.labelling.queue import record, serve
-from db.maintenance.backup import backup
-from db.maintenance.error_messages import in_words
-from db.maintenance.integrity import problems
-from db.projects.jobs import add_job
-from db.schema.engine import make_engine, migrate, reading, writing
-from db.schema.tables import Answer, Job, now
-from learner.jobs.data.stored_vectors import load_vectors, save_vectors
-from learner.jobs.queue import job_state as state
-from learner.jobs.queue import recovery
-from learner.jobs.queue.job_state import job_state
-from learner.jobs.queue.progress import Reporter
-from learner.runtime.array_file import new_array_file
+from allpairs.annotate.access import logins
+from allpairs.annotate.labelling import queue
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.maintenance.backup import backup
+from allpairs.db.maintenance.error_messages import in_words
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Answer, Job, now
+from allpairs.learner.jobs.data.stored_vectors import load_vectors, save_vectors
+from allpairs.learner.jobs.queue import job_state as state
+from allpairs.learner.jobs.queue import recovery
+from allpairs.learner.jobs.queue.job_state import job_state
+from allpairs.learner.jobs.queue.progress import Reporter
+from allpairs.learner.runtime.array_file import new_array_file
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START, make_person

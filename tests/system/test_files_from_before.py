@@ -18,42 +18,42 @@ import pandas as pd
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.access.logins import log_in
-from annotate.exchange.backups import bring_back
-from annotate.exchange.project_import import import_project
-from annotate.explore.pair_reason import reasons
-from annotate.jobs.requests import cancel
-from annotate.labelling.queue import record, serve
-from annotate.labels.export import page_of_labels
-from annotate.monitor.rounds import batches_table, estimates_table, read_report
-from annotate.pipelines import experiments, runs
-from annotate.projects.batch_preview import changed_since
-from annotate.projects.projects import checked_settings, list_projects, project_by_name, project_contents
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from db.labels.tasks import newest_round
-from db.maintenance.integrity import problems
-from db.maintenance.upgrade import upgrade
-from db.progress import no_progress
-from db.projects.jobs import OPEN
-from db.projects.matchers import matchers_of
-from db.results.experiments import experiment_folder, read_stored
-from db.results.explorations import exploration_folder, read_exploration, read_search
-from db.results.matches import read_matches
-from db.results.opinions import read_opinions
-from db.results.pipelines import pipeline_folder, read_artifacts
-from db.results.previews import read_preview
-from db.schema.engine import artifacts, make_engine, newest_revision, reading, revision
-from db.schema.tables import Job, Round, Task, now
-from learner.files.match import Cut, match_corpus
-from learner.scoring.matcher import load_matcher
+from allpairs.annotate.access.logins import log_in
+from allpairs.annotate.exchange.backups import bring_back
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.explore.pair_reason import reasons
+from allpairs.annotate.jobs.requests import cancel
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.labels.export import page_of_labels
+from allpairs.annotate.monitor.rounds import batches_table, estimates_table, read_report
+from allpairs.annotate.pipelines import experiments, runs
+from allpairs.annotate.projects.batch_preview import changed_since
+from allpairs.annotate.projects.projects import checked_settings, list_projects, project_by_name, project_contents
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.progress import no_progress
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.results.experiments import experiment_folder, read_stored
+from allpairs.db.results.explorations import exploration_folder, read_exploration, read_search
+from allpairs.db.results.matches import read_matches
+from allpairs.db.results.opinions import read_opinions
+from allpairs.db.results.pipelines import pipeline_folder, read_artifacts
+from allpairs.db.results.previews import read_preview
+from allpairs.db.schema.engine import artifacts, make_engine, newest_revision, reading, revision
+from allpairs.db.schema.tables import Job, Round, Task, now
+from allpairs.learner.files.match import Cut, match_corpus
+from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.paths import ROOT
 
 FILES = Path(__file__).parent / "files" / "before_folders.tar.xz"
 MADE_AT = "/tmp/before-folders"
 QUESTIONS, FILMS, COPY = "Questions", "Films", "Questions once more"
 RENAMED = {"crowding": "hubness", "second_look": "double_check", "rush": "fast_answers"}  # settings, since then
-COMMAND = [sys.executable, "-m", "learner", "worker", "--name", "desk"]  # the name of the worker that was killed
+COMMAND = [sys.executable, "-m", "allpairs", "worker", "--name", "desk"]  # the name of the worker that was killed
 
 
 @pytest.fixture

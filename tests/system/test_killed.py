@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import writing
 from benchmarks.scale.faults import Annotator, compared, faults
-from db.projects.jobs import add_job
-from db.schema.engine import writing
 from tests.helpers.factories import make_project
 
 

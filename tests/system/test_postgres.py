@@ -12,27 +12,27 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select
 
-from annotate.access import invitations, logins
-from annotate.access.roles import Right
-from annotate.access.transactions import rights
-from annotate.explore.pair_reason import last_answered, reasons
-from annotate.labelling.own_answers import history
-from annotate.labelling.queue import RECENT, recent, record, serve
-from annotate.monitor.rounds import read_report
-from annotate.pipelines.mined_pairs import take_back, use_as_training
-from annotate.pipelines.mined_sample import bands_of, put_up
-from annotate.projects.list_view import read_overviews
-from annotate.review.hidden_checks import read_fast_answers, read_quality
-from annotate.stats.precision_by_rank import precision
-from db.domain import AnswerKind, Role
-from db.errors import InputError
-from db.labels.answers import current_labels, label_counts
-from db.maintenance.backup import backup, restore
-from db.maintenance.integrity import problems
-from db.people.logins import ROTATED
-from db.projects.projects import all_projects
-from db.schema.engine import as_person, make_engine, reading, writing
-from db.schema.tables import Base, Item, Project
+from allpairs.annotate.access import invitations, logins
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.labelling.own_answers import history
+from allpairs.annotate.labelling.queue import RECENT, recent, record, serve
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.annotate.pipelines.mined_pairs import take_back, use_as_training
+from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
+from allpairs.annotate.projects.list_view import read_overviews
+from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quality
+from allpairs.annotate.stats.precision_by_rank import precision
+from allpairs.db.domain import AnswerKind, Role
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels, label_counts
+from allpairs.db.maintenance.backup import backup, restore
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.people.logins import ROTATED
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import as_person, make_engine, reading, writing
+from allpairs.db.schema.tables import Base, Item, Project
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some

@@ -14,17 +14,17 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate.access import tokens
-from annotate.api.routes import api
-from annotate.labelling import queue
-from annotate.labelling.queue import record
-from annotate.labels.export import page_of_labels
-from annotate.web.middleware import AuthMiddleware
-from annotate.web.prometheus import Telemetry
+from allpairs.annotate.access import tokens
+from allpairs.annotate.api.routes import api
+from allpairs.annotate.labelling import queue
+from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.labels.export import page_of_labels
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.annotate.web.prometheus import Telemetry
+from allpairs.db.domain import Role
+from allpairs.db.schema.engine import make_engine, reading
+from allpairs.db.schema.tables import Answer, Task
 from benchmarks.scale.app_process import running_app
-from db.domain import Role
-from db.schema.engine import make_engine, reading
-from db.schema.tables import Answer, Task
 from tests.helpers.api import answer
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import START, make_person

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 def learner(*arguments: object) -> str:
     """Return what the command prints."""
-    command = [sys.executable, "-m", "learner", *map(str, arguments)]
+    command = [sys.executable, "-m", "allpairs", *map(str, arguments)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from annotate.access import tokens
-from annotate.access.logins import Guest
-from annotate.access.tokens import LONGEST_PURPOSE
-from annotate.text.formatting import ago, literal
-from annotate.ui.state import system_engine
-from annotate.web.api_paths import DESCRIPTION
-from db.errors import InputError
-from db.schema.engine import as_person
-from db.schema.tables import ApiToken, now
+from allpairs.annotate.access import tokens
+from allpairs.annotate.access.logins import Guest
+from allpairs.annotate.access.tokens import LONGEST_PURPOSE
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.state import system_engine
+from allpairs.annotate.web.api_paths import DESCRIPTION
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import as_person
+from allpairs.db.schema.tables import ApiToken, now
 
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
 

@@ -1,5 +1,5 @@
 """The names of answers on buttons and in tables."""
 
-from db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind
 
 TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}

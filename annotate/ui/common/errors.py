@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import streamlit as st
 from sqlalchemy.exc import DBAPIError
 
-from annotate.text.formatting import literal
-from db.errors import InputError
-from db.maintenance.error_messages import in_words
+from allpairs.annotate.text.formatting import literal
+from allpairs.db.errors import InputError
+from allpairs.db.maintenance.error_messages import in_words
 
 AGAIN = 5  # seconds until a failed page is tried again
 

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from annotate.monitor.charts import Plot
-from db.corpus.formula import guarded
+from allpairs.annotate.monitor.charts import Plot
+from allpairs.db.corpus.formula import guarded
 
 
 def figure(chart: Plot, description: str) -> None:

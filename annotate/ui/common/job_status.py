@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.jobs import requests as jobs
-from annotate.text.formatting import ago, duration, literal
-from annotate.ui.state import engine, may
-from db.errors import InputError
-from db.projects.jobs import NEXT_ROUND
-from db.schema.tables import Job
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.text.formatting import ago, duration, literal
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import NEXT_ROUND
+from allpairs.db.schema.tables import Job
 
 KINDS = {
     "next_round": "Train and prepare the next batch",

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from annotate.projects.batch_preview import PreviewWork
-from annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
+from allpairs.annotate.projects.batch_preview import PreviewWork
+from allpairs.annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
 
 EVERY = 1  # seconds between two updates of an open job
-NO_WORKER = "No worker is running. Start one with `python -m learner worker`."
+NO_WORKER = "No worker is running. Start one with `allpairs worker`."
 
 
 def watch(look: Callable[[], PreviewWork], title: str, after: Callable[[], None]) -> None:

@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 import streamlit as st
 from pydantic import ValidationError
 
-from annotate.ui.common.fields import help_of, in_rows, problem_line, widget
-from learner.catalog.section import Section
+from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, widget
+from allpairs.learner.catalog.section import Section
 
 
 def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from annotate.ui.common.answers import TITLES
-from db.domain import AnswerKind
-from db.labels.labels import LabelRow
+from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.labels import LabelRow
 
 ACTS = TITLES | {AnswerKind.SKIP: "Skipped", AnswerKind.RETRACT: "Undone"}
 

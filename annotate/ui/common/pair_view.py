@@ -4,14 +4,14 @@ from html import escape
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.explore.prepared import ShownPair
-from annotate.labelling.pick_pair import pick
-from annotate.text.diff import Segment, highlight
-from annotate.text.formatting import beginning, literal
-from annotate.ui.state import annotator, engine, may
-from db.domain import AnswerKind, Split
-from db.errors import InputError
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.explore.prepared import ShownPair
+from allpairs.annotate.labelling.pick_pair import pick
+from allpairs.annotate.text.diff import Segment, highlight
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.state import annotator, engine, may
+from allpairs.db.domain import AnswerKind, Split
+from allpairs.db.errors import InputError
 
 TEXT = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.45"
 MARK = (

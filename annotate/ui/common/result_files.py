@@ -3,9 +3,9 @@
 import altair as alt
 import streamlit as st
 
-from annotate.jobs.result_files import FigureFile, TableFile
-from annotate.text.formatting import literal
-from annotate.ui.common.figure import figure
+from allpairs.annotate.jobs.result_files import FigureFile, TableFile
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.figure import figure
 
 
 def draw_figure(found: FigureFile) -> None:

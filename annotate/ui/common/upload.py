@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.projects.import_files import keep_upload
-from annotate.ui.state import may
-from db.corpus.files import FORMATS
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.projects.import_files import keep_upload
+from allpairs.annotate.ui.state import may
+from allpairs.db.corpus.files import FORMATS
 
 TABLES = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
 TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from annotate.exchange.download_routes import DATASET, labels_address, project_address
-from annotate.labels.formats import ABOUT, Form
-from annotate.ui.data.match_search import match_search
-from annotate.ui.state import engine
-from db.domain import Kind
-from db.labels.labels import noted
-from db.schema.engine import reading
-from db.schema.tables import Project
+from allpairs.annotate.exchange.download_routes import DATASET, labels_address, project_address
+from allpairs.annotate.labels.formats import ABOUT, Form
+from allpairs.annotate.ui.data.match_search import match_search
+from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import Kind
+from allpairs.db.labels.labels import noted
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Project
 
 SUFFIXES = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 TITLES = {
@@ -32,7 +32,7 @@ FORMATS = (
 )
 ARCHIVE = (
     "Texts, ids, known pairs, settings, rounds, all answers, figures and models in one zip file. Any installation can "
-    "import it without loss, on this page or with `python -m annotate project import`."
+    "import it without loss, on this page or with `allpairs project import`."
 )
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.exchange.project_import import import_project
-from annotate.labels.import_labels import Choices, import_labels
-from annotate.labels.import_report import Report, Trouble
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.common.upload import chosen_file, uploads
-from annotate.ui.state import engine, may
-from db.errors import InputError
-from db.schema.tables import Project
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.labels.import_labels import Choices, import_labels
+from allpairs.annotate.labels.import_report import Report, Trouble
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.upload import chosen_file, uploads
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Project
 
 PROBLEMS = "problems.csv"
 TROUBLES = {

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from annotate.exchange.download_routes import matches_address
-from annotate.explore import match_export
-from annotate.explore.match_export import MatchWork
-from annotate.jobs import requests as jobs
-from annotate.monitor.rounds import round_name
-from annotate.text.formatting import literal
-from annotate.ui.common.job_status import EVERY, OPEN, failure, progress
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.results.matches import Matches
+from allpairs.annotate.exchange.download_routes import matches_address
+from allpairs.annotate.explore import match_export
+from allpairs.annotate.explore.match_export import MatchWork
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.job_status import EVERY, OPEN, failure, progress
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.results.matches import Matches
 
 ABOUT = (
     "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "

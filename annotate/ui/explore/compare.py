@@ -3,19 +3,19 @@
 import numpy as np
 import streamlit as st
 
-from annotate.explore import compare as exploring_compare
-from annotate.explore import prepared
-from annotate.explore.charts import KINDS, change_chart, describe_changes
-from annotate.explore.compare import Compared
-from annotate.explore.prepared import Round, shown_pairs
-from annotate.monitor.rounds import round_name
-from annotate.ui.common.figure import figure, table_behind
-from annotate.ui.common.pair_view import pair_row
-from annotate.ui.explore.matches import SHOWN, paged
-from annotate.ui.explore.round import choose_round, offer
-from annotate.ui.state import engine
-from db.projects.items import item_texts
-from db.schema.engine import reading
+from allpairs.annotate.explore import compare as exploring_compare
+from allpairs.annotate.explore import prepared
+from allpairs.annotate.explore.charts import KINDS, change_chart, describe_changes
+from allpairs.annotate.explore.compare import Compared
+from allpairs.annotate.explore.prepared import Round, shown_pairs
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.ui.common.figure import figure, table_behind
+from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.explore.matches import SHOWN, paged
+from allpairs.annotate.ui.explore.round import choose_round, offer
+from allpairs.annotate.ui.state import engine
+from allpairs.db.projects.items import item_texts
+from allpairs.db.schema.engine import reading
 
 UNTRAINED = "The pre-trained encoder has scores but no probabilities. Choose a trained round."
 MOST = 1_000  # pairs listed

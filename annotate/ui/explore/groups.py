@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.explore import groups as grouping
-from annotate.explore.groups import Groups
-from annotate.explore.matches import count_above
-from annotate.explore.prepared import Round, best_pairs, kind_of
-from annotate.text.formatting import beginning, literal
-from annotate.text.measures import counted
-from annotate.ui.explore.matches import expectation, paged, threshold_slider
-from annotate.ui.state import annotator, engine, may
-from db.errors import InputError
-from db.projects.items import item_texts
-from db.schema.engine import reading
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.explore import groups as grouping
+from allpairs.annotate.explore.groups import Groups
+from allpairs.annotate.explore.matches import count_above
+from allpairs.annotate.explore.prepared import Round, best_pairs, kind_of
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.explore.matches import expectation, paged, threshold_slider
+from allpairs.annotate.ui.state import annotator, engine, may
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import item_texts
+from allpairs.db.schema.engine import reading
 
 SHOWN = 10  # groups on one page
 TEXTS = 50  # of a group that are shown, as many as one click can label

@@ -8,14 +8,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import streamlit as st
 
-from annotate.explore import matches
-from annotate.explore.charts import describe_thresholds, threshold_chart
-from annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
-from annotate.text.measures import counted
-from annotate.ui.common.figure import figure
-from annotate.ui.common.pair_view import pair_row
-from annotate.ui.state import engine
-from db.schema.tables import Evaluation
+from allpairs.annotate.explore import matches
+from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
+from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.figure import figure
+from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.state import engine
+from allpairs.db.schema.tables import Evaluation
 
 SHOWN = 20  # pairs on one page
 STEP = 0.001

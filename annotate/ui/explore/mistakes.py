@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.explore import mistakes
-from annotate.explore.prepared import Round, known_pairs, shown_pairs
-from annotate.monitor.rounds import threshold
-from annotate.text.measures import counted
-from annotate.ui.common.pair_view import pair_row
-from annotate.ui.explore.matches import paged
-from annotate.ui.state import engine
+from allpairs.annotate.explore import mistakes
+from allpairs.annotate.explore.prepared import Round, known_pairs, shown_pairs
+from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.explore.matches import paged
+from allpairs.annotate.ui.state import engine
 
 SHOWN = 10
 CONFIDENT, MISSED = "Confident mistakes", "Missed positives"

@@ -4,14 +4,14 @@ from functools import partial
 
 import streamlit as st
 
-from annotate.explore import prepared
-from annotate.explore.prepared import Round
-from annotate.monitor.rounds import round_name
-from annotate.text.formatting import duration, literal
-from annotate.text.measures import counted
-from annotate.ui.common.job_watch import watch
-from annotate.ui.state import engine
-from db.errors import InputError
+from allpairs.annotate.explore import prepared
+from allpairs.annotate.explore.prepared import Round
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.formatting import duration, literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.job_watch import watch
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
 
 
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:

@@ -4,18 +4,18 @@ from functools import partial
 
 import streamlit as st
 
-from annotate.explore import prepared
-from annotate.explore import search as searching
-from annotate.explore.prepared import Round
-from annotate.monitor.rounds import round_name
-from annotate.text.formatting import beginning, literal
-from annotate.ui.common.job_watch import watch
-from annotate.ui.common.pair_view import pair_row
-from annotate.ui.explore.round import cost
-from annotate.ui.state import engine
-from db.domain import Kind
-from db.errors import InputError
-from db.results.explorations import Search
+from allpairs.annotate.explore import prepared
+from allpairs.annotate.explore import search as searching
+from allpairs.annotate.explore.prepared import Round
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.job_watch import watch
+from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.explore.round import cost
+from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import Kind
+from allpairs.db.errors import InputError
+from allpairs.db.results.explorations import Search
 
 SHOWN = 20  # of its hits
 TYPED, ITEM = "New text", "Text of the project"

@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
-from annotate.labelling.shown_pairs import Answered, Pair
-from annotate.stats.label_times import CAP
-from annotate.text.diff import Segment, highlight, shortened
-from db.domain import DesignKind
-from db.projects.jobs import NEXT_ROUND, OPEN
+from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
+from allpairs.annotate.labelling.shown_pairs import Answered, Pair
+from allpairs.annotate.stats.label_times import CAP
+from allpairs.annotate.text.diff import Segment, highlight, shortened
+from allpairs.db.domain import DesignKind
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 
 AUDIT_BATCHES = {
     DesignKind.AUDIT: "Audit batch",

@@ -4,10 +4,10 @@ from typing import Literal
 
 import streamlit as st
 
-from annotate.demo import NAME
-from annotate.labelling.tour import Stage, Step, dismiss, is_dismissed, stage_of
-from annotate.ui.state import annotator, engine
-from db.schema.tables import Project
+from allpairs.annotate.demo import NAME
+from allpairs.annotate.labelling.tour import Stage, Step, dismiss, is_dismissed, stage_of
+from allpairs.annotate.ui.state import annotator, engine
+from allpairs.db.schema.tables import Project
 
 EVERY = 3  # seconds between two updates
 TITLES = {Step.LABEL: "Label a few", Step.TRAIN: "Train", Step.MEASURE: "Measure"}

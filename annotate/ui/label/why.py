@@ -6,15 +6,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from annotate.explore.pair_reason import Alike, Reasons, Scored
-from annotate.monitor.charts import Plot, tooltips
-from annotate.projects.setting_effects import ORDERS
-from annotate.text.formatting import beginning, literal
-from annotate.text.palette import MATCHER
-from annotate.ui.common.figure import figure
-from annotate.ui.common.pair_view import ANSWERS
-from db.domain import DesignKind, Purpose
-from learner.catalog import STRATEGIES
+from allpairs.annotate.explore.pair_reason import Alike, Reasons, Scored
+from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.projects.setting_effects import ORDERS
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.palette import MATCHER
+from allpairs.annotate.ui.common.figure import figure
+from allpairs.annotate.ui.common.pair_view import ANSWERS
+from allpairs.db.domain import DesignKind, Purpose
+from allpairs.learner.catalog import STRATEGIES
 
 
 def why(found: Reasons) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.monitor import activity_charts
-from annotate.monitor.activity import (
+from allpairs.annotate.monitor import activity_charts
+from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
     counted_every,
@@ -16,11 +16,11 @@ from annotate.monitor.activity import (
     read_tally,
     read_times,
 )
-from annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
-from annotate.text.formatting import literal
-from annotate.ui.common.figure import plot, table_behind
-from annotate.ui.state import engine
-from db.labels.label_counts import Tally
+from allpairs.annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.figure import plot, table_behind
+from allpairs.annotate.ui.state import engine
+from allpairs.db.labels.label_counts import Tally
 
 
 def tally_of(project_id: int) -> list[Tally]:

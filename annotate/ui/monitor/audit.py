@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.jobs import requests as jobs
-from annotate.monitor.rounds import BIASED, Report, why_unmeasured
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.state import engine, may
-from db.errors import InputError
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.errors import InputError
 
 DRAW = 60  # pairs: an audit batch of a few minutes
 WHAT = (

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.jobs import requests as jobs
-from annotate.monitor.correction_chart import correction_chart, describe_correction
-from annotate.monitor.false_negatives import (
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.monitor.correction_chart import correction_chart, describe_correction
+from allpairs.annotate.monitor.false_negatives import (
     DRAW,
     RECALL,
     Correction,
@@ -16,11 +16,11 @@ from annotate.monitor.false_negatives import (
     read_corrections,
     strata_table,
 )
-from annotate.monitor.rounds import round_name
-from annotate.text.formatting import literal
-from annotate.ui.common.figure import plot, table_open
-from annotate.ui.state import engine, may
-from db.errors import InputError
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.figure import plot, table_open
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.errors import InputError
 
 WHAT = (
     "Pairs that are not known positives count as negatives. Some of them are positives after all, so the measured "

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from annotate.monitor.method_in_words import far_in_words
-from annotate.monitor.rounds import Report, round_name
-from annotate.text.measures import (
+from allpairs.annotate.monitor.method_in_words import far_in_words
+from allpairs.annotate.monitor.rounds import Report, round_name
+from allpairs.annotate.text.measures import (
     AT_THRESHOLD,
     MEASURES,
     OVER_ALL,
@@ -19,8 +19,8 @@ from annotate.text.measures import (
     interval,
     method_in_words,
 )
-from db.estimate import Estimate
-from db.schema.tables import Evaluation
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.tables import Evaluation
 
 HEURISTIC = (
     "The pairs that came with a label in the data were selected by somebody. Figures on them can be compared with "

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from annotate.monitor.method_in_words import explain
-from annotate.monitor.more_labels import advice
-from annotate.monitor.rounds import Report
+from allpairs.annotate.monitor.method_in_words import explain
+from allpairs.annotate.monitor.more_labels import advice
+from allpairs.annotate.monitor.rounds import Report
 
 
 def explanation(report: Report) -> None:

@@ -7,15 +7,15 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.exchange.model_card import bare_figure
-from annotate.exchange.model_export import address, usage
-from annotate.labels.export import export_labels
-from annotate.labels.formats import Form
-from annotate.monitor.rounds import card, round_name
-from annotate.text.formatting import literal
-from annotate.ui.state import engine, may
-from db.schema.tables import Matcher
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.exchange.model_card import bare_figure
+from allpairs.annotate.exchange.model_export import address, usage
+from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.labels.formats import Form
+from allpairs.annotate.monitor.rounds import card, round_name
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.schema.tables import Matcher
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from annotate.monitor.rounds import Report, strata_table
-from annotate.monitor.strata_chart import describe_strata, strata_chart
-from annotate.ui.common.figure import plot, table_open
+from allpairs.annotate.monitor.rounds import Report, strata_table
+from allpairs.annotate.monitor.strata_chart import describe_strata, strata_chart
+from allpairs.annotate.ui.common.figure import plot, table_open
 
 FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weight": "%.1f",
            "share": "%.3g", "share_low": "%.3g", "share_high": "%.3g"}  # fmt: skip

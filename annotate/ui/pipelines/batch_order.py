@@ -4,11 +4,11 @@ from typing import get_args
 
 import streamlit as st
 
-from annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
-from annotate.text.formatting import literal
-from annotate.ui.state import engine
-from db.domain import BatchOrder
-from db.errors import InputError
+from allpairs.annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import BatchOrder
+from allpairs.db.errors import InputError
 
 ABOUT = "The strategy chooses the pairs of a batch. This re-ranker can decide the order in which people see them."
 

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from annotate.pipelines import experiments
-from annotate.pipelines.experiments import Wish
-from annotate.text.formatting import literal
-from annotate.ui.state import engine
-from db.domain import Settings
-from db.errors import InputError
-from db.schema.tables import Project
-from learner.catalog import STRATEGIES
+from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.pipelines.experiments import Wish
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Project
+from allpairs.learner.catalog import STRATEGIES
 
 DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")
 WHAT = (

@@ -3,13 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from annotate.pipelines import experiments
-from annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
-from annotate.text.formatting import ago, literal
-from annotate.ui.common.job_status import failure, progress
-from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
-from annotate.ui.state import engine
-from db.projects.jobs import OPEN
+from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.job_status import failure, progress
+from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from allpairs.annotate.ui.state import engine
+from allpairs.db.projects.jobs import OPEN
 
 SHOWN = 5  # failed runs shown with their errors
 

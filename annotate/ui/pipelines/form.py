@@ -5,14 +5,14 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.pipelines import runs as pipelines
-from annotate.text.formatting import literal
-from annotate.ui.common.model_form import model_form, problems
-from annotate.ui.state import engine, may
-from db.errors import InputError
-from learner.catalog import PIPELINES, PipelineEntry
-from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.model_form import model_form, problems
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog import PIPELINES, PipelineEntry
+from allpairs.learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
 COST = "A run occupies its worker until it is done. Start a second worker to continue labelling meanwhile."
 

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from annotate.pipelines.mined_pairs import annotator_of, first_rows, plan_use, take_back, use_as_training, used
-from annotate.pipelines.mined_sample import DRAW, bands_of, put_up
-from annotate.pipelines.runs import Made
-from annotate.stats.precision_by_rank import Band, precision
-from annotate.text.formatting import literal
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.estimate import Estimate
+from allpairs.annotate.pipelines.mined_pairs import annotator_of, first_rows, plan_use, take_back, use_as_training, used
+from allpairs.annotate.pipelines.mined_sample import DRAW, bands_of, put_up
+from allpairs.annotate.pipelines.runs import Made
+from allpairs.annotate.stats.precision_by_rank import Band, precision
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
 
 SHOWN = 50  # of the best pairs
 COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",

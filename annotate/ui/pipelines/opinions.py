@@ -6,14 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotate.explore.search import work
-from annotate.pipelines import opinion_queries
-from annotate.pipelines.runs import Made
-from annotate.text.formatting import literal
-from annotate.ui.common.job_watch import watch
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.results.opinions import Opinion
+from allpairs.annotate.explore.search import work
+from allpairs.annotate.pipelines import opinion_queries
+from allpairs.annotate.pipelines.runs import Made
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.job_watch import watch
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.results.opinions import Opinion
 
 STYLE = Path(__file__).with_name("opinions.css")
 ABOUT = (

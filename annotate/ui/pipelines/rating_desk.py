@@ -5,12 +5,12 @@ from itertools import count
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.pipelines import rating_studies
-from annotate.pipelines.rating_studies import RATED_BY, Desk
-from annotate.text.formatting import literal
-from db.errors import InputError
-from db.projects.studies import CRITERIA, Scores
-from db.schema.tables import StudyUnit
+from allpairs.annotate.pipelines import rating_studies
+from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
+from allpairs.annotate.text.formatting import literal
+from allpairs.db.errors import InputError
+from allpairs.db.projects.studies import CRITERIA, Scores
+from allpairs.db.schema.tables import StudyUnit
 
 WIDTH, BUTTON = 760, 84  # pixels: a passage with lines of readable length; a button with its key
 ANSWERS = ((True, "Yes"), (False, "No"))  # each has its own key, 1 to 8; keys that moved would cause mistakes

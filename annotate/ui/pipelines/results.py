@@ -2,22 +2,22 @@
 
 import streamlit as st
 
-from annotate.exchange.download_routes import made_address
-from annotate.pipelines.adopt_encoder import BIENCODER, plan_encoder, use_encoder
-from annotate.pipelines.mined_pairs import PAIRS
-from annotate.pipelines.opinion_queries import answers
-from annotate.pipelines.rating_studies import ASKED
-from annotate.pipelines.runs import Made, made_by
-from annotate.pipelines.suggested_questions import GENERATOR
-from annotate.text.formatting import literal
-from annotate.ui.pipelines.batch_order import batch_order
-from annotate.ui.pipelines.mined import mined_acts, mined_pairs
-from annotate.ui.pipelines.opinions import tell_opinions
-from annotate.ui.pipelines.study_start import study_start
-from annotate.ui.pipelines.suggestions import suggestions
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.results.pipelines import RERANKER
+from allpairs.annotate.exchange.download_routes import made_address
+from allpairs.annotate.pipelines.adopt_encoder import BIENCODER, plan_encoder, use_encoder
+from allpairs.annotate.pipelines.mined_pairs import PAIRS
+from allpairs.annotate.pipelines.opinion_queries import answers
+from allpairs.annotate.pipelines.rating_studies import ASKED
+from allpairs.annotate.pipelines.runs import Made, made_by
+from allpairs.annotate.pipelines.suggested_questions import GENERATOR
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.pipelines.batch_order import batch_order
+from allpairs.annotate.ui.pipelines.mined import mined_acts, mined_pairs
+from allpairs.annotate.ui.pipelines.opinions import tell_opinions
+from allpairs.annotate.ui.pipelines.study_start import study_start
+from allpairs.annotate.ui.pipelines.suggestions import suggestions
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.results.pipelines import RERANKER
 
 
 def made(project_id: int, run_id: str) -> None:

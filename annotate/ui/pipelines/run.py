@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from annotate.pipelines import runs as pipelines
-from annotate.pipelines.runs import RunRow
-from annotate.text.formatting import ago, literal
-from annotate.ui.common.job_status import failure, progress
-from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.projects.jobs import OPEN
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.annotate.pipelines.runs import RunRow
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.job_status import failure, progress
+from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import OPEN
 
 
 def standing(run: RunRow) -> None:

@@ -3,14 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from annotate.exchange.download_routes import study_address
-from annotate.pipelines.rating_export import FIGURES, RATINGS
-from annotate.pipelines.rating_scores import AGREEMENT, PAPER, Results, results
-from annotate.pipelines.rating_studies import TITLES, Standing
-from annotate.text.formatting import literal
-from annotate.ui.state import engine
-from db.estimate import Estimate
-from db.projects.studies import CRITERIA
+from allpairs.annotate.exchange.download_routes import study_address
+from allpairs.annotate.pipelines.rating_export import FIGURES, RATINGS
+from allpairs.annotate.pipelines.rating_scores import AGREEMENT, PAPER, Results, results
+from allpairs.annotate.pipelines.rating_studies import TITLES, Standing
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.state import engine
+from allpairs.db.estimate import Estimate
+from allpairs.db.projects.studies import CRITERIA
 
 ABOUT = (
     "The share of questions that raters find good, with its 95% interval over other passages, for these raters. The "

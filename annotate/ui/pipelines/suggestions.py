@@ -4,15 +4,15 @@ from functools import partial
 
 import streamlit as st
 
-from annotate.explore.search import work
-from annotate.pipelines import suggested_questions
-from annotate.pipelines.runs import Made
-from annotate.text.formatting import beginning, literal
-from annotate.ui.common.job_watch import watch
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.results.suggestions import Asked
-from db.schema.tables import Item
+from allpairs.annotate.explore.search import work
+from allpairs.annotate.pipelines import suggested_questions
+from allpairs.annotate.pipelines.runs import Made
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.job_watch import watch
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.results.suggestions import Asked
+from allpairs.db.schema.tables import Item
 
 ABOUT = "The most likely question and some random samples, most likely first. Suggestions are not labels."
 

@@ -4,19 +4,19 @@ from datetime import datetime
 
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.access.transactions import rights
-from annotate.demo import NAME as DEMO
-from annotate.labelling.tour import call_back
-from annotate.monitor.rounds import round_name
-from annotate.projects.list_view import DAYS, Overview, Precision
-from annotate.projects.projects import Contents, project_contents
-from annotate.text.formatting import ago, literal
-from annotate.text.measures import counted, in_figures, interval
-from annotate.ui.projects.dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore
-from annotate.ui.state import annotator, engine
-from db.domain import Kind, Side
-from db.schema.engine import database_url
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.demo import NAME as DEMO
+from allpairs.annotate.labelling.tour import call_back
+from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.projects.list_view import DAYS, Overview, Precision
+from allpairs.annotate.projects.projects import Contents, project_contents
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.text.measures import counted, in_figures, interval
+from allpairs.annotate.ui.projects.dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore
+from allpairs.annotate.ui.state import annotator, engine
+from allpairs.db.domain import Kind, Side
+from allpairs.db.schema.engine import database_url
 
 TOUR = "Show the tour"
 HALF = 150  # pixels of the first of two figures

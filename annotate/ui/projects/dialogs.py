@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from annotate.jobs.requests import request_round
-from annotate.projects.lifecycle import (
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
     bin_project,
@@ -13,12 +13,12 @@ from annotate.projects.lifecycle import (
     name_problem,
     restore_project,
 )
-from annotate.projects.projects import delete_project
-from annotate.text.formatting import literal, megabytes
-from annotate.text.measures import counted
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.projects.projects import MAX_NAME
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.text.formatting import literal, megabytes
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import MAX_NAME
 
 DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove permanently"
 ACTS = (DUPLICATE, ARCHIVE, DELETE)  # of projects that are not in the bin

@@ -7,10 +7,10 @@ import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
-from annotate.text.formatting import literal
-from annotate.ui.common.fields import help_of, in_rows, problem_line, widget
-from db.domain import PAPER_SETTINGS, Settings
-from learner.catalog import STRATEGIES
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, widget
+from allpairs.db.domain import PAPER_SETTINGS, Settings
+from allpairs.learner.catalog import STRATEGIES
 
 GROUPS: dict[str, dict[str, str]] = {
     "Annotators": {

@@ -6,15 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.projects import batch_preview
-from annotate.projects.batch_preview import ShownPair
-from annotate.text.formatting import beginning, literal
-from annotate.ui.common.job_watch import watch
-from annotate.ui.projects.settings import LABELS
-from annotate.ui.state import engine
-from db.errors import InputError
-from db.results.previews import Preview
-from learner.catalog import STRATEGIES
+from allpairs.annotate.projects import batch_preview
+from allpairs.annotate.projects.batch_preview import ShownPair
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.job_watch import watch
+from allpairs.annotate.ui.projects.settings import LABELS
+from allpairs.annotate.ui.state import engine
+from allpairs.db.errors import InputError
+from allpairs.db.results.previews import Preview
+from allpairs.learner.catalog import STRATEGIES
 
 WHAT = (
     "The ten pairs that the strategy would choose next, with the newest model, among pairs without an answer. It uses "

@@ -4,14 +4,14 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.monitor.activity import last_answer
-from annotate.monitor.agreement_chart import agreement_chart, agreement_table, describe_agreement
-from annotate.review.agreement import Agreement, agreement, read_votes
-from annotate.review.consensus import Person, people
-from annotate.text.measures import counted
-from annotate.ui.common.figure import plot, table_open
-from annotate.ui.state import engine
-from db.estimate import Estimate
+from allpairs.annotate.monitor.activity import last_answer
+from allpairs.annotate.monitor.agreement_chart import agreement_chart, agreement_table, describe_agreement
+from allpairs.annotate.review.agreement import Agreement, agreement, read_votes
+from allpairs.annotate.review.consensus import Person, people
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.figure import plot, table_open
+from allpairs.annotate.ui.state import engine
+from allpairs.db.estimate import Estimate
 
 DRAWN, ALL = "Random sample", "All shared pairs"
 NOBODY = "No pair has been labelled by several annotators yet."

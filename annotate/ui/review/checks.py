@@ -5,16 +5,16 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from annotate.access.roles import Right
-from annotate.review.hidden_checks import Quality, read_fast_answers, read_quality
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.common.answers import TITLES
-from annotate.ui.common.figure import table_open
-from annotate.ui.state import engine, may
-from db.estimate import Estimate
-from db.labels.fast_answers import Told
-from db.schema.tables import now
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.review.hidden_checks import Quality, read_fast_answers, read_quality
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.figure import table_open
+from allpairs.annotate.ui.state import engine, may
+from allpairs.db.estimate import Estimate
+from allpairs.db.labels.fast_answers import Told
+from allpairs.db.schema.tables import now
 
 NEWS = timedelta(days=7)
 HOW = (

@@ -3,15 +3,15 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.monitor.activity import last_answer
-from annotate.review.disagreements import Case, settle
-from annotate.review.transitivity import Algebra, Step, algebra
-from annotate.text.formatting import literal
-from annotate.text.measures import counted
-from annotate.ui.common.answers import TITLES
-from db.domain import LABELS, AnswerKind
-from db.errors import InputError
-from db.labels.pairs import Pair
+from allpairs.annotate.monitor.activity import last_answer
+from allpairs.annotate.review.disagreements import Case, settle
+from allpairs.annotate.review.transitivity import Algebra, Step, algebra
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.pairs import Pair
 
 
 @st.fragment

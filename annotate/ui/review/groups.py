@@ -3,15 +3,15 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.monitor.activity import last_answer
-from annotate.review.split_group import Group, across, groups, last_split, split, undo
-from annotate.text.formatting import beginning, literal
-from annotate.text.measures import counted
-from annotate.ui.explore.matches import paged
-from db.errors import InputError
-from db.labels.answers import Label
-from db.projects.items import item_texts
-from db.schema.engine import reading
+from allpairs.annotate.monitor.activity import last_answer
+from allpairs.annotate.review.split_group import Group, across, groups, last_split, split, undo
+from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.explore.matches import paged
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import Label
+from allpairs.db.projects.items import item_texts
+from allpairs.db.schema.engine import reading
 
 SHOWN = 5  # groups on one page
 TEXTS = 50  # of a group on one page

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.estimate import Estimate
-from learner.evaluation.audit.ranking import Ranking
-from learner.evaluation.audit.sample import Posterior
-from learner.metrics.average_precision import Curve
+from allpairs.db.estimate import Estimate
+from allpairs.learner.evaluation.audit.ranking import Ranking
+from allpairs.learner.evaluation.audit.sample import Posterior
+from allpairs.learner.metrics.average_precision import Curve
 
 METHOD = "audit"
 TAILS = (2.5, 97.5)  # per cent: the ends of an interval

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
-from learner.evaluation.audit.label_files import AuditLabels
-from learner.evaluation.audit.measure import LEAST, View, labels_needed, measure, strata_table
-from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.sample import Sample, draw_posterior
-from learner.evaluation.exact import AllPairs
-from learner.scorers.scorer import VectorScorer
-from learner.search.inner_product import as_left, as_right
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.evaluation.audit.label_files import AuditLabels
+from allpairs.learner.evaluation.audit.measure import LEAST, View, labels_needed, measure, strata_table
+from allpairs.learner.evaluation.audit.ranking import rank_all
+from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
+from allpairs.learner.evaluation.exact import AllPairs
+from allpairs.learner.scorers.scorer import VectorScorer
+from allpairs.learner.search.inner_product import as_left, as_right
 
 MOST = 0.5  # of all pairs: a last stratum larger than this is the tail stratum
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.cells import bad, counted, shown
-from db.corpus.corpus import Corpus
-from db.corpus.files import column_names, read_rows
-from db.corpus.gold import LABELS
-from db.domain import Kind, Side
-from db.errors import InputError
-from learner.data.dataset import Dataset
-from learner.search.exact import count_pairs
+from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.domain import Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.search.exact import count_pairs
 
 NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size")
 

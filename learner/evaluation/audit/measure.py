@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from db.estimate import Estimate
-from learner.evaluation.audit.allocation import importance, labels_to_halve
-from learner.evaluation.audit.figures import as_estimate, curve, figures, found_by
-from learner.evaluation.audit.ranking import Ranking
-from learner.evaluation.audit.sample import Posterior, Sample
-from learner.evaluation.exact import BARS, AllPairs
-from learner.metrics.confidence_sequence import stratified_lower
+from allpairs.db.estimate import Estimate
+from allpairs.learner.evaluation.audit.allocation import importance, labels_to_halve
+from allpairs.learner.evaluation.audit.figures import as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.ranking import Ranking
+from allpairs.learner.evaluation.audit.sample import Posterior, Sample
+from allpairs.learner.evaluation.exact import BARS, AllPairs
+from allpairs.learner.metrics.confidence_sequence import stratified_lower
 
 LEAST = 5  # labels that every stratum of the sampled ranks needs before there are figures
 CHANGES = ("average_precision", "precision_at_recall_20")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from db.progress import Progress, no_progress
-from learner.search.exact import ROWS, as_tensor, blocks
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.search.exact import ROWS, as_tensor, blocks
 
 BINS = 98_304
 LOW, HIGH = -2.002, 1.001  # a cosine, lowered by up to 1 by the hubness correction; rounding adds a little

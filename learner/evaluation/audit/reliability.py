@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from learner.evaluation.audit.figures import TAILS, Found
-from learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
-from learner.models.output_layer import OutputLayer
+from allpairs.learner.evaluation.audit.figures import TAILS, Found
+from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
+from allpairs.learner.models.output_layer import OutputLayer
 
 TENTHS = np.arange(1, 10) / 10  # the probabilities between them
 

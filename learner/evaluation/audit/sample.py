@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.evaluation.audit.match_probability import draw_chances
-from learner.evaluation.audit.stratum_rates import draw_rates
+from allpairs.learner.evaluation.audit.match_probability import draw_chances
+from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
 
 DRAWS = 1_000
 LEAST = 0.2  # shape of the shares when very few positives were found

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.evaluation.audit.strata import Bands
-from learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.evaluation.audit.strata import Bands
+from allpairs.learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 
 DEEP = 4_000  # pairs of a band in its sampling order: more than anyone labels
 TAIL = 400  # pairs of the tail stratum

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.evaluation.audit.ranking import Ranking
+from allpairs.learner.evaluation.audit.ranking import Ranking
 
 TOP = 32  # pairs in each of the two highest bands: few, for corpora with few positives (docs/log.md)
 POOL_SHARE, SMALLEST_POOL = 0.01, 4_096  # of all pairs; below these ranks labels cannot find anything

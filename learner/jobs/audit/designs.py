@@ -7,15 +7,15 @@ import numpy as np
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind
-from db.labels.audits import newest_design
-from db.progress import Progress
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Design, Matcher
-from learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
-from learner.evaluation.audit.strata import Bands, rank_bands
-from learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
-from learner.jobs.data.project_data import ProjectData
+from allpairs.db.domain import DesignKind
+from allpairs.db.labels.audits import newest_design
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Design, Matcher
+from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
+from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
+from allpairs.learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
+from allpairs.learner.jobs.data.project_data import ProjectData
 
 FAR = "below the pool"
 FOLDER = "design"  # begins the name of a design's folder

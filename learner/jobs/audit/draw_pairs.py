@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from learner.evaluation.audit.allocation import FIRST, allocate, importance
-from learner.evaluation.audit.measure import labels_needed
-from learner.evaluation.audit.sample import DRAWS, Sample
-from learner.evaluation.audit.stratum_rates import draw_rates
-from learner.jobs.audit.designs import Drawn, read_designs
-from learner.jobs.audit.labels import Labelled, read_labelled
-from learner.jobs.data.project_data import ProjectData
+from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, importance
+from allpairs.learner.evaluation.audit.measure import labels_needed
+from allpairs.learner.evaluation.audit.sample import DRAWS, Sample
+from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
+from allpairs.learner.jobs.audit.designs import Drawn, read_designs
+from allpairs.learner.jobs.audit.labels import Labelled, read_labelled
+from allpairs.learner.jobs.data.project_data import ProjectData
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,20 @@ import numpy as np
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind
-from db.errors import InputError
-from db.labels.audits import add_audit_tasks, design_by_id
-from db.labels.tasks import open_audit_batch
-from db.projects.matchers import newest_matcher
-from db.schema.engine import reading, writing
-from db.schema.tables import Round
-from learner.jobs.audit.draw_pairs import columns_of, draw_pairs
-from learner.jobs.audit.measure import is_audited, measure_models, renew_design
-from learner.jobs.data.mark_sentences import mark_passages
-from learner.jobs.data.project_data import ProjectData, read_project
-from learner.jobs.queue.job_state import database, job_state
-from learner.jobs.queue.progress import reporting
-from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.db.domain import DesignKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.audits import add_audit_tasks, design_by_id
+from allpairs.db.labels.tasks import open_audit_batch
+from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Round
+from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_pairs
+from allpairs.learner.jobs.audit.measure import is_audited, measure_models, renew_design
+from allpairs.learner.jobs.data.mark_sentences import mark_passages
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 NAME = "audit"
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, DesignKind
-from db.labels.audits import AuditLabel, audit_labels
-from learner.evaluation.audit.measure import labels_needed
-from learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
-from learner.jobs.audit.designs import Drawn
-from learner.jobs.data.evaluation_snapshot import scores_of
-from learner.jobs.data.project_data import ProjectData
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.labels.audits import AuditLabel, audit_labels
+from allpairs.learner.evaluation.audit.measure import labels_needed
+from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from allpairs.learner.jobs.audit.designs import Drawn
+from allpairs.learner.jobs.data.evaluation_snapshot import scores_of
+from allpairs.learner.jobs.data.project_data import ProjectData
 
 
 @dataclass(frozen=True)

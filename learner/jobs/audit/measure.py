@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.domain import DesignKind, Settings
-from db.labels.audits import newest_design
-from db.progress import Progress
-from db.projects.evaluations import matchers_with_evaluations
-from db.schema.engine import reading, writing
-from db.schema.tables import Design, Evaluation, Matcher
-from learner.evaluation.audit.figures import found_by
-from learner.evaluation.audit.measure import (  # fmt: skip
+from allpairs.db.domain import DesignKind, Settings
+from allpairs.db.labels.audits import newest_design
+from allpairs.db.progress import Progress
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Design, Evaluation, Matcher
+from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
     changes,
     histogram,
@@ -24,18 +24,18 @@ from learner.evaluation.audit.measure import (  # fmt: skip
     strata_table,
     upper_bound,
 )
-from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.reliability import by_tenth
-from learner.evaluation.audit.sample import Posterior, Sample
-from learner.jobs.audit.designs import Drawn, make_design, read_designs
-from learner.jobs.audit.labels import Labelled, posterior_of, read_labelled
-from learner.jobs.data.evaluation_snapshot import Seen, blend_of, has_model, look, scores_of, sides
-from learner.jobs.data.project_data import ProjectData
-from learner.models.output_layer import OutputLayer
-from learner.scoring.bare import KEY as BARE
-from learner.scoring.bare import bare_vectors
-from learner.search.exact import count_pairs
-from learner.search.top_pairs import best_pairs
+from allpairs.learner.evaluation.audit.ranking import rank_all
+from allpairs.learner.evaluation.audit.reliability import by_tenth
+from allpairs.learner.evaluation.audit.sample import Posterior, Sample
+from allpairs.learner.jobs.audit.designs import Drawn, make_design, read_designs
+from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_labelled
+from allpairs.learner.jobs.data.evaluation_snapshot import Seen, blend_of, has_model, look, scores_of, sides
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.bare import KEY as BARE
+from allpairs.learner.scoring.bare import bare_vectors
+from allpairs.learner.search.exact import count_pairs
+from allpairs.learner.search.top_pairs import best_pairs
 
 BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the pool that calls for a new design
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from db.files.artifacts import held, is_there, publishing
-from db.files.atomic import atomic_write
-from db.files.checksums import DAMAGE, Damaged
-from db.progress import Progress
-from db.schema.engine import artifacts
-from db.schema.tables import Matcher
-from learner.evaluation.audit.ranking import Ranking, rank_all
-from learner.evaluation.audit.sampling_order import Sides
-from learner.jobs.data.project_data import ProjectData
-from learner.models.encoder import Encoder, load_encoder
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.db.files.artifacts import held, is_there, publishing
+from allpairs.db.files.atomic import atomic_write
+from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
+from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
 
 BASE = "base"  # prefix of a pre-trained encoder's folder
 

@@ -9,8 +9,8 @@ import pyarrow.parquet
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import Kind, Side, Split
-from db.schema.tables import Gold, Item, Project
+from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.schema.tables import Gold, Item, Project
 
 Files = dict[str, Any]
 Row = tuple[Any, ...]

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
-from db.domain import Kind, Settings
-from db.labels.tasks import mark_likely, queue_of, unmarked_tasks
-from db.projects.items import item_texts
-from db.projects.matchers import newest_matcher
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Project
-from learner.jobs.queue.job_state import database
-from learner.jobs.queue.progress import reporting
-from learner.models.encoder import load_encoder
-from learner.models.likely_sentence import is_passage, likely_sentences
+from allpairs.db.domain import Kind, Settings
+from allpairs.db.labels.tasks import mark_likely, queue_of, unmarked_tasks
+from allpairs.db.projects.items import item_texts
+from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Project
+from allpairs.learner.jobs.queue.job_state import database
+from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.likely_sentence import is_passage, likely_sentences
 
 
 @DBOS.step()

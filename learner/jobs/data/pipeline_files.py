@@ -9,18 +9,18 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Kind, Side, Split
-from db.errors import InputError
-from db.files.artifacts import is_there
-from db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
-from db.projects.items import item_texts
-from db.projects.matchers import newest_matcher
-from db.projects.projects import project_named
-from db.schema.engine import artifacts
-from db.schema.tables import Gold, Item, Project
-from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
-from learner.jobs.data.experiment_files import write_parquet
-from learner.scoring.matcher import FILE as MATCHER
+from allpairs.db.domain import AnswerKind, Kind, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import is_there
+from allpairs.db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
+from allpairs.db.projects.items import item_texts
+from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import Gold, Item, Project
+from allpairs.learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
+from allpairs.learner.jobs.data.experiment_files import write_parquet
+from allpairs.learner.scoring.matcher import FILE as MATCHER
 
 Pairs = list[tuple[int, int]]
 
@@ -36,9 +36,7 @@ class Begun:
 def write_data(session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path) -> Begun:
     """Write the pipeline's inputs. chosen: as the catalog has it. Raises InputError if the project lacks any."""
     if name not in WRITERS:
-        raise InputError(
-            f"the pipeline {name} cannot run on a project: run it on files with `python -m learner pipeline`"
-        )
+        raise InputError(f"the pipeline {name} cannot run on a project: run it on files with `allpairs pipeline`")
     folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[name](session, project_id, FROM_PROJECT[name].model_validate(chosen), seed, folder)
 

@@ -8,13 +8,13 @@ import numpy as np
 from sqlalchemy import Result, select
 from sqlalchemy.orm import Session
 
-from db.corpus.implied import implied
-from db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
-from db.labels.answers import current_labels
-from db.schema.tables import Gold, Item, Project, Task
-from learner.data.dataset import Dataset, make_dataset
-from learner.loop.round import Batch
-from learner.models.cosine_bert import Labelled
+from allpairs.db.corpus.implied import implied
+from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.tables import Gold, Item, Project, Task
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.loop.round import Batch
+from allpairs.learner.models.cosine_bert import Labelled
 
 ROWS = 10_000  # of a table, read at once
 Alike = list[tuple[int, int, float]]  # left_id, right_id, similarity

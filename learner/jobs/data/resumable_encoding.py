@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from db.files.atomic import atomic_write
-from db.progress import Progress, no_progress, part_of
-from learner.models.encoder import Encoder
-from learner.runtime.array_file import new_array_file
-from learner.runtime.protocol import Engine
+from allpairs.db.files.atomic import atomic_write
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.runtime.array_file import new_array_file
+from allpairs.learner.runtime.protocol import Engine
 
 FILE, DONE = "vectors.npy", "done.json"
 SAME = 1e-3  # largest distance of the first text's vector to the stored one; rounding depends on the batch size

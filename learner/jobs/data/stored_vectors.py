@@ -8,20 +8,20 @@ from typing import Literal
 
 import numpy as np
 
-from db.domain import Settings
-from db.errors import InputError
-from db.files.artifacts import held, publishing
-from db.files.atomic import atomic_write
-from db.files.checksums import FILE as CHECKSUMS
-from db.files.checksums import Damaged, is_whole, seal
-from db.progress import Progress
-from db.schema.engine import artifacts
-from db.schema.tables import Matcher
-from learner.jobs.data.evaluation_snapshot import BASE, blend_of
-from learner.jobs.data.project_data import ProjectData
-from learner.jobs.data.resumable_encoding import encoded
-from learner.models.encoder import Encoder, load_encoder
-from learner.scoring.score import Blend, blended
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import held, publishing
+from allpairs.db.files.atomic import atomic_write
+from allpairs.db.files.checksums import FILE as CHECKSUMS
+from allpairs.db.files.checksums import Damaged, is_whole, seal
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.resumable_encoding import encoded
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.scoring.score import Blend, blended
 
 FILE = "vectors.npy"
 MAKING = ".encoding"  # a folder beside the file, while encoding

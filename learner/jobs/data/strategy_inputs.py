@@ -2,14 +2,14 @@
 
 from sqlalchemy import Engine, func, select
 
-from db.domain import Settings
-from db.progress import Progress
-from db.schema.engine import reading
-from db.schema.tables import Answer
-from learner.catalog import STRATEGIES
-from learner.jobs.data.project_data import ProjectData, read_labels
-from learner.jobs.data.stored_vectors import pretrained_vectors
-from learner.strategies.pool import Background
+from allpairs.db.domain import Settings
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Answer
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.jobs.data.project_data import ProjectData, read_labels
+from allpairs.learner.jobs.data.stored_vectors import pretrained_vectors
+from allpairs.learner.strategies.pool import Background
 
 
 def background_of(

@@ -11,11 +11,11 @@ from dbos import error as dbos_error
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from db.errors import Cancelled, InputError
-from db.files.logs import about
-from db.maintenance.error_messages import in_words
-from db.schema.engine import make_engine, reading, writing
-from db.schema.tables import Job, Project, now
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.files.logs import about
+from allpairs.db.maintenance.error_messages import in_words
+from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.tables import Job, Project, now
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
 PATIENCE, WAIT = 60.0, 2.0  # seconds to wait for an unreachable database, and between two tries

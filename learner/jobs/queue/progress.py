@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from db.errors import Cancelled
-from db.progress import Progress
-from db.schema.engine import writing
-from db.schema.tables import Job, now
-from learner.runtime.progress_output import progress_bar
+from allpairs.db.errors import Cancelled
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Job, now
+from allpairs.learner.runtime.progress_output import progress_bar
 
 log = logging.getLogger(__name__)
 

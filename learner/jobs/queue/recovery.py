@@ -5,11 +5,11 @@ from datetime import timedelta
 from dbos import DBOS, EnqueueOptions
 from sqlalchemy import Engine, select
 
-from db.projects.jobs import NEXT_ROUND, OPEN, live_workers
-from db.projects.queues import queue_of, served_queues
-from db.schema.engine import reading, writing
-from db.schema.tables import Job, now
-from learner.jobs.queue.routing import queue_again
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, live_workers
+from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Job, now
+from allpairs.learner.jobs.queue.routing import queue_again
 
 LOST = timedelta(seconds=30)  # after which a waiting job that is not in the queue is lost
 _NOT_TOLD = (

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, TableClause, column, create_engine, select, table, update
 
-from db.projects.queues import queue_of, served_queues
-from db.schema.engine import jobs_url, reading
+from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.schema.engine import jobs_url, reading
 
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below

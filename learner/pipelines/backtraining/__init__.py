@@ -1,12 +1,12 @@
 """Back-training (Kulshreshtha et al. 2021): adapt a generator and a retriever to a new domain by synthetic pairs."""
 
-from learner.pipelines.backtraining.adapt import adapt
-from learner.pipelines.backtraining.best import BEST, use_best
-from learner.pipelines.backtraining.cell import ADAPTED
-from learner.pipelines.backtraining.results import write_results
-from learner.pipelines.backtraining.source import SOURCE, learn_source
-from learner.pipelines.backtraining.texts import TEXTS, check_inputs, read_inputs
-from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+from allpairs.learner.pipelines.backtraining.adapt import adapt
+from allpairs.learner.pipelines.backtraining.best import BEST, use_best
+from allpairs.learner.pipelines.backtraining.cell import ADAPTED
+from allpairs.learner.pipelines.backtraining.results import write_results
+from allpairs.learner.pipelines.backtraining.source import SOURCE, learn_source
+from allpairs.learner.pipelines.backtraining.texts import TEXTS, check_inputs, read_inputs
+from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
 PIPELINE = Pipeline(
     check_inputs,

@@ -12,13 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.catalog.backtraining import SUPERVISED
-from learner.models.bi_encoder_training import Lesson
-from learner.pipelines.backtraining.cell import DONE, Cell, best_of, better, keep_best, lists_of, most_iterations
-from learner.pipelines.backtraining.files import Asked
-from learner.pipelines.backtraining.lists import kept, learned, scheme_of
-from learner.pipelines.backtraining.making import (
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.catalog.backtraining import SUPERVISED
+from allpairs.learner.models.bi_encoder_training import Lesson
+from allpairs.learner.pipelines.backtraining.cell import (
+    DONE,
+    Cell,
+    best_of,
+    better,
+    keep_best,
+    lists_of,
+    most_iterations,
+)
+from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.lists import kept, learned, scheme_of
+from allpairs.learner.pipelines.backtraining.making import (
     GENERATED,
     NEAR,
     RETRIEVED,
@@ -27,9 +35,9 @@ from learner.pipelines.backtraining.making import (
     read_list,
     write_learned,
 )
-from learner.pipelines.backtraining.measure import measure
-from learner.pipelines.backtraining.negatives import wrong_rows
-from learner.pipelines.backtraining.source import (
+from allpairs.learner.pipelines.backtraining.measure import measure
+from allpairs.learner.pipelines.backtraining.negatives import wrong_rows
+from allpairs.learner.pipelines.backtraining.source import (
     GENERATOR,
     MEASURED,
     RETRIEVER,
@@ -37,8 +45,8 @@ from learner.pipelines.backtraining.source import (
     seeds_of,
     thresholds_for,
 )
-from learner.pipelines.backtraining.texts import Data, data_of
-from learner.pipelines.backtraining.training import (
+from allpairs.learner.pipelines.backtraining.texts import Data, data_of
+from allpairs.learner.pipelines.backtraining.training import (
     adapting_generator,
     adapting_retriever,
     generator_in,
@@ -47,7 +55,7 @@ from learner.pipelines.backtraining.training import (
     teach_generator,
     teach_retriever,
 )
-from learner.pipelines.pipeline import Run, finish
+from allpairs.learner.pipelines.pipeline import Run, finish
 
 LEARNED = "pairs.tsv"
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.backbones.generator import generate
-from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
-from learner.pipelines.backtraining.files import Asked
-from learner.pipelines.backtraining.measure import likelihoods
-from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
-from learner.pipelines.backtraining.texts import Data, data_of
-from learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
-from learner.pipelines.pipeline import Run
-from learner.search import exact as search
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.generator import generate
+from allpairs.learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
+from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.measure import likelihoods
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from allpairs.learner.pipelines.backtraining.texts import Data, data_of
+from allpairs.learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.search import exact as search
 
 BEST, PAIRS, QUESTIONS = "best", "pairs.jsonl", "questions.jsonl"
 SOURCE_ONLY = "no adaptation"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from learner.catalog.backtraining import SUPERVISED
-from learner.pipelines.backtraining.lists import scheme_of
-from learner.pipelines.backtraining.measure import FIGURES
-from learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, SOURCE
-from learner.pipelines.pipeline import Run
+from allpairs.learner.catalog.backtraining import SUPERVISED
+from allpairs.learner.pipelines.backtraining.lists import scheme_of
+from allpairs.learner.pipelines.backtraining.measure import FIGURES
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, SOURCE
+from allpairs.learner.pipelines.pipeline import Run
 
 ADAPTED, LISTS, DONE, FIRST = "adapted", "lists", "done.json", "lists-1"
 

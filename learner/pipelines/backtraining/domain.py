@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from db.corpus.cells import bad
-from db.corpus.files import read_rows
-from db.corpus.gold import LABELS
-from db.errors import InputError
-from db.progress import Progress
-from learner.catalog.backtraining import BackTrainingConfig
-from learner.models.encoder import load_encoder
-from learner.pipelines.backtraining.files import Text
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.backtraining.files import Text
 
 FOLDS = 5
 

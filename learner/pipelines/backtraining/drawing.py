@@ -8,18 +8,18 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from learner.pipelines.backtraining import paper
-from learner.pipelines.backtraining.best import SOURCE_ONLY
-from learner.pipelines.backtraining.lists import BACK, SELF, learned
-from learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
-from learner.pipelines.backtraining.records import Record, of, records_of
-from learner.pipelines.backtraining.source import GENERATOR, MEASURED, SOURCE, SOURCE_FIGURES, seeds_of
-from learner.pipelines.backtraining.texts import Data
-from learner.pipelines.backtraining.types import Tagger, confusion
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report
-from learner.reports.charts import COLOURS, HEIGHT, Plot
-from learner.reports.means import mean_of
+from allpairs.learner.pipelines.backtraining import paper
+from allpairs.learner.pipelines.backtraining.best import SOURCE_ONLY
+from allpairs.learner.pipelines.backtraining.lists import BACK, SELF, learned
+from allpairs.learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
+from allpairs.learner.pipelines.backtraining.records import Record, of, records_of
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, SOURCE, SOURCE_FIGURES, seeds_of
+from allpairs.learner.pipelines.backtraining.texts import Data
+from allpairs.learner.pipelines.backtraining.types import Tagger, confusion
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot
+from allpairs.learner.reports.means import mean_of
 
 BINS = 30
 SHOWN = ("bleu_1", "rouge_l", "accuracy_at_1", "accuracy_at_20")  # of Figure 1

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from db.corpus.cells import bad
-from db.corpus.files import column_names, read_rows
-from db.identity import identity
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.identity import identity
 
 QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # column names of pairs
 ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}

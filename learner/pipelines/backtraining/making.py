@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.backbones.generator import TextGenerator, generate
-from learner.catalog.backtraining import BackTrainingConfig
-from learner.models.bi_encoder_training import Retriever
-from learner.pipelines.backtraining.files import Asked
-from learner.pipelines.backtraining.lists import Judged
-from learner.pipelines.backtraining.measure import likelihoods
-from learner.pipelines.backtraining.negatives import near_by_words
-from learner.pipelines.backtraining.texts import Data
-from learner.pipelines.pipeline import finish
-from learner.search import exact as search
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.generator import TextGenerator, generate
+from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.models.bi_encoder_training import Retriever
+from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.lists import Judged
+from allpairs.learner.pipelines.backtraining.measure import likelihoods
+from allpairs.learner.pipelines.backtraining.negatives import near_by_words
+from allpairs.learner.pipelines.backtraining.texts import Data
+from allpairs.learner.pipelines.pipeline import finish
+from allpairs.learner.search import exact as search
 
 RETRIEVED, GENERATED = "retrieved", "generated"
 SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions to search for, passages to write about

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress, no_progress, part_of
-from learner.backbones.generator import TextGenerator, generate, nll
-from learner.catalog.backbones import GeneratorSettings
-from learner.catalog.backtraining import BackTrainingConfig
-from learner.metrics.retrieval import mean_reciprocal_rank, recall_at
-from learner.metrics.text import ORDERS, bleu_counts, bleu_of_counts, coco_rouge_l, meteor
-from learner.models.bi_encoder_training import Retriever
-from learner.pipelines.backtraining.files import Asked
-from learner.pipelines.backtraining.lists import Judged
-from learner.pipelines.backtraining.texts import Data
-from learner.search.gold_ranks import Ties, ranks_of_gold
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.backbones.generator import TextGenerator, generate, nll
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
+from allpairs.learner.metrics.text import ORDERS, bleu_counts, bleu_of_counts, coco_rouge_l, meteor
+from allpairs.learner.models.bi_encoder_training import Retriever
+from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.lists import Judged
+from allpairs.learner.pipelines.backtraining.texts import Data
+from allpairs.learner.search.gold_ranks import Ties, ranks_of_gold
 
 AT = (1, 20, 40, 100)
 WRITTEN, FIGURES = "written.json", "figures.json"

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.metrics.text import squad_form
-from learner.search.bm25 import Bm25
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.metrics.text import squad_form
+from allpairs.learner.search.bm25 import Bm25
 
 SPARE = 30  # extra passages, in case some are right or contain the answer
 

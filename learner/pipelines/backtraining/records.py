@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from learner.pipelines.backtraining.best import SOURCE_ONLY
-from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in, lists_of
-from learner.pipelines.backtraining.making import seconds_of
-from learner.pipelines.backtraining.measure import WRITTEN
-from learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, seeds_of
-from learner.pipelines.backtraining.training import log_in
-from learner.pipelines.pipeline import Run
-from learner.reports.means import Mean, mean_of
+from allpairs.learner.pipelines.backtraining.best import SOURCE_ONLY
+from allpairs.learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in, lists_of
+from allpairs.learner.pipelines.backtraining.making import seconds_of
+from allpairs.learner.pipelines.backtraining.measure import WRITTEN
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, seeds_of
+from allpairs.learner.pipelines.backtraining.training import log_in
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.reports.means import Mean, mean_of
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,21 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from db.progress import Progress
-from learner.pipelines.backtraining import drawing, paper
-from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of, titled
-from learner.pipelines.backtraining.lists import BACK, SELF
-from learner.pipelines.backtraining.records import Record, of, records_of
-from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
-from learner.pipelines.backtraining.tables import table4, table5, table6
-from learner.pipelines.backtraining.texts import Data, data_of
-from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
-from learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
-from learner.pipelines.report import Report
-from learner.reports.means import mean_of
-from learner.reports.tables import NONE, grid
-from learner.runtime.device import default_device
-from learner.runtime.memory import peak_memory
+from allpairs.db.progress import Progress
+from allpairs.learner.pipelines.backtraining import drawing, paper
+from allpairs.learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of, titled
+from allpairs.learner.pipelines.backtraining.lists import BACK, SELF
+from allpairs.learner.pipelines.backtraining.records import Record, of, records_of
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from allpairs.learner.pipelines.backtraining.tables import table4, table5, table6
+from allpairs.learner.pipelines.backtraining.texts import Data, data_of
+from allpairs.learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
+from allpairs.learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.means import mean_of
+from allpairs.learner.reports.tables import NONE, grid
+from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.memory import peak_memory
 
 ASKED = "test-questions.jsonl"  # in the folder of the results
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # measures that compare back-training with self-training

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.models.bi_encoder_training import Lesson
-from learner.pipelines.backtraining.files import Asked
-from learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
-from learner.pipelines.backtraining.measure import judge, measure, measure_source
-from learner.pipelines.backtraining.negatives import SPARE, near_by_words, wrong_rows
-from learner.pipelines.backtraining.texts import data_of
-from learner.pipelines.backtraining.training import (
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.models.bi_encoder_training import Lesson
+from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
+from allpairs.learner.pipelines.backtraining.measure import judge, measure, measure_source
+from allpairs.learner.pipelines.backtraining.negatives import SPARE, near_by_words, wrong_rows
+from allpairs.learner.pipelines.backtraining.texts import data_of
+from allpairs.learner.pipelines.backtraining.training import (
     first_retriever,
     generator_in,
     lesson_with,
@@ -21,7 +21,7 @@ from learner.pipelines.backtraining.training import (
     teach_generator,
     teach_retriever,
 )
-from learner.pipelines.pipeline import Run, finish
+from allpairs.learner.pipelines.pipeline import Run, finish
 
 SOURCE, GENERATOR, RETRIEVER, MEASURED = "source", "generator", "retriever", "measured"
 JUDGED, SOURCE_FIGURES = "judged.npz", "source.json"

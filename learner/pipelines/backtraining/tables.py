@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from learner.pipelines.backtraining import paper
-from learner.pipelines.backtraining.best import SOURCE_ONLY
-from learner.pipelines.backtraining.lists import BACK, SELF
-from learner.pipelines.backtraining.records import Record, mean_over_seeds, of
-from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report
-from learner.reports.means import Mean
-from learner.reports.tables import NONE, grid, mean_cells
+from allpairs.learner.pipelines.backtraining import paper
+from allpairs.learner.pipelines.backtraining.best import SOURCE_ONLY
+from allpairs.learner.pipelines.backtraining.lists import BACK, SELF
+from allpairs.learner.pipelines.backtraining.records import Record, mean_over_seeds, of
+from allpairs.learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.means import Mean
+from allpairs.learner.reports.tables import NONE, grid, mean_cells
 
 OVER_SEEDS = "Percent; means over seeds, ± half of Student's 95% interval (none for one seed)."
 FILTERED = [f"{scheme}{which}" for which in ("", "-self", "-cross", "-both") for scheme in (SELF, BACK)]

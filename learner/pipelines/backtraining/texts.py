@@ -10,13 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from db.errors import InputError
-from db.identity import identity
-from db.progress import Progress
-from learner.models.encoder import require_folder
-from learner.pipelines.backtraining.domain import in_domain
-from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_texts, require_pairs, require_texts
-from learner.pipelines.pipeline import Run
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress
+from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.pipelines.backtraining.domain import in_domain
+from allpairs.learner.pipelines.backtraining.files import (
+    Asked,
+    Text,
+    read_asked,
+    read_texts,
+    require_pairs,
+    require_texts,
+)
+from allpairs.learner.pipelines.pipeline import Run
 
 LEAST_PAIRS = 4
 DEV_SHARE = 5  # without development pairs, one in this many source pairs becomes one

@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.generator import TextGenerator, load_generator, nll, train_generator
-from learner.catalog.backbones import GeneratorSettings
-from learner.catalog.backtraining import BackTrainingConfig
-from learner.catalog.retrieval import RetrieverSettings
-from learner.models.bi_encoder_training import Lesson, Retriever, load_retriever, new_retriever, train_retriever
-from learner.pipelines.backtraining.files import Asked
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.generator import TextGenerator, load_generator, nll, train_generator
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models.bi_encoder_training import (
+    Lesson,
+    Retriever,
+    load_retriever,
+    new_retriever,
+    train_retriever,
+)
+from allpairs.learner.pipelines.backtraining.files import Asked
 
 MODEL, LOG = "model", "log.json"
 POINTS = 12  # steps of a training at which perplexity is recorded

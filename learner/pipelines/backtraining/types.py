@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from learner.models.encoder import load_encoder
-from learner.pipelines.backtraining.domain import read_labelled
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.backtraining.domain import read_labelled
 
 TYPES = ("DESCRIPTION", "METHOD", "EXPLANATION", "COMPARISON", "PREFERENCE")
 Tagger = Callable[[Sequence[str]], list[str]]

@@ -1,11 +1,11 @@
 """Few-shot mining (Joshi et al. 2022): few pairs → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
 
-from learner.pipelines.mining.downstream.stage import measure_downstream
-from learner.pipelines.mining.inputs import check_inputs, read_inputs
-from learner.pipelines.mining.propose import encode_lists, propose_pairs, train_biencoder
-from learner.pipelines.mining.results import write_results
-from learner.pipelines.mining.sift import rank_again, sift_pairs
-from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+from allpairs.learner.pipelines.mining.downstream.stage import measure_downstream
+from allpairs.learner.pipelines.mining.inputs import check_inputs, read_inputs
+from allpairs.learner.pipelines.mining.propose import encode_lists, propose_pairs, train_biencoder
+from allpairs.learner.pipelines.mining.results import write_results
+from allpairs.learner.pipelines.mining.sift import rank_again, sift_pairs
+from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
 PIPELINE = Pipeline(
     check_inputs,

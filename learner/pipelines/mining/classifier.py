@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from learner.catalog.mining import Classifier
-from learner.models.encoder import Encoder
-from learner.runtime.device import fast_training
-from learner.runtime.training_group import Group
+from allpairs.learner.catalog.mining import Classifier
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.runtime.device import fast_training
+from allpairs.learner.runtime.training_group import Group
 
 FILE = "classifier.npz"
 

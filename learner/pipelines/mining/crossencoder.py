@@ -13,12 +13,12 @@ import torch
 from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
-from db.progress import Progress, no_progress
-from learner.catalog.mining import Crossencoder
-from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
-from learner.models.training_loop import adamw, batches, take_steps
-from learner.runtime.device import default_device, fast_training, seeded
-from learner.scorers.cross_encoder import load_backbone
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog.mining import Crossencoder
+from allpairs.learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
+from allpairs.learner.models.training_loop import adamw, batches, take_steps
+from allpairs.learner.runtime.device import default_device, fast_training, seeded
+from allpairs.learner.scorers.cross_encoder import load_backbone
 
 WARM_UP, WEIGHT_DECAY = 0.06, 0.01
 

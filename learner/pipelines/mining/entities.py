@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from db.errors import InputError
-from learner.models.likely_sentence import sentences
-from learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
+from allpairs.db.errors import InputError
+from allpairs.learner.models.likely_sentence import sentences
+from allpairs.learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
 
 _UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: not a dictionary word
 

@@ -7,11 +7,11 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from db.corpus.cells import bad, shown
-from db.errors import InputError
-from db.identity import identity
-from learner.catalog.mining import Filters
-from learner.models.likely_sentence import sentences
+from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.learner.catalog.mining import Filters
+from allpairs.learner.models.likely_sentence import sentences
 
 Texts = tuple[str, str]
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.files import column_names, read_rows
-from db.corpus.gold import LABELS
-from db.errors import InputError
-from db.progress import Progress
-from learner.catalog.mining import MiningConfig
-from learner.metrics.text import squad_form
-from learner.models.encoder import require_folder
-from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
-from learner.pipelines.mining.filters import SeedPairs
-from learner.pipelines.mining.negatives import Asked
-from learner.pipelines.mining.reading import (
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.metrics.text import squad_form
+from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
+from allpairs.learner.pipelines.mining.filters import SeedPairs
+from allpairs.learner.pipelines.mining.negatives import Asked
+from allpairs.learner.pipelines.mining.reading import (
     ANSWER,
     ASKED,
     as_pairs,
@@ -28,8 +28,8 @@ from learner.pipelines.mining.reading import (
     write_asked,
     write_candidates,
 )
-from learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
-from learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
+from allpairs.learner.pipelines.pipeline import Run
 
 LEAST_SEEDS = 2
 SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"

@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress, no_progress
-from learner.catalog.mining import Margin
-from learner.pipelines.mining.shards import neighbours
-from learner.search.exact import Neighbours
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.search.exact import Neighbours
 
 Kind = Literal["ratio", "distance", "absolute"]
 

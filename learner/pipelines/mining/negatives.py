@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from db.identity import identity
-from learner.metrics.text import squad_form
-from learner.pipelines.mining.entities import EntityTagger
+from allpairs.db.identity import identity
+from allpairs.learner.metrics.text import squad_form
+from allpairs.learner.pipelines.mining.entities import EntityTagger
 
 
 class Asked(NamedTuple):

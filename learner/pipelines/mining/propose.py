@@ -6,17 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.models.bi_encoder_training import Retriever, lesson_of, load_retriever, new_retriever, train_retriever
-from learner.pipelines.mining.classifier import FILE as CLASSIFIER
-from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
-from learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
-from learner.pipelines.mining.margin import mine
-from learner.pipelines.mining.reading import PASSAGE, wrong_texts
-from learner.pipelines.mining.shards import encode_list
-from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
-from learner.pipelines.pipeline import Run
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.models.bi_encoder_training import (
+    Retriever,
+    lesson_of,
+    load_retriever,
+    new_retriever,
+    train_retriever,
+)
+from allpairs.learner.pipelines.mining.classifier import FILE as CLASSIFIER
+from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from allpairs.learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
+from allpairs.learner.pipelines.mining.margin import mine
+from allpairs.learner.pipelines.mining.reading import PASSAGE, wrong_texts
+from allpairs.learner.pipelines.mining.shards import encode_list
+from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
+from allpairs.learner.pipelines.pipeline import Run
 
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")

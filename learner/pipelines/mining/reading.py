@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from db.corpus.cells import bad
-from db.corpus.files import read_rows
-from db.errors import InputError
-from db.progress import Progress
-from learner.metrics.text import squad_form
-from learner.pipelines.mining.entities import EntityTagger
-from learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
-from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.metrics.text import squad_form
+from allpairs.learner.pipelines.mining.entities import EntityTagger
+from allpairs.learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 
 ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"
 COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)

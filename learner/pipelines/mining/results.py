@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from db.estimate import wilson
-from db.progress import Progress
-from learner.catalog.retrieval import RetrieverSettings
-from learner.pipelines.mining.downstream.added import BIENCODER
-from learner.pipelines.mining.downstream.tables import report_downstream
-from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
-from learner.pipelines.mining.margin import Candidates
-from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
-from learner.pipelines.mining.results_copying import report_copying
-from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
-from learner.pipelines.pipeline import Artifact, Run, write_artifacts
-from learner.pipelines.report import Report, curve
-from learner.reports.tables import cell, grid
+from allpairs.db.estimate import wilson
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.pipelines.mining.downstream.added import BIENCODER
+from allpairs.learner.pipelines.mining.downstream.tables import report_downstream
+from allpairs.learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
+from allpairs.learner.pipelines.mining.results_copying import report_copying
+from allpairs.learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
+from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from allpairs.learner.pipelines.report import Report, curve
+from allpairs.learner.reports.tables import cell, grid
 
 CROSS = "cross-encoder"  # the order of `full`
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is reported

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from learner.metrics.text import METRICS, ROUGES, extractiveness
-from learner.pipelines.mining.downstream.added import BIENCODER, FULL
-from learner.pipelines.mining.inputs import Texts
-from learner.pipelines.mining.margin import Candidates
-from learner.pipelines.mining.paper import COPYING
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report
-from learner.reports.means import mean_of
-from learner.reports.tables import grid, mean_cells, number, written
+from allpairs.learner.metrics.text import METRICS, ROUGES, extractiveness
+from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL
+from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.mining.paper import COPYING
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.means import mean_of
+from allpairs.learner.reports.tables import grid, mean_cells, number, written
 
 WORDS = (
     "How much of a summary is copied from its document: ROUGE precision, means over pairs ± half of Student's 95% "

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from db.progress import Progress, no_progress
-from learner.models.encoder import Encoder
-from learner.pipelines.mining.texts import TextList
-from learner.runtime.array_file import new_array_file
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import LOCAL, Engine, Work, slices
-from learner.search import exact as search
-from learner.search.exact import Neighbours
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.pipelines.mining.texts import TextList
+from allpairs.learner.runtime.array_file import new_array_file
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import LOCAL, Engine, Work, slices
+from allpairs.learner.search import exact as search
+from allpairs.learner.search.exact import Neighbours
 
 SHARD = 262_144  # vectors searched at once
 QUERIES = 8_192  # queries searched for at once

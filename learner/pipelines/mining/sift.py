@@ -8,20 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from db.errors import InputError
-from db.identity import identity
-from db.progress import Progress
-from learner.models.bi_encoder_training import load_retriever
-from learner.pipelines.mining.crossencoder import train_crossencoder
-from learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
-from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.margin import Candidates
-from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors, wrong_of
-from learner.pipelines.mining.reading import ANSWER, PASSAGE
-from learner.pipelines.mining.shards import neighbours
-from learner.pipelines.mining.texts import DATE, ID
-from learner.pipelines.pipeline import Run
-from learner.scorers.scorer import TextScorer
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress
+from allpairs.learner.models.bi_encoder_training import load_retriever
+from allpairs.learner.pipelines.mining.crossencoder import train_crossencoder
+from allpairs.learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
+from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors, wrong_of
+from allpairs.learner.pipelines.mining.reading import ANSWER, PASSAGE
+from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.pipelines.mining.texts import DATE, ID
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.scorers.scorer import TextScorer
 
 CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", "counts.json"
 TRAIN = 0.4  # share of the stage's work

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from db.corpus.cells import bad, shown
-from db.corpus.files import column_names, read_rows
-from db.progress import Progress
-from learner.pipelines.mining.filters import read_date
+from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.progress import Progress
+from allpairs.learner.pipelines.mining.filters import read_date
 
 CHUNK = 50_000  # texts in memory at once
 ID, TEXT, DATE = "id", "text", "date"

@@ -1,11 +1,11 @@
 """Multi-view re-ranking (Ju, Yang and Wang 2021): re-order candidates by a model that also writes queries."""
 
-from learner.pipelines.multiview.all_pairs import measure_all_pairs
-from learner.pipelines.multiview.first import find_candidates
-from learner.pipelines.multiview.inputs import check_inputs, read_inputs
-from learner.pipelines.multiview.results import write_results
-from learner.pipelines.multiview.trainings import train_variants
-from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+from allpairs.learner.pipelines.multiview.all_pairs import measure_all_pairs
+from allpairs.learner.pipelines.multiview.first import find_candidates
+from allpairs.learner.pipelines.multiview.inputs import check_inputs, read_inputs
+from allpairs.learner.pipelines.multiview.results import write_results
+from allpairs.learner.pipelines.multiview.trainings import train_variants
+from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
 PIPELINE = Pipeline(
     check_inputs,

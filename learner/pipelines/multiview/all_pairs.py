@@ -11,21 +11,21 @@ from pathlib import Path
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
-from learner.evaluation.exact import evaluate_exact
-from learner.evaluation.importance_sampling import estimate
-from learner.evaluation.sampling_designs import Population, stratified
-from learner.files.evaluate import gains
-from learner.models.encoder import Encoder, load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.pipelines.multiview.first import VECTORS
-from learner.pipelines.multiview.formats import read_qrels, read_texts
-from learner.pipelines.multiview.inputs import TEST, TestSet, is_one_list, texts_of
-from learner.pipelines.multiview.matched import matcher_factors
-from learner.pipelines.multiview.trainings import MODEL, best_training
-from learner.pipelines.pipeline import Run
-from learner.search.exact import count_pairs
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.evaluation.sampling_designs import Population, stratified
+from allpairs.learner.files.evaluate import gains
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.pipelines.multiview.first import VECTORS
+from allpairs.learner.pipelines.multiview.formats import read_qrels, read_texts
+from allpairs.learner.pipelines.multiview.inputs import TEST, TestSet, is_one_list, texts_of
+from allpairs.learner.pipelines.multiview.matched import matcher_factors
+from allpairs.learner.pipelines.multiview.trainings import MODEL, best_training
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.search.exact import count_pairs
 
 FILE = "all_pairs.json"
 MOST = 200_000  # passages: more are not encoded just for this

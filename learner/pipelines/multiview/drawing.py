@@ -6,15 +6,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
-from learner.pipelines.multiview.paper import DEPTH, RATE, TABLE1
-from learner.pipelines.multiview.ranking import improvement
-from learner.pipelines.multiview.variants import variants_of
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report
-from learner.reports.charts import COLOURS, HEIGHT, Plot
-from learner.reports.means import mean_of
-from learner.reports.tables import grid, number, relative
+from allpairs.learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
+from allpairs.learner.pipelines.multiview.paper import DEPTH, RATE, TABLE1
+from allpairs.learner.pipelines.multiview.ranking import improvement
+from allpairs.learner.pipelines.multiview.variants import variants_of
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot
+from allpairs.learner.reports.means import mean_of
+from allpairs.learner.reports.tables import grid, number, relative
 
 PAPER = "paper"
 NAMES = {"test": "Dev", "rest": "Dev-Rest"}

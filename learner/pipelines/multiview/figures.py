@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.backbones.reranker import scores_of
-from learner.pipelines.multiview.first import found, kinds_of
-from learner.pipelines.multiview.inputs import TestSet, texts_of
-from learner.pipelines.multiview.ranking import measured, ranked, reciprocal_ranks
-from learner.pipelines.multiview.trainings import SCORES, Training, trainings_of
-from learner.pipelines.multiview.variants import Variant, variants_of
-from learner.pipelines.pipeline import Run
-from learner.reports.means import Mean, mean_of
+from allpairs.learner.backbones.reranker import scores_of
+from allpairs.learner.pipelines.multiview.first import found, kinds_of
+from allpairs.learner.pipelines.multiview.inputs import TestSet, texts_of
+from allpairs.learner.pipelines.multiview.ranking import measured, ranked, reciprocal_ranks
+from allpairs.learner.pipelines.multiview.trainings import SCORES, Training, trainings_of
+from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.reports.means import Mean, mean_of
 
 Figures = Mapping[str, np.ndarray]  # by measure, a value for each query
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress, part_of
-from learner.catalog.multiview import FirstStage
-from learner.models.encoder import load_encoder
-from learner.pipelines.multiview.formats import read_run
-from learner.pipelines.multiview.inputs import REST, TEST, Texts, is_one_list, texts_of
-from learner.pipelines.multiview.lists import TextTable
-from learner.pipelines.multiview.matched import matcher_search
-from learner.pipelines.pipeline import Run
-from learner.search.bm25 import Bm25
-from learner.search.exact import Neighbours, neighbours
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.catalog.multiview import FirstStage
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.multiview.formats import read_run
+from allpairs.learner.pipelines.multiview.inputs import REST, TEST, Texts, is_one_list, texts_of
+from allpairs.learner.pipelines.multiview.lists import TextTable
+from allpairs.learner.pipelines.multiview.matched import matcher_search
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.search.bm25 import Bm25
+from allpairs.learner.search.exact import Neighbours, neighbours
 
 TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"

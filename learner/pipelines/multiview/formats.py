@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from db.corpus.cells import bad, shown
-from db.corpus.files import column_names, read_rows, reading
-from db.corpus.gold import LABELS
-from db.errors import InputError
-from db.progress import Progress, no_progress
+from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.files import column_names, read_rows, reading
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
 
 BETWEEN = 100_000  # lines between two progress reports
 TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")

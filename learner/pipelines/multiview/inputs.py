@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.cells import counted
-from db.corpus.graph import components
-from db.errors import InputError
-from db.progress import Progress
-from learner.models.encoder import require_folder
-from learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
-from learner.pipelines.multiview.lists import TextTable, write_texts
-from learner.pipelines.multiview.ranking import parsed
-from learner.pipelines.pipeline import Run
+from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.graph import components
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
+from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
+from allpairs.learner.pipelines.multiview.ranking import parsed
+from allpairs.learner.pipelines.pipeline import Run
 
 TEST, REST = "test", "rest"  # MS MARCO's Dev and Dev-Rest
 COUNTS, LEAST = "counts.json", 2

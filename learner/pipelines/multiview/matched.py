@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Side, Split
-from db.identity import identity
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset, make_dataset
-from learner.scoring.matcher import load_matcher
-from learner.search.exact import Neighbours, neighbours
-from learner.search.inner_product import as_left, as_right
+from allpairs.db.domain import Side, Split
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.scoring.matcher import load_matcher
+from allpairs.learner.search.exact import Neighbours, neighbours
+from allpairs.learner.search.inner_product import as_left, as_right
 
 
 def matcher_search(

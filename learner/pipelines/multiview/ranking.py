@@ -11,7 +11,7 @@ import numpy as np
 from ir_measures import Qrel, ScoredDoc
 from scipy.stats import ttest_rel
 
-from db.errors import InputError
+from allpairs.db.errors import InputError
 
 CUT = 10  # of the paper's mean reciprocal rank
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.reranker import FILE as READS
-from learner.backbones.reranker import scores_of
-from learner.backbones.reranker_templates import VIEWS
-from learner.pipelines.multiview.drawing import write_depths, write_rates
-from learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of
-from learner.pipelines.multiview.first import found
-from learner.pipelines.multiview.formats import Hit, write_run
-from learner.pipelines.multiview.inputs import texts_of
-from learner.pipelines.multiview.ranking import ranked
-from learner.pipelines.multiview.tables import (
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.reranker import FILE as READS
+from allpairs.learner.backbones.reranker import scores_of
+from allpairs.learner.backbones.reranker_templates import VIEWS
+from allpairs.learner.pipelines.multiview.drawing import write_depths, write_rates
+from allpairs.learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of
+from allpairs.learner.pipelines.multiview.first import found
+from allpairs.learner.pipelines.multiview.formats import Hit, write_run
+from allpairs.learner.pipelines.multiview.inputs import texts_of
+from allpairs.learner.pipelines.multiview.ranking import ranked
+from allpairs.learner.pipelines.multiview.tables import (
     read_all_pairs,
     write_ablations,
     write_all_pairs,
@@ -24,11 +24,11 @@ from learner.pipelines.multiview.tables import (
     write_main,
     write_variants,
 )
-from learner.pipelines.multiview.trainings import MODEL, SCORES
-from learner.pipelines.multiview.variants import variants_of
-from learner.pipelines.pipeline import Artifact, Run, write_artifacts
-from learner.pipelines.report import Report
-from learner.reports.tables import as_csv, grid
+from allpairs.learner.pipelines.multiview.trainings import MODEL, SCORES
+from allpairs.learner.pipelines.multiview.variants import variants_of
+from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.tables import as_csv, grid
 
 RUNS = "runs"
 HOW = (

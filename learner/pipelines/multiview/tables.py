@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from statistics import stdev
 from typing import Any
 
-from learner.pipelines.multiview.all_pairs import FIGURES, FILE
-from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
-from learner.pipelines.multiview.inputs import REST
-from learner.pipelines.multiview.paper import BASELINES, TABLE1, TABLE3
-from learner.pipelines.multiview.ranking import Paired, improvement, paired
-from learner.pipelines.multiview.variants import Variant, variants_of
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report
-from learner.reports.means import Mean
-from learner.reports.tables import NONE, grid, mean_cells, number, relative, written
+from allpairs.learner.pipelines.multiview.all_pairs import FIGURES, FILE
+from allpairs.learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
+from allpairs.learner.pipelines.multiview.inputs import REST
+from allpairs.learner.pipelines.multiview.paper import BASELINES, TABLE1, TABLE3
+from allpairs.learner.pipelines.multiview.ranking import Paired, improvement, paired
+from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.means import Mean
+from allpairs.learner.reports.tables import NONE, grid, mean_cells, number, relative, written
 
 STAGES = {"bm25": "BM25", "dense": "dense", "matcher": "the project's matcher", "run": "first stage (run)"}
 PRINTED = {"average_precision": "AP", "precision_at_recall_20": "P@R20"}

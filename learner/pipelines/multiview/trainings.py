@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
-from learner.backbones.reranker_training import Row, train_reranker
-from learner.pipelines.multiview.first import TRAIN, found
-from learner.pipelines.multiview.inputs import TEST, TestSet, Texts, texts_of
-from learner.pipelines.multiview.mixing import mixed
-from learner.pipelines.multiview.ranking import measured, ranked
-from learner.pipelines.multiview.variants import Variant, variants_of
-from learner.pipelines.pipeline import Run, finish
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranker_training import Row, train_reranker
+from allpairs.learner.pipelines.multiview.first import TRAIN, found
+from allpairs.learner.pipelines.multiview.inputs import TEST, TestSet, Texts, texts_of
+from allpairs.learner.pipelines.multiview.mixing import mixed
+from allpairs.learner.pipelines.multiview.ranking import measured, ranked
+from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
+from allpairs.learner.pipelines.pipeline import Run, finish
 
 MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
 QUERIES = 64  # queries whose candidates' texts are in memory at once

@@ -1,13 +1,13 @@
 """QuIP (Jia, Lewis and Zettlemoyer 2022): passages → questions → a teacher's labels → a bi-encoder → its evaluation."""
 
-from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
-from learner.pipelines.quip.checks import check_inputs
-from learner.pipelines.quip.inputs import read_inputs
-from learner.pipelines.quip.questions import train_writer, write_questions
-from learner.pipelines.quip.results import write_results
-from learner.pipelines.quip.student import train_student, train_variants
-from learner.pipelines.quip.teacher import label_questions, train_teacher
-from learner.pipelines.quip.uses.stage import measure_uses
+from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+from allpairs.learner.pipelines.quip.checks import check_inputs
+from allpairs.learner.pipelines.quip.inputs import read_inputs
+from allpairs.learner.pipelines.quip.questions import train_writer, write_questions
+from allpairs.learner.pipelines.quip.results import write_results
+from allpairs.learner.pipelines.quip.student import train_student, train_variants
+from allpairs.learner.pipelines.quip.teacher import label_questions, train_teacher
+from allpairs.learner.pipelines.quip.uses.stage import measure_uses
 
 PIPELINE = Pipeline(
     check_inputs,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from db.corpus.files import column_names, read_rows, reading
-from db.errors import InputError
-from learner.pipelines.mining.reading import ASKED
-from learner.pipelines.mining.texts import require_columns
+from allpairs.db.corpus.files import column_names, read_rows, reading
+from allpairs.db.errors import InputError
+from allpairs.learner.pipelines.mining.reading import ASKED
+from allpairs.learner.pipelines.mining.texts import require_columns
 
 PACKED = ".gz"
 LINES = (".jsonl", ".ndjson")

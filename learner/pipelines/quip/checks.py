@@ -4,18 +4,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from db.errors import InputError
-from learner.backbones.loading import size_of
-from learner.backbones.span_biencoder import SPECIAL
-from learner.catalog.quip import QuipConfig
-from learner.models.encoder import require_folder
-from learner.pipelines.mining.texts import ID, TEXT, require_columns
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.asked import read_questions
-from learner.pipelines.quip.student import CROSS, TEACHER
-from learner.pipelines.quip.uses.entities import sentences_of
-from learner.pipelines.quip.uses.paraphrases import pairs_of
-from learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.loading import size_of
+from allpairs.learner.backbones.span_biencoder import SPECIAL
+from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.pipelines.mining.texts import ID, TEXT, require_columns
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.asked import read_questions
+from allpairs.learner.pipelines.quip.student import CROSS, TEACHER
+from allpairs.learner.pipelines.quip.uses.entities import sentences_of
+from allpairs.learner.pipelines.quip.uses.paraphrases import pairs_of
+from allpairs.learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
 
 NEED_QUESTIONS = (
     "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam",

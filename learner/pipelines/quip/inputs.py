@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from db.corpus.files import read_rows
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.loading import load_tokenizer, loading
-from learner.backbones.passage_cutting import passages_of, split_at
-from learner.backbones.span_reader import Example
-from learner.catalog.quip import QuipConfig
-from learner.pipelines.mining.texts import TEXT
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.asked import Asked, read_questions
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.loading import load_tokenizer, loading
+from allpairs.learner.backbones.passage_cutting import passages_of, split_at
+from allpairs.learner.backbones.span_reader import Example
+from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.pipelines.mining.texts import TEXT
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.asked import Asked, read_questions
 
 ALL = 10**9  # more passages than there are
 BATCH = 100  # texts between two progress reports

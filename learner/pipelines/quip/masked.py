@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from learner.backbones.loading import MANY, load_tokenizer, loading, longest
-from learner.backbones.token_encoder import TokenEncoder
-from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.runtime.device import default_device
+from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.runtime.device import default_device
 
 TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
 HEAD = "ForMaskedLM"

@@ -1,7 +1,7 @@
 """The figures of Jia, Lewis and Zettlemoyer (2022): Tables 1 to 5 and 8, and the size of the pre-training."""
 
-from learner.pipelines.quip.student import QUIP, UNTRAINED
-from learner.pipelines.quip.uses.sentiment import ANSWERS, MASKED
+from allpairs.learner.pipelines.quip.student import QUIP, UNTRAINED
+from allpairs.learner.pipelines.quip.uses.sentiment import ANSWERS, MASKED
 
 QUESTIONS = 80_000_000  # generated and labelled once, trained on twice
 EPOCHS = 2

@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from db.progress import Progress, no_progress
-from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from learner.catalog.quip import Paraphrases
-from learner.metrics.bertscore import bertscore
-from learner.runtime.device import fast_training, seeded
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from allpairs.learner.catalog.quip import Paraphrases
+from allpairs.learner.metrics.bertscore import bertscore
+from allpairs.learner.runtime.device import fast_training, seeded
 
 SCALE = 1e3  # of the logits; acts as a higher learning rate of the last layer (appendix A.3)
 BETAS, EPSILON = (0.9, 0.98), 1e-6

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.generator import generate, load_generator, train_generator
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.noise import pseudo_questions
-from learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.generator import generate, load_generator, train_generator
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.noise import pseudo_questions
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
 
 SEPARATOR = " | "  # between answer and question; one token of most vocabularies
 STRIDE = 1_000_003  # between the seeds of two runs' shards

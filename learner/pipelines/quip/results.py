@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from db.progress import Progress
-from learner.pipelines.pipeline import Artifact, Run, write_artifacts
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.paper import EPOCHS, QUESTIONS
-from learner.pipelines.quip.questions import read_written
-from learner.pipelines.quip.results_tables import (
+from allpairs.db.progress import Progress
+from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.paper import EPOCHS, QUESTIONS
+from allpairs.learner.pipelines.quip.questions import read_written
+from allpairs.learner.pipelines.quip.results_tables import (
     report_entities,
     report_paraphrases,
     report_rationales,
@@ -16,9 +16,9 @@ from learner.pipelines.quip.results_tables import (
     report_sentiment,
     report_stability,
 )
-from learner.pipelines.quip.shards import read_shards, read_speed
-from learner.pipelines.report import Report
-from learner.reports.tables import cell, grid
+from allpairs.learner.pipelines.quip.shards import read_shards, read_speed
+from allpairs.learner.pipelines.report import Report
+from allpairs.learner.reports.tables import cell, grid
 
 SECONDS = 86_400  # of a day
 LONGEST = 120  # characters of a text in a table

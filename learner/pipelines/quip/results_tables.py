@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from learner.metrics.standard_error import standard_error
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip import paper
-from learner.pipelines.quip.student import QUIP
-from learner.pipelines.quip.uses.entities import QUESTIONS, STANDARD
-from learner.pipelines.quip.uses.paraphrases import FROZEN, TUNED
-from learner.pipelines.quip.uses.rows import Rows
-from learner.pipelines.quip.uses.stage import figures_of
-from learner.pipelines.report import Report, curve
-from learner.reports.charts import COLOURS
-from learner.reports.tables import cell, grid, number
+from allpairs.learner.metrics.standard_error import standard_error
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip import paper
+from allpairs.learner.pipelines.quip.student import QUIP
+from allpairs.learner.pipelines.quip.uses.entities import QUESTIONS, STANDARD
+from allpairs.learner.pipelines.quip.uses.paraphrases import FROZEN, TUNED
+from allpairs.learner.pipelines.quip.uses.rows import Rows
+from allpairs.learner.pipelines.quip.uses.stage import figures_of
+from allpairs.learner.pipelines.report import Report, curve
+from allpairs.learner.reports.charts import COLOURS
+from allpairs.learner.reports.tables import cell, grid, number
 
 RATIONALES = "rationales"
 

@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from learner.backbones.opinions import rationale_spans
-from learner.backbones.span_biencoder import SpanBiencoder
-from learner.backbones.span_reader import SpanReader, span_logits
-from learner.backbones.token_encoder import TokenEncoder
-from learner.backbones.windows import cut
-from learner.catalog.quip import Student, Teacher
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
-from learner.pipelines.quip.paraphrases import mean_vectors
+from allpairs.learner.backbones.opinions import rationale_spans
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder
+from allpairs.learner.backbones.span_reader import SpanReader, span_logits
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.backbones.windows import cut
+from allpairs.learner.catalog.quip import Student, Teacher
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
+from allpairs.learner.pipelines.quip.paraphrases import mean_vectors
 
 
 def first_vectors(encoder: TokenEncoder, questions: Sequence[str]) -> tuple[Tensor, Tensor]:

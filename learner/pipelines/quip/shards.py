@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress
-from learner.pipelines.pipeline import finish
+from allpairs.db.progress import Progress
+from allpairs.learner.pipelines.pipeline import finish
 
 SPEED = "speed.json"
 

@@ -11,17 +11,17 @@ from typing import Literal
 
 import numpy as np
 
-from db.progress import Progress, part_of
-from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
-from learner.backbones.span_biencoder import load_biencoder
-from learner.backbones.span_reader import Example, load_reader, train_reader
-from learner.catalog.quip import QuipConfig
-from learner.pipelines.pipeline import Run, finish
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
-from learner.pipelines.quip.shards import read_shard, write_speed
-from learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
-from learner.pipelines.quip.two_stage import two_stage
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
+from allpairs.learner.backbones.span_biencoder import load_biencoder
+from allpairs.learner.backbones.span_reader import Example, load_reader, train_reader
+from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.pipelines.pipeline import Run, finish
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
+from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
+from allpairs.learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
+from allpairs.learner.pipelines.quip.two_stage import two_stage
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]

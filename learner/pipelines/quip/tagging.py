@@ -12,14 +12,14 @@ from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from torch import Tensor, nn
 
-from db.progress import Progress, no_progress
-from learner.backbones.length_batches import descend
-from learner.backbones.loading import MANY, longest
-from learner.backbones.span_biencoder import SpanBiencoder
-from learner.backbones.token_encoder import TokenEncoder
-from learner.catalog.backbones import Training
-from learner.catalog.quip import Entities
-from learner.runtime.device import fast_training, seeded
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.loading import MANY, longest
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.catalog.backbones import Training
+from allpairs.learner.catalog.quip import Entities
+from allpairs.learner.runtime.device import fast_training, seeded
 
 OUTSIDE = "O"
 IGNORED = -100  # the label of tokens that do not begin a word

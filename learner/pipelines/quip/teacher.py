@@ -11,19 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.biencoder_training import Sparse, sparsify
-from learner.backbones.span_biencoder import SPECIAL
-from learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader
-from learner.backbones.token_encoder import load_token_encoder
-from learner.backbones.windows import Windows, cut
-from learner.catalog.quip import QuipConfig, Teacher
-from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.questions import Question, read_written
-from learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.biencoder_training import Sparse, sparsify
+from allpairs.learner.backbones.span_biencoder import SPECIAL
+from allpairs.learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader
+from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.backbones.windows import Windows, cut
+from allpairs.learner.catalog.quip import QuipConfig, Teacher
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.questions import Question, read_written
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
 
 SIDES = ("start", "end")
 

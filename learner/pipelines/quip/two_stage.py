@@ -5,14 +5,14 @@ Source: Jia, Lewis and Zettlemoyer (2022), appendix A.7 and Table 8.
 
 from collections.abc import Sequence
 
-from db.errors import InputError
-from db.progress import Progress, part_of
-from learner.backbones.beams import beginnings, continued
-from learner.backbones.generator import load_generator
-from learner.metrics.text import token_f1
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.beams import beginnings, continued
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.metrics.text import token_f1
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
 
 SPARE = 2  # answers generated for each one kept (the paper generates 20 and keeps 10)
 

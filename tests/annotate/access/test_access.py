@@ -7,21 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.access import invitations, mode, people
-from annotate.access.roles import ABOUT, MAY, Right, may
-from annotate.access.transactions import Refused, acting, allowed
-from annotate.jobs import requests as jobs
-from annotate.labelling import own_answers, pick_pair, queue
-from annotate.pipelines import experiments
-from annotate.projects import lifecycle, projects
-from annotate.projects.list_view import read_overviews
-from db.domain import AnswerKind, Role, Settings
-from db.errors import InputError
-from db.people.people import checked_person_name, folded
-from db.projects.jobs import EXPLORE
-from db.projects.projects import all_projects, live_project, project_named, project_of
-from db.schema.engine import as_person, as_system, reading, writing
-from db.schema.tables import Answer, Job, Task
+from allpairs.annotate.access import invitations, mode, people
+from allpairs.annotate.access.roles import ABOUT, MAY, Right, may
+from allpairs.annotate.access.transactions import Refused, acting, allowed
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling import own_answers, pick_pair, queue
+from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.projects import lifecycle, projects
+from allpairs.annotate.projects.list_view import read_overviews
+from allpairs.db.domain import AnswerKind, Role, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.people.people import checked_person_name, folded
+from allpairs.db.projects.jobs import EXPLORE
+from allpairs.db.projects.projects import all_projects, live_project, project_named, project_of
+from allpairs.db.schema.engine import as_person, as_system, reading, writing
+from allpairs.db.schema.tables import Answer, Job, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD, at, make_member, make_person

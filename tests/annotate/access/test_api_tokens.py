@@ -14,15 +14,15 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from annotate.access import logins, people, tokens
-from annotate.api.routes import api
-from annotate.projects.history import changes, events
-from annotate.web.api_paths import DESCRIPTION, ROOT
-from annotate.web.middleware import AuthMiddleware
-from db.domain import Role
-from db.errors import InputError
-from db.schema.engine import reading
-from db.schema.tables import ApiToken, LoginAttempt
+from allpairs.annotate.access import logins, people, tokens
+from allpairs.annotate.api.routes import api
+from allpairs.annotate.projects.history import changes, events
+from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import ApiToken, LoginAttempt
 from tests.helpers.api import browser, site
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person

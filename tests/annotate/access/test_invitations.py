@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import Engine
 
-from annotate.access import invitations, logins, people
-from annotate.access.roles import Right
-from annotate.access.transactions import allowed
-from annotate.projects import lifecycle
-from db.domain import Role
-from db.errors import InputError
-from db.schema.engine import as_person
+from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.projects import lifecycle
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import as_person
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, at, make_member, make_person, token_of
 

@@ -6,12 +6,12 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Engine, select
 
-from annotate.access import logins, passwords, people
-from db.domain import Role
-from db.errors import InputError
-from db.people.logins import GRACE, LASTS, ROTATED, hashed
-from db.schema.engine import reading
-from db.schema.tables import Login, Person
+from allpairs.annotate.access import logins, passwords, people
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.people.logins import GRACE, LASTS, ROTATED, hashed
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Login, Person
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, START, at, make_person
 

@@ -6,17 +6,17 @@ import pytest
 from sqlalchemy import Engine, select, update
 from starlette.testclient import TestClient
 
-from annotate.access import people
-from annotate.api.operations import OPERATIONS
-from annotate.api.routes import LONGEST_BODY
-from annotate.jobs import requests as jobs
-from annotate.labelling.queue import serve
-from annotate.monitor.rounds import estimates_table, read_report
-from annotate.projects.lifecycle import archive_project, bin_project
-from db.domain import Role, version_of
-from db.labels.answers import current_labels
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Job, Lease
+from allpairs.annotate.access import people
+from allpairs.annotate.api.operations import OPERATIONS
+from allpairs.annotate.api.routes import LONGEST_BODY
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling.queue import serve
+from allpairs.annotate.monitor.rounds import estimates_table, read_report
+from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.db.domain import Role, version_of
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Job, Lease
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs import ApiError, Client, InputError
-from annotate.access import tokens
-from db.domain import Role
-from db.labels.answers import current_labels
-from db.schema.engine import database_url, reading, writing
-from db.schema.tables import Worker, now
+from allpairs.annotate.access import tokens
+from allpairs.db.domain import Role
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import database_url, reading, writing
+from allpairs.db.schema.tables import Worker, now
 from tests.helpers.browser import App
 from tests.helpers.factories import make_round
 from tests.helpers.paths import ROOT

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 
-from annotate.access import tokens
-from annotate.api.operations import OPERATIONS
-from annotate.web.api_paths import DESCRIPTION
-from db.domain import Role
-from db.schema.engine import make_engine
+from allpairs.annotate.access import tokens
+from allpairs.annotate.api.operations import OPERATIONS
+from allpairs.annotate.web.api_paths import DESCRIPTION
+from allpairs.db.domain import Role
+from allpairs.db.schema.engine import make_engine
 from tests.helpers.api import site
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_round

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from annotate.projects.projects import project_by_name
-from db.domain import Settings
-from db.schema.engine import make_engine, reading
-from db.schema.tables import Job, Project
+from allpairs.annotate.projects.projects import project_by_name
+from allpairs.db.domain import Settings
+from allpairs.db.schema.engine import make_engine, reading
+from allpairs.db.schema.tables import Job, Project
 from tests.helpers.paths import ROOT
 from tests.helpers.services.annotate_cli import annotate, failure
 
@@ -186,12 +186,13 @@ def test_a_failure_that_is_nobodys_input_is_one_line_too(
 )
 def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(*command.split(), "--help") == 0
-    assert f"Example: python -m annotate {command}" in capsys.readouterr().out
+    assert f"Example: allpairs {command}" in capsys.readouterr().out
 
 
 def test_the_command_line_needs_neither_pandas_nor_streamlit(home: Path) -> None:
     code = (
-        "import sys, annotate.__main__; heavy = {'pandas', 'streamlit', 'torch', 'dbos', 'altair'} & set(sys.modules);"
+        "import sys, allpairs.__main__\n"
+        "heavy = {'pandas', 'streamlit', 'torch', 'dbos', 'altair'} & set(sys.modules);"
         "print(*sorted(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -6,12 +6,12 @@ import json
 import pytest
 from sqlalchemy import Engine
 
-from annotate.access import invitations, logins
-from annotate.access.people import id_of
-from annotate.access.roles import Right
-from annotate.access.transactions import allowed
-from db.schema.engine import as_person
-from db.schema.tables import now
+from allpairs.annotate.access import invitations, logins
+from allpairs.annotate.access.people import id_of
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import allowed
+from allpairs.db.schema.engine import as_person
+from allpairs.db.schema.tables import now
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD
 from tests.helpers.services.annotate_cli import annotate, failure

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine
 
-from annotate.cli import serve
+from allpairs.annotate.cli import serve
 
 SECONDS = 60.0  # that are waited at most
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate import demo
-from annotate.jobs.requests import list_jobs
-from annotate.labelling.queue import serve
-from annotate.projects.projects import delete_project, list_projects
+from allpairs.annotate import demo
+from allpairs.annotate.jobs.requests import list_jobs
+from allpairs.annotate.labelling.queue import serve
+from allpairs.annotate.projects.projects import delete_project, list_projects
 from tests.helpers.files.demo_batch import first_batch
 
 

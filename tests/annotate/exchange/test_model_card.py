@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.exchange.model_card import base_licence, model_readme
-from annotate.exchange.model_export import usage
-from annotate.monitor.rounds import read_report
-from annotate.projects.projects import update_settings
-from db.domain import Settings
-from db.schema.engine import writing
-from db.schema.tables import Matcher
+from allpairs.annotate.exchange.model_card import base_licence, model_readme
+from allpairs.annotate.exchange.model_export import usage
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.annotate.projects.projects import update_settings
+from allpairs.db.domain import Settings
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Matcher
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import add_matcher, make_audited_project, make_measured_project
 
@@ -40,7 +40,7 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
         "ngrams 0.420, words 0.100",
         "Hubness correction: 0.25 times",
         "w = 16.0000 and b = -10.0000; p = ½ at a score of 0.6250",
-        "python -m learner match --model help-desk-round-1 --left texts.csv --threshold 0.6250",
+        "allpairs match --model help-desk-round-1 --left texts.csv --threshold 0.6250",
         'Matcher.load("help-desk-round-2")',  # as `card` names this one
         "`all-MiniLM-L6-v2`, which is apache-2.0",
     ):

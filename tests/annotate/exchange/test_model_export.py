@@ -10,12 +10,12 @@ from sqlalchemy import Engine, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate.exchange.model_export import address, matcher_archive, route, usage
-from annotate.monitor.rounds import read_report
-from db.errors import InputError
-from db.schema.engine import reading
-from db.schema.tables import Matcher
-from db.version import VERSION
+from allpairs.annotate.exchange.model_export import address, matcher_archive, route, usage
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Matcher
+from allpairs.db.version import VERSION
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 

@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from annotate.exchange.project_export import export_project
-from annotate.exchange.project_import import import_project
-from annotate.explore.pair_reason import read_score
-from annotate.projects.projects import delete_project, list_projects, update_settings
-from db.domain import Settings, version_of
-from db.errors import InputError
-from db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
-from db.projects.matchers import SCORES, matchers_of
-from db.projects.projects import MAX_NAME
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
+from allpairs.db.domain import Settings, version_of
+from allpairs.db.errors import InputError
+from allpairs.db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
+from allpairs.db.projects.matchers import SCORES, matchers_of
+from allpairs.db.projects.projects import MAX_NAME
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.projects.checks import make_check_and_fast_answers

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.exchange.project_export import export_project
-from annotate.exchange.project_import import import_project
-from annotate.labelling.own_answers import correct, history
-from annotate.projects.projects import delete_project, list_projects, update_settings
-from db.domain import AnswerKind, DesignKind, Settings, version_of
-from db.labels.labels import history_rows
-from db.projects.events import events_of
-from db.projects.jobs import MATCHES, add_job
-from db.projects.matchers import matchers_of
-from db.results.matches import read_matches
-from db.schema.engine import reading, writing
-from db.schema.tables import Design, Evaluation, Item, Matcher
-from learner.jobs import matches
-from learner.jobs.audit.designs import read_designs
-from learner.jobs.data.project_data import read_labels, read_project, with_implied
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.labelling.own_answers import correct, history
+from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
+from allpairs.db.domain import AnswerKind, DesignKind, Settings, version_of
+from allpairs.db.labels.labels import history_rows
+from allpairs.db.projects.events import events_of
+from allpairs.db.projects.jobs import MATCHES, add_job
+from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.results.matches import read_matches
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Design, Evaluation, Item, Matcher
+from allpairs.learner.jobs import matches
+from allpairs.learner.jobs.audit.designs import read_designs
+from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, run, texts
 from tests.helpers.tiny import tiny_encoder

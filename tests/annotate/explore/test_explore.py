@@ -12,24 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.explore import compare, mistakes, prepared
-from annotate.explore import groups as exploring_groups
-from annotate.explore import matches as exploring_matches
-from annotate.explore import search as searching
-from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
-from annotate.jobs import requests as jobs
-from annotate.labelling.pick_pair import pick, why_not
-from annotate.labelling.queue import record, serve
-from db.corpus.graph import components
-from db.corpus.graph import groups as parts_of
-from db.domain import AnswerKind, Kind, Split
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.labels.pairs import labels_of
-from db.projects.jobs import EXPLORE, SEARCH, open_job
-from db.results.explorations import Hit, Search, write_search
-from db.schema.engine import make_engine, reading, writing
-from db.schema.tables import Answer, Evaluation, Gold, Job, Task
+from allpairs.annotate.explore import compare, mistakes, prepared
+from allpairs.annotate.explore import groups as exploring_groups
+from allpairs.annotate.explore import matches as exploring_matches
+from allpairs.annotate.explore import search as searching
+from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling.pick_pair import pick, why_not
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.corpus.graph import components
+from allpairs.db.corpus.graph import groups as parts_of
+from allpairs.db.domain import AnswerKind, Kind, Split
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.labels.pairs import labels_of
+from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
+from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select, update
 
-from annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
-from annotate.labelling.queue import record
-from db.domain import AnswerKind, Purpose
-from db.errors import InputError
-from db.projects.matchers import SCORES
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Matcher, Round, Task
+from allpairs.annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
+from allpairs.annotate.labelling.queue import record
+from allpairs.db.domain import AnswerKind, Purpose
+from allpairs.db.errors import InputError
+from allpairs.db.projects.matchers import SCORES
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Matcher, Round, Task
 from tests.helpers.factories import make_design, make_project, make_round
 
 TEXTS = ["red car", "blue car", "old house", "new house"]

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select
 
-from annotate.jobs import requests as jobs
-from annotate.jobs.requests import request_audit, request_correction, request_round
-from annotate.labelling.end_audit import drop_audit_batch
-from annotate.projects.projects import delete_project, list_projects
-from db.domain import AnswerKind, DesignKind, Purpose
-from db.errors import InputError
-from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
-from db.labels.audits import (
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.jobs.requests import request_audit, request_correction, request_round
+from allpairs.annotate.labelling.end_audit import drop_audit_batch
+from allpairs.annotate.projects.projects import delete_project, list_projects
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
+from allpairs.db.labels.audits import (
     AuditLabel,
     add_audit_tasks,
     audit_labels,
@@ -26,11 +26,18 @@ from db.labels.audits import (
     drop_unanswered,
     newest_design,
 )
-from db.labels.label_counts import label_tally
-from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_audit_batch, newest_round, open_audit_batch
-from db.projects.rounds import last_answer_at, rounds_of
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
+from allpairs.db.labels.label_counts import label_tally
+from allpairs.db.labels.tasks import (
+    add_tasks,
+    batch_progress,
+    lease_tasks,
+    newest_audit_batch,
+    newest_round,
+    open_audit_batch,
+)
+from allpairs.db.projects.rounds import last_answer_at, rounds_of
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.labelling.fast_answers import BEGINNING, KEY, Act, fast_runs, least_seconds
-from annotate.labelling.queue import record, serve
-from db.domain import LABELS, AnswerKind
-from db.labels.reviews import shared_votes
-from db.schema.engine import reading, writing
-from db.schema.tables import FastAnswers, FastAnswersTask, Task
+from allpairs.annotate.labelling.fast_answers import BEGINNING, KEY, Act, fast_runs, least_seconds
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.labels.reviews import shared_votes
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import FastAnswers, FastAnswersTask, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.fast_answers import FAST, KEYS, SLOW, project_of, say
 

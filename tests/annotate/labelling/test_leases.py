@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import Reason, look, record, serve
-from annotate.ui.label.card import why_empty
-from db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
-from db.schema.engine import reading, writing
-from db.schema.tables import Lease, Task, now
+from allpairs.annotate.labelling.queue import Reason, look, record, serve
+from allpairs.annotate.ui.label.card import why_empty
+from allpairs.db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Lease, Task, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 START = datetime(2026, 3, 1, 12).astimezone()

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate.labelling.own_answers import correct, history
-from annotate.labelling.queue import recent, record, serve
-from db.domain import AnswerKind
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.schema.engine import reading
+from allpairs.annotate.labelling.own_answers import correct, history
+from allpairs.annotate.labelling.queue import recent, record, serve
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project, make_round
 
 P, N, U, S, R = AnswerKind

@@ -6,12 +6,22 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.labelling import queue
-from annotate.labelling.queue import AuditBatch, Reason, Why, ask_if_due, audit_batch_of, leave, look, record, serve
-from db.domain import AnswerKind, DesignKind
-from db.labels.answers import answered_since, current_labels
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Job, Lease, Round, Task, now
+from allpairs.annotate.labelling import queue
+from allpairs.annotate.labelling.queue import (
+    AuditBatch,
+    Reason,
+    Why,
+    ask_if_due,
+    audit_batch_of,
+    leave,
+    look,
+    record,
+    serve,
+)
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.labels.answers import answered_since, current_labels
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Job, Lease, Round, Task, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.labelling.queue import Reason, look, record, serve
-from annotate.ui.label.card import why_empty
-from db.domain import LABELS, AnswerKind
-from db.labels.answers import store_answers
-from db.labels.tasks import batch_progress, tasks_by_id
-from db.schema.engine import make_engine, reading, writing
-from db.schema.tables import now
+from allpairs.annotate.labelling.queue import Reason, look, record, serve
+from allpairs.annotate.ui.label.card import why_empty
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.labels.answers import store_answers
+from allpairs.db.labels.tasks import batch_progress, tasks_by_id
+from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.tables import now
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.votes import want

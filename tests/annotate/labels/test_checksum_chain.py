@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.labels.checksum_chain import CHAIN, Verified, chained, verify
-from annotate.labels.export import export_labels
-from annotate.labels.formats import Form
-from annotate.text.table_files import write_table
-from db.errors import InputError
+from allpairs.annotate.labels.checksum_chain import CHAIN, Verified, chained, verify
+from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.labels.formats import Form
+from allpairs.annotate.text.table_files import write_table
+from allpairs.db.errors import InputError
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.labelled import TEXTS, N, P, R, S, U, answer

@@ -12,22 +12,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import record, serve
-from annotate.labels.export import export_dataset, export_labels
-from annotate.labels.formats import COLUMNS, Form, Labels, table
-from annotate.labels.import_labels import import_labels
-from annotate.projects.lifecycle import duplicate_project
-from annotate.projects.projects import list_projects, update_settings
-from annotate.text.table_files import write_table
-from db.corpus.files import read_rows
-from db.corpus.formula import guarded, unguarded
-from db.domain import Kind, Purpose, Settings, version_of
-from db.errors import InputError
-from db.labels.answers import answer_at_once
-from db.labels.audits import AuditLabel
-from db.labels.labels import LabelRow
-from db.schema.engine import writing
-from db.schema.tables import Design, Item, Matcher, Round
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.labels.export import export_dataset, export_labels
+from allpairs.annotate.labels.formats import COLUMNS, Form, Labels, table
+from allpairs.annotate.labels.import_labels import import_labels
+from allpairs.annotate.projects.lifecycle import duplicate_project
+from allpairs.annotate.projects.projects import list_projects, update_settings
+from allpairs.annotate.text.table_files import write_table
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.corpus.formula import guarded, unguarded
+from allpairs.db.domain import Kind, Purpose, Settings, version_of
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once
+from allpairs.db.labels.audits import AuditLabel
+from allpairs.db.labels.labels import LabelRow
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Design, Item, Matcher, Round
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
@@ -246,7 +246,7 @@ def test_a_dataset_is_not_written_over_anything(engine: Engine, labelled: int, t
 
 
 def test_what_the_learner_writes_is_harmless_too(tmp_path: Path) -> None:
-    from learner.files.match import _write
+    from allpairs.learner.files.match import _write
 
     _write(pd.DataFrame({"id1": ["=1+1"], "score": [-0.5]}), tmp_path / "matches.csv")
     assert (tmp_path / "matches.csv").read_text() == "id1,score\n'=1+1,-0.5\n"

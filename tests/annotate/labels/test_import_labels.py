@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.labels.export import export_labels
-from annotate.labels.import_labels import Choices, import_labels
-from annotate.labels.import_report import FIRST, Report, Trouble
-from db.errors import InputError
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer
+from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.labels.import_labels import Choices, import_labels
+from allpairs.annotate.labels.import_report import FIRST, Report, Trouble
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.labelled import N, P, U, answer, labelled, stored
 
@@ -117,8 +117,8 @@ def test_a_report_shows_the_first_rows_alone(engine: Engine, project: int, file:
 def test_ids_that_look_like_formulas_come_back(engine: Engine, tmp_path: Path) -> None:
     from sqlalchemy import update
 
-    from db.schema.engine import writing
-    from db.schema.tables import Identifier
+    from allpairs.db.schema.engine import writing
+    from allpairs.db.schema.tables import Identifier
 
     project_id = make_project(engine, ["a", "b"])
     with writing(engine) as session:

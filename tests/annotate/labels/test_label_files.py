@@ -6,14 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
-from annotate.labels.export import export_labels
-from annotate.labels.formats import Form
-from annotate.labels.import_labels import import_labels
-from annotate.labels.import_report import Trouble
-from annotate.projects.projects import create_project, list_projects
-from db.corpus.corpus import Corpus, Item
-from db.domain import DesignKind, Kind, Settings, Side, Split
-from db.errors import InputError
+from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.labels.formats import Form
+from allpairs.annotate.labels.import_labels import import_labels
+from allpairs.annotate.labels.import_report import Trouble
+from allpairs.annotate.projects.projects import create_project, list_projects
+from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
+from allpairs.db.errors import InputError
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import N, P, R, S, U, answer, labelled, place, read, stored
 

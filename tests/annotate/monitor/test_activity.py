@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.monitor import activity_charts
-from annotate.monitor.activity import (
+from allpairs.annotate.monitor import activity_charts
+from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
     counted_every,
@@ -17,11 +17,11 @@ from annotate.monitor.activity import (
     read_tally,
     read_times,
 )
-from annotate.stats.label_times import NEWEST, Timed
-from db.domain import AnswerKind, Purpose
-from db.labels.label_counts import Tally, newest_times
-from db.schema.engine import writing
-from db.schema.tables import Answer, Task
+from allpairs.annotate.stats.label_times import NEWEST, Timed
+from allpairs.db.domain import AnswerKind, Purpose
+from allpairs.db.labels.label_counts import Tally, newest_times
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Answer, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import answer_on, make_measured_project
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, delete, update
 from streamlit.testing.v1 import AppTest
 
-from annotate.jobs import requests as jobs
-from annotate.monitor.false_negatives import (
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.monitor.false_negatives import (
     comparison_in_words,
     correctable_rounds,
     in_words,
@@ -17,9 +17,9 @@ from annotate.monitor.false_negatives import (
     read_corrections,
     strata_table,
 )
-from db.errors import InputError
-from db.schema.engine import writing
-from db.schema.tables import Evaluation, Matcher, Round
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Evaluation, Matcher, Round
 from tests.helpers.factories import make_project
 from tests.helpers.projects.corrected import add_correction, figures
 from tests.helpers.projects.measured import make_measured_project
@@ -27,7 +27,7 @@ from tests.helpers.projects.measured import make_measured_project
 # A page of its own with the section, beside an empty page to label on.
 SCRIPT = """
 import streamlit as st
-from annotate.ui.monitor.correction import corrections
+from allpairs.annotate.ui.monitor.correction import corrections
 
 st.navigation([st.Page(lambda: corrections({project}), title="Monitor"), st.Page("../pages/label.py")]).run()
 """

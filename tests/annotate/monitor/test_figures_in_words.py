@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.monitor.method_in_words import explain, far_in_words
-from annotate.monitor.more_labels import advice
-from annotate.monitor.rounds import Report, read_report
-from annotate.text.measures import (
+from allpairs.annotate.monitor.method_in_words import explain, far_in_words
+from allpairs.annotate.monitor.more_labels import advice
+from allpairs.annotate.monitor.rounds import Report, read_report
+from allpairs.annotate.text.measures import (
     Change,
     change,
     change_in_words,
@@ -22,9 +22,9 @@ from annotate.text.measures import (
     interval,
     method_in_words,
 )
-from db.estimate import Estimate
-from db.schema.engine import writing
-from db.schema.tables import Evaluation
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Evaluation
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import FAR_SIZE, make_audited_project, make_measured_project
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from annotate.monitor.forecast import (
+from allpairs.annotate.monitor.forecast import (
     Outlook,
     band_table,
     in_words,
@@ -16,10 +16,10 @@ from annotate.monitor.forecast import (
     targets_table,
     too_few,
 )
-from annotate.monitor.forecast_chart import describe_outlook, measured_table, outlook_chart
-from annotate.monitor.rounds import read_report
-from annotate.stats.forecast import DRAWS, REACH, Point, learn
-from annotate.stats.label_times import Timed, mean_draws
+from allpairs.annotate.monitor.forecast_chart import describe_outlook, measured_table, outlook_chart
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.annotate.stats.forecast import DRAWS, REACH, Point, learn
+from allpairs.annotate.stats.label_times import Timed, mean_draws
 from tests.helpers.projects.measured import AUDITED_AP, make_audited_project, make_measured_project
 
 RISING = [(64, 0.465), (160, 0.489), (304, 0.539), (520, 0.594), (844, 0.639)]

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.monitor import charts, strata_chart
-from annotate.monitor.rounds import (
+from allpairs.annotate.monitor import charts, strata_chart
+from allpairs.annotate.monitor.rounds import (
     Report,
     batches_table,
     card,
@@ -25,10 +25,10 @@ from annotate.monitor.rounds import (
     threshold,
     why_unmeasured,
 )
-from annotate.text import palette
-from db.domain import AnswerKind, Purpose, Split
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.annotate.text import palette
+from allpairs.db.domain import AnswerKind, Purpose, Split
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT

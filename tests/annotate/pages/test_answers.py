@@ -5,11 +5,11 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine
 
-from annotate.labelling.own_answers import history
-from annotate.labelling.queue import record, serve
-from db.domain import AnswerKind
-from db.labels.answers import current_labels
-from db.schema.engine import reading
+from allpairs.annotate.labelling.own_answers import history
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

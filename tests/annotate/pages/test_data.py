@@ -11,14 +11,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from annotate.exchange.download_routes import routes
-from annotate.exchange.project_export import export_project
-from annotate.jobs import requests as jobs
-from annotate.projects.projects import list_projects
-from db.errors import InputError
-from db.results.matches import Matches, write_about, writing_matches
-from db.results.pipelines import pipeline_folder, results_folder
-from db.schema.engine import artifacts
+from allpairs.annotate.exchange.download_routes import routes
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.projects.projects import list_projects
+from allpairs.db.errors import InputError
+from allpairs.db.results.matches import Matches, write_about, writing_matches
+from allpairs.db.results.pipelines import pipeline_folder, results_folder
+from allpairs.db.schema.engine import artifacts
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.labelled import N, P, answer, stored

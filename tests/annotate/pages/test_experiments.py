@@ -10,16 +10,16 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.jobs import requests as jobs
-from annotate.pipelines import experiments
-from annotate.pipelines.experiments import Wish, definition_of, list_experiments
-from annotate.projects.projects import delete_project
-from db.domain import Settings, Split
-from db.errors import InputError
-from db.results.experiments import STATE, experiment_folder
-from db.schema.engine import reading
-from db.schema.tables import Job
-from learner.experiment.spec import make_experiment
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.pipelines.experiments import Wish, definition_of, list_experiments
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.domain import Settings, Split
+from allpairs.db.errors import InputError
+from allpairs.db.results.experiments import STATE, experiment_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
+from allpairs.learner.experiment.spec import make_experiment
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

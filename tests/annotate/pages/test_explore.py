@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.explore import prepared
-from db.domain import AnswerKind
-from db.labels.answers import current_labels
-from db.projects.jobs import EXPLORE, SEARCH
-from db.results.explorations import Hit, Search, write_search
-from db.schema.engine import reading, writing
-from db.schema.tables import Evaluation, Job, Matcher, Task
+from allpairs.annotate.explore import prepared
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.jobs import EXPLORE, SEARCH
+from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids

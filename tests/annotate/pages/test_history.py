@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.access import mode, people
-from annotate.labelling.own_answers import pair_history
-from annotate.labelling.queue import record, serve
-from annotate.projects.projects import list_projects, update_settings
-from db.domain import AnswerKind, Settings, version_of
-from db.schema.engine import reading
-from db.schema.tables import Task
+from allpairs.annotate.access import mode, people
+from allpairs.annotate.labelling.own_answers import pair_history
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.projects.projects import list_projects, update_settings
+from allpairs.db.domain import AnswerKind, Settings, version_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
@@ -111,7 +111,7 @@ def test_a_table_of_ones_own_answers_does_not_tell_whether_others_differ(
         record(engine, project, who, [{"key": who, "task_id": task, "answer": answer}])
 
     def table(rows: object, own: bool) -> None:
-        from annotate.ui.common.pair_history import pair_acts
+        from allpairs.annotate.ui.common.pair_history import pair_acts
 
         pair_acts(rows, own)
 

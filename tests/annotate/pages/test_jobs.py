@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.jobs import requests as jobs
-from db.schema.engine import writing
-from db.schema.tables import Worker, now
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Worker, now
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
@@ -18,7 +18,7 @@ from tests.helpers.projects.measured import add_job, add_worker
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"
 open_page = partial(opened, PAGE)
-COMMAND = "python -m learner worker"
+COMMAND = "allpairs worker"
 
 
 def keys(page: AppTest) -> list[str | None]:

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.labelling import queue as labelling
-from annotate.ui.label import card
-from db.domain import AnswerKind, DesignKind
-from db.labels.answers import current_labels
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
+from allpairs.annotate.labelling import queue as labelling
+from allpairs.annotate.ui.label import card
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
@@ -106,7 +106,7 @@ def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., App
 def test_a_red_line_says_that_no_worker_is_alive(
     engine: Engine, project: int, open_page: Callable[..., AppTest]
 ) -> None:
-    line = "No worker is running. Start one with `python -m learner worker`."
+    line = "No worker is running. Start one with `allpairs worker`."
     assert [error.value for error in open_page().error] == [line]
     with writing(engine) as session:
         session.add(Worker(executor_id="w", host="h", pid=1, device="cpu", seen_at=now()))

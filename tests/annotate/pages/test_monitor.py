@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.jobs import requests as jobs
-from db.errors import InputError
-from db.projects.evaluations import matchers_with_evaluations
-from db.schema.engine import writing
-from db.schema.tables import Job
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.db.errors import InputError
+from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from annotate.jobs import requests as jobs
-from annotate.labelling.queue import record
-from annotate.pipelines import runs as pipelines
-from annotate.pipelines.mined_pairs import used
-from annotate.projects.projects import delete_project
-from annotate.text.formatting import literal
-from db.domain import AnswerKind, Kind, Split
-from db.errors import InputError
-from db.results.pipelines import pipeline_folder
-from db.schema.engine import reading, writing
-from db.schema.tables import Item, Job, Project, Task
-from learner.catalog import PIPELINES
-from learner.catalog.from_project import FROM_PROJECT
-from learner.catalog.mining import MiningConfig
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.annotate.pipelines.mined_pairs import used
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.text.formatting import literal
+from allpairs.db.domain import AnswerKind, Kind, Split
+from allpairs.db.errors import InputError
+from allpairs.db.results.pipelines import pipeline_folder
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item, Job, Project, Task
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.catalog.from_project import FROM_PROJECT
+from allpairs.learner.catalog.mining import MiningConfig
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

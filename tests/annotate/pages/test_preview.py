@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects import batch_preview
-from db.domain import SEED_STRATEGY, Settings
-from db.errors import InputError
-from db.projects.jobs import PREVIEW
-from db.results.previews import Preview, write_preview
+from allpairs.annotate.projects import batch_preview
+from allpairs.db.domain import SEED_STRATEGY, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import PREVIEW
+from allpairs.db.results.previews import Preview, write_preview
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

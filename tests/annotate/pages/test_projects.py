@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects import import_files
-from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
-from annotate.projects.projects import project_by_name, project_summary
-from db.corpus.corpus import Columns
-from db.domain import PAPER_SETTINGS
-from db.errors import InputError
-from db.schema.engine import reading
-from db.schema.tables import Job
+from allpairs.annotate.projects import import_files
+from allpairs.annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
+from allpairs.annotate.projects.projects import project_by_name, project_summary
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.domain import PAPER_SETTINGS
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 

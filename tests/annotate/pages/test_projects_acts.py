@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy import Engine, select, update
 from streamlit.testing.v1 import AppTest
 
-from annotate import demo
-from annotate.labelling.tour import Step, stage_of
-from annotate.projects.lifecycle import archive_project, list_archive, list_bin
-from annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
-from annotate.projects.projects import list_projects, project_summary
-from db.domain import AnswerKind, Kind
-from db.estimate import Estimate
-from db.schema.engine import writing
-from db.schema.tables import Answer, Matcher, Round, Task, now
+from allpairs.annotate import demo
+from allpairs.annotate.labelling.tour import Step, stage_of
+from allpairs.annotate.projects.lifecycle import archive_project, list_archive, list_bin
+from allpairs.annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
+from allpairs.annotate.projects.projects import list_projects, project_summary
+from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate.pipelines import rating_studies
-from annotate.pipelines.rating_studies import BEGUN
-from db.projects.studies import CRITERIA, ratings_of, units_of
-from db.schema.engine import reading
+from allpairs.annotate.pipelines import rating_studies
+from allpairs.annotate.pipelines.rating_studies import BEGUN
+from allpairs.db.projects.studies import CRITERIA, ratings_of, units_of
+from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -6,15 +6,15 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.access import invitations, logins, people, tokens
-from annotate.access.roles import Right
-from annotate.access.transactions import allowed
-from annotate.shell import sign_in
-from annotate.ui import state
-from annotate.web.security_headers import LEAVE_SCRIPT
-from db.domain import Role
-from db.schema.engine import as_person, reading
-from db.schema.tables import Answer, now
+from allpairs.annotate.access import invitations, logins, people, tokens
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.shell import sign_in
+from allpairs.annotate.ui import state
+from allpairs.annotate.web.security_headers import LEAVE_SCRIPT
+from allpairs.db.domain import Role
+from allpairs.db.schema.engine import as_person, reading
+from allpairs.db.schema.tables import Answer, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, token_of

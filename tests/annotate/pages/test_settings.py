@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects.lifecycle import list_bin
-from annotate.projects.projects import list_projects
-from annotate.text.formatting import literal
-from annotate.ui.projects.settings import GROUPS, LABELS, problems
-from db.domain import PAPER_SETTINGS, SIMULATED, Settings
-from learner.catalog import STRATEGIES
+from allpairs.annotate.projects.lifecycle import list_bin
+from allpairs.annotate.projects.projects import list_projects
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.projects.settings import GROUPS, LABELS, problems
+from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
+from allpairs.learner.catalog import STRATEGIES
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -11,24 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.exchange.project_export import export_project
-from annotate.exchange.project_import import import_project
-from annotate.explore.pair_reason import reasons
-from annotate.pipelines import runs as pipelines
-from annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
-from annotate.projects.projects import list_projects, update_settings
-from annotate.ui.label.why import _sentence
-from db.domain import Purpose, Settings
-from db.errors import InputError
-from db.projects.jobs import PIPELINE
-from db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
-from db.schema.tables import Round, Task
-from learner.backbones import reranker as learned
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker
-from learner.jobs.batch_order import ordering
-from learner.pipelines.pipeline import Artifact, write_artifacts
-from learner.scorers.scorer import load_rerank_scorer
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.explore.pair_reason import reasons
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
+from allpairs.annotate.projects.projects import list_projects, update_settings
+from allpairs.annotate.ui.label.why import _sentence
+from allpairs.db.domain import Purpose, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
+from allpairs.db.schema.tables import Round, Task
+from allpairs.learner.backbones import reranker as learned
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker
+from allpairs.learner.jobs.batch_order import ordering
+from allpairs.learner.pipelines.pipeline import Artifact, write_artifacts
+from allpairs.learner.scorers.scorer import load_rerank_scorer
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -9,17 +9,17 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.pipelines import rating_studies
-from annotate.pipelines import runs as pipelines
-from annotate.pipelines.mined_pairs import plan_use
-from db.domain import AnswerKind, Side
-from db.errors import InputError
-from db.projects.jobs import PIPELINE, add_job
-from db.results.pipelines import read_artifacts
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Gold, Item
-from learner.jobs import pipeline as steps
-from learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.annotate.pipelines import rating_studies
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.annotate.pipelines.mined_pairs import plan_use
+from allpairs.db.domain import AnswerKind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import PIPELINE, add_job
+from allpairs.db.results.pipelines import read_artifacts
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Gold, Item
+from allpairs.learner.jobs import pipeline as steps
+from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
 from tests.helpers.backtraining import PAIRS, wanted
 from tests.helpers.factories import make_project
 from tests.helpers.tiny import tiny_encoder
@@ -105,7 +105,7 @@ def test_one_list_and_unknown_projects_are_refused(engine: Engine, project: int,
 def test_the_job_makes_what_the_project_can_use(
     engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("learner.pipelines.report.save_chart", lambda chart, path: None)
+    monkeypatch.setattr("allpairs.learner.pipelines.report.save_chart", lambda chart, path: None)
     tiny_encoder(tmp_path, [*QUESTIONS, *PASSAGES])
     add_gold(engine, project, range(4, 20))
     config = {key: value for key, value in wanted(tmp_path, {}, variants=["back-training"]).items() if key != "inputs"}

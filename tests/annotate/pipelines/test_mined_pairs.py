@@ -14,24 +14,24 @@ from sqlalchemy import Engine, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate.exchange.download_routes import made_address, routes
-from annotate.jobs import requests as jobs
-from annotate.labelling.queue import ask_if_due, audit_batch_of, record, serve
-from annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
-from annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
-from annotate.pipelines.mined_sample import bands_of, put_up
-from annotate.pipelines.runs import delete, made, made_by
-from annotate.projects.projects import delete_project
-from annotate.stats.precision_by_rank import precision
-from db.domain import AnswerKind, DesignKind, Purpose, Settings
-from db.errors import InputError
-from db.labels.answers import current_labels, own_answers
-from db.labels.pairs import Pair
-from db.labels.tasks import newest_audit_batch
-from db.results.pipelines import pipeline_folder, results_folder
-from db.schema.engine import reading, writing
-from db.schema.tables import Design, Item, Job, Project, Task
-from learner.jobs.data.project_data import read_labels, read_project
+from allpairs.annotate.exchange.download_routes import made_address, routes
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.labelling.queue import ask_if_due, audit_batch_of, record, serve
+from allpairs.annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
+from allpairs.annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
+from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
+from allpairs.annotate.pipelines.runs import delete, made, made_by
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.stats.precision_by_rank import precision
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels, own_answers
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.labels.tasks import newest_audit_batch
+from allpairs.db.results.pipelines import pipeline_folder, results_folder
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Design, Item, Job, Project, Task
+from allpairs.learner.jobs.data.project_data import read_labels, read_project
 from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import NAME, finished_run

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.pipelines import opinion_queries as opinions
-from annotate.pipelines.runs import made_by
-from db.errors import InputError
-from db.projects.jobs import OPINIONS, add_job
-from db.results.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions
-from db.results.pipelines import pipeline_folder
-from db.schema.engine import writing
-from db.schema.tables import Job
-from learner.backbones.opinions import opinions_of
-from learner.backbones.span_biencoder import load_biencoder
-from learner.catalog.quip import HEADS, QuipConfig
-from learner.jobs import opinions as steps
+from allpairs.annotate.pipelines import opinion_queries as opinions
+from allpairs.annotate.pipelines.runs import made_by
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import OPINIONS, add_job
+from allpairs.db.results.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions
+from allpairs.db.results.pipelines import pipeline_folder
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Job
+from allpairs.learner.backbones.opinions import opinions_of
+from allpairs.learner.backbones.span_biencoder import load_biencoder
+from allpairs.learner.catalog.quip import HEADS, QuipConfig
+from allpairs.learner.jobs import opinions as steps
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

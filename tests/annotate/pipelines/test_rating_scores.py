@@ -10,14 +10,14 @@ from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate.exchange.download_routes import routes, study_address
-from annotate.pipelines.rating_scores import difference, results, share
-from annotate.pipelines.rating_studies import BEGUN, rate
-from db.errors import InputError
-from db.estimate import wilson
-from db.projects.studies import CRITERIA, units_of
-from db.schema.engine import reading, writing
-from db.schema.tables import StudyUnit
+from allpairs.annotate.exchange.download_routes import routes, study_address
+from allpairs.annotate.pipelines.rating_scores import difference, results, share
+from allpairs.annotate.pipelines.rating_studies import BEGUN, rate
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import wilson
+from allpairs.db.projects.studies import CRITERIA, units_of
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import StudyUnit
 from tests.helpers.factories import make_project
 from tests.helpers.projects.studies import make_study, rate_all
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from annotate.pipelines import rating_studies
-from annotate.pipelines.rating_studies import BEGUN, REFERENCE
-from annotate.projects.projects import delete_project
-from db.errors import InputError
-from db.projects.studies import CRITERIA, ratings_of, units_of
-from db.results.pipelines import results_folder
-from db.schema.engine import reading
-from db.schema.tables import Rating, StudyUnit
+from allpairs.annotate.pipelines import rating_studies
+from allpairs.annotate.pipelines.rating_studies import BEGUN, REFERENCE
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.errors import InputError
+from allpairs.db.projects.studies import CRITERIA, ratings_of, units_of
+from allpairs.db.results.pipelines import results_folder
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Rating, StudyUnit
 from tests.helpers.factories import make_project
 from tests.helpers.projects.studies import finished_questions, make_study, rate_all
 

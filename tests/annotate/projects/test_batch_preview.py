@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs.requests import cancel, newest_job, request_round
-from annotate.projects import batch_preview
-from annotate.projects.projects import delete_project
-from db.errors import InputError
-from db.projects.jobs import PREVIEW
-from db.results.previews import read_preview
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Job
+from allpairs.annotate.jobs.requests import cancel, newest_job, request_round
+from allpairs.annotate.projects import batch_preview
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import PREVIEW
+from allpairs.db.results.previews import read_preview
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import add_job, add_worker
 from tests.helpers.projects.previews import ENTERED, make_preview

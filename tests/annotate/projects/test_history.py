@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.access import invitations, logins, people
-from annotate.access.transactions import Refused
-from annotate.labels.import_labels import import_labels
-from annotate.projects.history import changes, events, guidelines_of
-from annotate.projects.lifecycle import archive_project, bin_project, duplicate_project, restore_project
-from annotate.projects.projects import create_project, delete_project, update_settings
-from db.corpus.corpus import Corpus, Item
-from db.domain import EventKind, Kind, Role, Settings, Side, version_of
-from db.errors import InputError
-from db.projects.events import add_event
-from db.schema.engine import as_person, reading, writing
-from db.schema.tables import Event, Project
+from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.labels.import_labels import import_labels
+from allpairs.annotate.projects.history import changes, events, guidelines_of
+from allpairs.annotate.projects.lifecycle import archive_project, bin_project, duplicate_project, restore_project
+from allpairs.annotate.projects.projects import create_project, delete_project, update_settings
+from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.domain import EventKind, Kind, Role, Settings, Side, version_of
+from allpairs.db.errors import InputError
+from allpairs.db.projects.events import add_event
+from allpairs.db.schema.engine import as_person, reading, writing
+from allpairs.db.schema.tables import Event, Project
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, START, at, make_member, make_person, token_of
 

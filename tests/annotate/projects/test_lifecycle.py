@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate import demo
-from annotate.cli.serve import _keep_bin
-from annotate.jobs.requests import request_audit, request_experiment, request_preview, request_round
-from annotate.labelling.queue import ask_if_due
-from annotate.labels.export import export_labels
-from annotate.pipelines.experiments import list_experiments
-from annotate.projects.lifecycle import (
+from allpairs.annotate import demo
+from allpairs.annotate.cli.serve import _keep_bin
+from allpairs.annotate.jobs.requests import request_audit, request_experiment, request_preview, request_round
+from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.pipelines.experiments import list_experiments
+from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
     bin_project,
@@ -24,14 +24,14 @@ from annotate.projects.lifecycle import (
     list_bin,
     restore_project,
 )
-from annotate.projects.projects import list_projects, project_summary
-from db.domain import AnswerKind, Settings
-from db.errors import Cancelled, InputError
-from db.labels.answers import current_labels
-from db.projects.items import first_identifiers, item_texts
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
-from learner.jobs.queue.job_state import job_state
+from allpairs.annotate.projects.projects import list_projects, project_summary
+from allpairs.db.domain import AnswerKind, Settings
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.items import first_identifiers, item_texts
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
+from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import add_gold, add_job, answer_on, make_measured_project
 

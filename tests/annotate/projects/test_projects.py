@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.projects.projects import (
+from allpairs.annotate.projects.projects import (
     checked_settings,
     create_project,
     delete_project,
@@ -12,13 +12,13 @@ from annotate.projects.projects import (
     project_summary,
     update_settings,
 )
-from db.corpus.corpus import Corpus, GoldPair, Item
-from db.domain import AnswerKind, Kind, Settings, Side, Split
-from db.errors import InputError
-from db.projects.items import first_identifiers, item_texts, items_by_identifier
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Base, Gold, Matcher, Task
-from db.schema.tables import Item as ItemRow
+from allpairs.db.corpus.corpus import Corpus, GoldPair, Item
+from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import first_identifiers, item_texts, items_by_identifier
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Base, Gold, Matcher, Task
+from allpairs.db.schema.tables import Item as ItemRow
 from tests.helpers.factories import make_round
 
 SETTINGS = Settings(evaluation_share=0.5)
@@ -162,7 +162,7 @@ def test_a_deleted_project_leaves_the_others_alone(engine: Engine) -> None:
 
 
 def test_a_corpus_larger_than_a_chunk_is_stored_in_order(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("db.projects.items.CHUNK", 3)
+    monkeypatch.setattr("allpairs.db.projects.items.CHUNK", 3)
     project_id = create_project(engine, "Questions", corpus(10), SETTINGS)
     with reading(engine) as session:
         stored = session.scalars(select(ItemRow.text).order_by(ItemRow.id)).all()

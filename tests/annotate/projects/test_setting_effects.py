@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.projects.progress import Situation, situation_of
-from annotate.projects.setting_effects import implications
-from db.domain import Settings
+from allpairs.annotate.projects.progress import Situation, situation_of
+from allpairs.annotate.projects.setting_effects import implications
+from allpairs.db.domain import Settings
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project
 

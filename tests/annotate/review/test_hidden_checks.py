@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.labelling.queue import record, serve
-from annotate.review.hidden_checks import quality, read_fast_answers, read_quality
-from db.domain import LABELS, AnswerKind, CheckKind
-from db.estimate import wilson
-from db.labels.hidden_checks import Checked
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.review.hidden_checks import quality, read_fast_answers, read_quality
+from allpairs.db.domain import LABELS, AnswerKind, CheckKind
+from allpairs.db.estimate import wilson
+from allpairs.db.labels.hidden_checks import Checked
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.checks import checks_among, know, project_of, say

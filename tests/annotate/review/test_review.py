@@ -3,15 +3,15 @@
 import pytest
 from sqlalchemy import Engine
 
-from annotate.labelling.queue import record, serve
-from annotate.review.disagreements import Case, opinions, queue, settle
-from annotate.review.transitivity import algebra
-from db.domain import AnswerKind
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.labels.reviews import shared_votes
-from db.schema.engine import reading
-from learner.jobs.data.project_data import read_labels, read_project, with_implied
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
+from allpairs.annotate.review.transitivity import algebra
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.labels.reviews import shared_votes
+from allpairs.db.schema.engine import reading
+from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.reviews import KEYS, NO, UNSURE, YES, label_pairs, open_page
 from tests.helpers.projects.votes import want

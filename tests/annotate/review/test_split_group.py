@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import Engine
 
-from annotate.access.transactions import Refused
-from annotate.review.disagreements import queue
-from annotate.review.split_group import across, groups, last_split, split, undo
-from db.domain import AnswerKind, Role
-from db.errors import InputError
-from db.labels.answers import answer_at_once, current_labels
-from db.schema.engine import reading, writing
+from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.review.disagreements import queue
+from allpairs.annotate.review.split_group import across, groups, last_split, split, undo
+from allpairs.db.domain import AnswerKind, Role
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once, current_labels
+from allpairs.db.schema.engine import reading, writing
 from tests.helpers.factories import make_project
 from tests.helpers.people import make_member
 from tests.helpers.projects.explored import item_ids

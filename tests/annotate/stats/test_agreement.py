@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from annotate.stats.agreement import (
+from allpairs.annotate.stats.agreement import (
     Coefficient,
     fleiss_kappa,
     gwet_ac1,
@@ -17,8 +17,8 @@ from annotate.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from annotate.stats.agreement_in_words import why_kappa_is_low
-from annotate.stats.agreement_intervals import cohen_estimate, estimate, value
+from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
+from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate, value
 from tests.helpers.examples import examples
 
 CORRECTED: dict[str, Coefficient] = {"AC1": gwet_ac1, "kappa": fleiss_kappa, "alpha": krippendorff_alpha}

@@ -7,10 +7,10 @@ from crowdkit.aggregation import DawidSkene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.review.agreement import Votes, agreement
-from annotate.review.consensus import people
-from annotate.stats.dawid_skene import TOLERANCE, answers_of, dawid_skene
-from db.domain import AnswerKind
+from allpairs.annotate.review.agreement import Votes, agreement
+from allpairs.annotate.review.consensus import people
+from allpairs.annotate.stats.dawid_skene import TOLERANCE, answers_of, dawid_skene
+from allpairs.db.domain import AnswerKind
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 SEEDS = (21, 39, 49, 53, 63, 84, 138, 198)  # where the likelihood falls on the way, or wants no matches at all

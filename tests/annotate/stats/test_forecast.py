@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotate.stats.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
-from annotate.stats.learning_curves import Decay, Power, Shape, shapes
+from allpairs.annotate.stats.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
+from allpairs.annotate.stats.learning_curves import Decay, Power, Shape, shapes
 from tests.helpers.examples import examples
 
 Curve = Callable[[np.ndarray], np.ndarray]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from annotate.stats.label_times import CAP, LEAST, Timed, capped, mean_draws, pace
+from allpairs.annotate.stats.label_times import CAP, LEAST, Timed, capped, mean_draws, pace
 
 TIMES = st.lists(st.floats(0, 10_000), min_size=LEAST, max_size=200)
 

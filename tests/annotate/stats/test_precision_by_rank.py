@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.stats.precision_by_rank import Band, allocate, precision, ranks
-from db.estimate import wilson
+from allpairs.annotate.stats.precision_by_rank import Band, allocate, precision, ranks
+from allpairs.db.estimate import wilson
 
 
 @pytest.mark.parametrize(

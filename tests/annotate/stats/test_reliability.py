@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.monitor.calibration_chart import describe_reliability, in_words, reliability_chart
-from annotate.stats.reliability import reliability_table
-from db.estimate import wilson
-from db.schema.tables import Evaluation, Matcher
-from learner.evaluation.audit.figures import found_by
-from learner.evaluation.audit.reliability import by_tenth, shares
-from learner.evaluation.audit.sample import draw_posterior
-from learner.models.output_layer import OutputLayer
+from allpairs.annotate.monitor.calibration_chart import describe_reliability, in_words, reliability_chart
+from allpairs.annotate.stats.reliability import reliability_table
+from allpairs.db.estimate import wilson
+from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
+from allpairs.learner.evaluation.audit.sample import draw_posterior
+from allpairs.learner.models.output_layer import OutputLayer
 from tests.helpers.projects.audited import normal_pool, ranking_of
 
 

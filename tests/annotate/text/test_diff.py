@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.text.diff import LONGEST, MOST_WORDS, Segment, highlight
+from allpairs.annotate.text.diff import LONGEST, MOST_WORDS, Segment, highlight
 
 TEXTS = st.lists(
     st.sampled_from(["how", "Do", "i", "?", " ", "\n", "東", "京", "कि", "👩\u200d👧", "e\u0301", "<b>"])

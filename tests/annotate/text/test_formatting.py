@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.text.formatting import JOINER, ago, duration, literal
-from db.schema.tables import now
+from allpairs.annotate.text.formatting import JOINER, ago, duration, literal
+from allpairs.db.schema.tables import now
 
 
 @pytest.mark.parametrize(

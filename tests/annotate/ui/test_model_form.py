@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 from streamlit.testing.v1 import AppTest
 
-from learner.catalog.section import Section
+from allpairs.learner.catalog.section import Section
 
 
 class Part(Section):
@@ -33,7 +33,7 @@ class Whole(Section):
 def script() -> None:
     import streamlit as st
 
-    from annotate.ui.common.model_form import model_form, problems
+    from allpairs.annotate.ui.common.model_form import model_form, problems
     from tests.annotate.ui.test_model_form import Whole
 
     entered = model_form(Whole, "k", without=("task",))

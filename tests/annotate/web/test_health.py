@@ -10,12 +10,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate.__main__ import app
-from annotate.cli.output import run
-from annotate.web.health import routes
-from annotate.web.middleware import AuthMiddleware
-from db.schema.engine import artifacts, migrate, newest_revision, writing
-from db.schema.tables import Worker, now
+from allpairs.annotate.cli.commands import app
+from allpairs.annotate.web.health import routes
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.db.schema.engine import artifacts, migrate, newest_revision, writing
+from allpairs.db.schema.tables import Worker, now
+from allpairs.program import run
 from tests.helpers.projects.measured import add_worker
 from tests.helpers.services.ports import free_port
 

@@ -18,16 +18,16 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from annotate.access import invitations, logins, people
-from annotate.exchange import download_routes, model_export
-from annotate.web import login_forms, middleware
-from annotate.web import security_headers as headers
-from annotate.web.login_routes import routes, safe_next
-from annotate.web.middleware import AuthMiddleware
-from db.domain import Role
-from db.people.logins import ROTATED
-from db.projects.matchers import matchers_of
-from db.schema.engine import reading
+from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.web import login_forms, middleware
+from allpairs.annotate.web import security_headers as headers
+from allpairs.annotate.web.login_routes import routes, safe_next
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.db.domain import Role
+from allpairs.db.people.logins import ROTATED
+from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person
 from tests.helpers.projects.measured import make_measured_project

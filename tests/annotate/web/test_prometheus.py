@@ -9,15 +9,15 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate.access import tokens
-from annotate.api.routes import api
-from annotate.labelling.queue import record, serve
-from annotate.projects.lifecycle import bin_project
-from annotate.web.middleware import AuthMiddleware
-from annotate.web.prometheus import PATH, Telemetry
-from db.domain import Queue, Role
-from db.schema.engine import writing
-from db.schema.tables import Worker, now
+from allpairs.annotate.access import tokens
+from allpairs.annotate.api.routes import api
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.projects.lifecycle import bin_project
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.annotate.web.prometheus import PATH, Telemetry
+from allpairs.db.domain import Queue, Role
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Worker, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import add_job, add_worker

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus import cells
-from db.corpus.files import Row, column_names, preview, read_rows
-from db.errors import InputError
+from allpairs.db.corpus import cells
+from allpairs.db.corpus.files import Row, column_names, preview, read_rows
+from allpairs.db.errors import InputError
 
 TEXTS = ["How are you?", 'She said "hi", then left', "שלום עולם", "emoji 🎈👩‍👩‍👧", "two\nlines", "tab in CSV:\there"]
 

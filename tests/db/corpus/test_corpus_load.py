@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus import gold, graph
-from db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
-from db.domain import Kind, Side
-from db.errors import InputError
-from db.identity import identity
+from allpairs.db.corpus import gold, graph
+from allpairs.db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
+from allpairs.db.domain import Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
 
 
 def table(path: Path, *rows: str) -> Path:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus.corpus import Corpus, GoldPair, Item
-from db.corpus.split import read_split, split_corpus, write_split
-from db.domain import Kind, Side, Split
-from db.errors import InputError
+from allpairs.db.corpus.corpus import Corpus, GoldPair, Item
+from allpairs.db.corpus.split import read_split, split_corpus, write_split
+from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.errors import InputError
 
 
 def corpus_of(left: int, right: int = 0, gold: list[GoldPair] | None = None) -> Corpus:

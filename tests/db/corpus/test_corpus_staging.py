@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.projects.import_files import Source, load
-from annotate.projects.projects import create_project, project_contents
-from db.corpus.corpus import Columns, load_corpus, stage_corpus
-from db.corpus.item import Item, with_splits
-from db.corpus.split import read_split, split_corpus, write_split
-from db.corpus.staging import Places, Staging
-from db.domain import Settings, Side, Split
-from db.identity import identity
+from allpairs.annotate.projects.import_files import Source, load
+from allpairs.annotate.projects.projects import create_project, project_contents
+from allpairs.db.corpus.corpus import Columns, load_corpus, stage_corpus
+from allpairs.db.corpus.item import Item, with_splits
+from allpairs.db.corpus.split import read_split, split_corpus, write_split
+from allpairs.db.corpus.staging import Places, Staging
+from allpairs.db.domain import Settings, Side, Split
+from allpairs.db.identity import identity
 
 texts = st.lists(st.tuples(st.sampled_from(Side), st.text("ab \u00e9", min_size=1).filter(str.strip)), max_size=30)
 
@@ -98,8 +98,8 @@ def test_a_staged_corpus_is_split_and_stored_as_one_in_memory(
 def test_progress_is_told_from_reading_to_storing(
     engine: Engine, make_files: Callable[[int], Source], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.corpus.files.BETWEEN", 100)
-    monkeypatch.setattr("db.projects.items.CHUNK", 100)
+    monkeypatch.setattr("allpairs.db.corpus.files.BETWEEN", 100)
+    monkeypatch.setattr("allpairs.db.projects.items.CHUNK", 100)
     told: list[tuple[str, float]] = []
     source = make_files(1000)
     corpus = load(source, lambda *step: told.append(step))
@@ -116,7 +116,7 @@ def test_progress_is_told_from_reading_to_storing(
 def test_ten_times_the_texts_take_no_more_memory(
     engine: Engine, make_files: Callable[[int], Source], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.projects.items.CHUNK", 500)
+    monkeypatch.setattr("allpairs.db.projects.items.CHUNK", 500)
 
     def peak(n: int) -> int:
         source = make_files(n)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus import implied as module
-from db.corpus.implied import Implied, Links, implied, links_of
-from db.errors import InputError
+from allpairs.db.corpus import implied as module
+from allpairs.db.corpus.implied import Implied, Links, implied, links_of
+from allpairs.db.errors import InputError
 
 Labels = dict[tuple[int, int], bool]
 

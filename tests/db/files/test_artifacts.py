@@ -14,16 +14,16 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine
 
-from annotate.__main__ import app
-from annotate.cli.output import run
-from db.errors import InputError
-from db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
-from db.files.home import name_of
-from db.files.object_store import Store
-from db.maintenance.garbage import garbage
-from db.maintenance.integrity import problems
-from db.schema.engine import artifacts, writing
-from db.schema.tables import Matcher
+from allpairs.annotate.cli.commands import app
+from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
+from allpairs.db.files.home import name_of
+from allpairs.db.files.object_store import Store
+from allpairs.db.maintenance.garbage import garbage
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.schema.engine import artifacts, writing
+from allpairs.db.schema.tables import Matcher
+from allpairs.program import run
 from tests.helpers.factories import make_project
 from tests.helpers.files.damage import harm
 
@@ -137,8 +137,8 @@ def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: py
 KILLED = """
 import os, signal
 from pathlib import Path
-from db.files.artifacts import artifacts, publish
-from db.files.object_store import Store
+from allpairs.db.files.artifacts import artifacts, publish
+from allpairs.db.files.object_store import Store
 send, sent = Store._send, []
 def one(self, file, key):
     if sent:
@@ -170,7 +170,7 @@ def test_a_killed_upload_is_not_seen_and_the_next_one_is_whole(
 
 
 READS = """
-from db.files.artifacts import artifacts, held
+from allpairs.db.files.artifacts import artifacts, held
 with held(artifacts() / "project-1/next/model") as folder:
     print(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
 """
@@ -241,7 +241,7 @@ def test_garbage_is_what_no_row_names_for_a_day(
     publish(kept / "matcher.json")
     assert list(problems(engine)) == []
     assert list(garbage(engine, datetime.now(UTC))) == []  # a job may be at work
-    monkeypatch.setattr("db.maintenance.garbage.AGE", timedelta(days=-1))
+    monkeypatch.setattr("allpairs.db.maintenance.garbage.AGE", timedelta(days=-1))
     expected = [f"project-{project_id}/killed", "project-99/job"]
     replaced = [] if place == "folder" else [2]  # the size of the file that another took the place of
     for options in (["--dry-run"], []):

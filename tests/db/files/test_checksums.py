@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from annotate.explore.prepared import _arrays
-from db.errors import InputError
-from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
-from db.maintenance.integrity import problems
-from db.schema.engine import artifacts, writing
-from db.schema.tables import Matcher
-from learner.jobs.data.evaluation_snapshot import load_arrays, save_arrays
-from learner.jobs.data.stored_vectors import load_vectors, save_vectors
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scoring.matcher import Matcher as TrainedMatcher
-from learner.scoring.matcher import add_details, load_matcher, save_matcher
+from allpairs.annotate.explore.prepared import _arrays
+from allpairs.db.errors import InputError
+from allpairs.db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.schema.engine import artifacts, writing
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs.data.evaluation_snapshot import load_arrays, save_arrays
+from allpairs.learner.jobs.data.stored_vectors import load_vectors, save_vectors
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
+from allpairs.learner.scoring.matcher import add_details, load_matcher, save_matcher
 from tests.helpers.factories import make_project
 from tests.helpers.files.damage import harm
 from tests.helpers.tiny import tiny_encoder

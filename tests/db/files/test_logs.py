@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import Engine
 
-from db.domain import Role
-from db.errors import InputError
-from db.files.logs import JsonLines, about, configure
-from db.projects.jobs import add_job
-from db.schema.engine import writing
-from learner.jobs.queue.job_state import job_state
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.files.logs import JsonLines, about, configure
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import writing
+from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.api import member
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
@@ -22,7 +22,7 @@ from tests.helpers.paths import ROOT
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """
 import logging, warnings
-from db.files.logs import configure
+from allpairs.db.files.logs import configure
 library = logging.getLogger("library")
 library.addHandler(logging.StreamHandler())
 library.propagate = False
@@ -33,7 +33,7 @@ configure()
 access.info("GET /invitation/secret")
 library.warning("one")
 library.info("of others only warnings are logged")
-logging.getLogger("learner.worker").info("two")
+logging.getLogger("allpairs.learner.worker").info("two")
 warnings.warn("three")
 """
 
@@ -53,7 +53,7 @@ def test_a_process_logs_json_alone_libraries_too(monkeypatch: pytest.MonkeyPatch
     done = subprocess.run([sys.executable, "-c", PROCESS], cwd=ROOT, capture_output=True, text=True, check=True)
     one, two, three = map(json.loads, done.stderr.splitlines())
     assert (one["logger"], one["level"], one["message"]) == ("library", "warning", "one")
-    assert (two["logger"], two["level"]) == ("learner.worker", "info")
+    assert (two["logger"], two["level"]) == ("allpairs.learner.worker", "info")
     assert "three" in three["message"]
 
 
@@ -62,7 +62,7 @@ def test_a_line_tells_what_failed_and_where_but_not_in_which_words(told: Lines) 
         raise ValueError("a text\nof somebody")
     except ValueError:
         with about(project=7):
-            logging.getLogger("annotate").warning("two\nlines", exc_info=True)
+            logging.getLogger("allpairs").warning("two\nlines", exc_info=True)
     (line,) = told()
     assert (line["message"], line["project"], line["error"]) == ("two\nlines", 7, "ValueError")
     assert "test_a_line_tells" in str(line["trace"]) and "somebody" not in str(line)
@@ -75,7 +75,7 @@ def test_what_a_worker_logs_names_the_job(engine: Engine, told: Lines) -> None:
         job = add_job(session, project, "audit").id
     with pytest.raises(ValueError, match="of somebody"), job_state(job):
         raise ValueError("a text of somebody")
-    logging.getLogger("learner").warning("something else")
+    logging.getLogger("allpairs").warning("something else")
     begun, failed, other = told()
     assert {"level": "info", "job": job, "project": project}.items() <= begun.items()
     assert {"level": "error", "job": job}.items() <= failed.items()
@@ -87,7 +87,7 @@ def test_what_the_app_logs_names_the_person(engine: Engine, told: Lines) -> None
     ann = member(engine, project, Role.ANNOTATOR)
     wrong = {"answers": [{"key": "k", "task_id": 99, "answer": "positive", "note": "a remark"}]}
     assert ann.post(f"/projects/{project}/answers", json=wrong).status_code == 200
-    (line,) = [line for line in told() if line["logger"] == "annotate.labelling.queue"]
+    (line,) = [line for line in told() if line["logger"] == "allpairs.annotate.labelling.queue"]
     assert (line["person"], line["project"]) == (1, project)
     assert "a remark" not in str(line)
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select
 
-from db.domain import LABELS, AnswerKind
-from db.labels.answers import current_labels, label_counts, store_answers
-from db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Lease, PairLabel, Task, now
+from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.labels.answers import current_labels, label_counts, store_answers
+from allpairs.db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Lease, PairLabel, Task, now
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.leases import claim

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
-from annotate.labelling.queue import BUFFER, recent, record, serve
-from annotate.review.disagreements import queue, settle
-from db.domain import AnswerKind, CheckKind
-from db.labels import hidden_check_plan
-from db.labels.answers import current_labels, store_answers
-from db.labels.hidden_checks import check_results
-from db.labels.stable_random import chance
-from db.labels.tasks import batch_progress
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, Gold, Lease, Task, now
+from allpairs.annotate.labelling.queue import BUFFER, recent, record, serve
+from allpairs.annotate.review.disagreements import queue, settle
+from allpairs.db.domain import AnswerKind, CheckKind
+from allpairs.db.labels import hidden_check_plan
+from allpairs.db.labels.answers import current_labels, store_answers
+from allpairs.db.labels.hidden_checks import check_results
+from allpairs.db.labels.stable_random import chance
+from allpairs.db.labels.tasks import batch_progress
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, Gold, Lease, Task, now
 from tests.helpers.projects.checks import checks_among, event, know, project_of, say
 from tests.helpers.projects.votes import want
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.__main__ import app
-from annotate.access import people, tokens
-from annotate.cli.output import run
-from db.domain import DesignKind
-from db.errors import InputError
-from db.labels.answers import current_labels
-from db.maintenance.backup import backup, restore
-from db.maintenance.integrity import problems
-from db.maintenance.upgrade import upgrade
-from db.schema.engine import artifacts, make_engine, reading, revision, writing
-from db.schema.tables import Answer, Design, Job, Project
+from allpairs.annotate.access import people, tokens
+from allpairs.annotate.cli.commands import app
+from allpairs.db.domain import DesignKind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.maintenance.backup import backup, restore
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.schema.engine import artifacts, make_engine, reading, revision, writing
+from allpairs.db.schema.tables import Answer, Design, Job, Project
+from allpairs.program import run
 from tests.helpers.files.backups import contents, label_some
 from tests.helpers.files.old_tables import tables_of
 from tests.helpers.people import START, make_person
@@ -158,7 +158,7 @@ def test_only_audits_keep_a_folder(engine: Engine, labelled: int, kind: DesignKi
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs `python -m annotate db …` and returns exit code, stdout, stderr."""
+    """Return a function that runs `allpairs db …` and returns exit code, stdout, stderr."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:

@@ -8,9 +8,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, inspect, select
 
-from db.projects.projects import all_projects
-from db.schema.engine import make_engine, migrate, reading, writing
-from db.schema.tables import Base, PairLabel, Project
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Base, PairLabel, Project
 from tests.helpers.files.old_tables import tables_of
 from tests.helpers.paths import ROOT
 
@@ -32,7 +32,7 @@ def test_migrating_again_changes_nothing(engine: Engine) -> None:
 
 
 def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
-    code = "from db.schema.engine import migrate; migrate()"
+    code = "from allpairs.db.schema.engine import migrate; migrate()"
     runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
     results = [(run.communicate(timeout=120)[1].decode(), run.returncode) for run in runs]
     assert [code for _, code in results] == [0, 0, 0], results

@@ -11,17 +11,17 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
-from annotate.access.logins import log_in
-from annotate.labelling.own_answers import history
-from annotate.labelling.queue import record, serve
-from annotate.monitor.rounds import read_report
-from db.domain import AnswerKind
-from db.labels.answers import current_labels
-from db.maintenance.integrity import problems
-from db.maintenance.upgrade import upgrade
-from db.projects.projects import all_projects
-from db.schema.engine import artifacts, make_engine, migrate, reading, revision, writing
-from db.schema.tables import Base
+from allpairs.annotate.access.logins import log_in
+from allpairs.annotate.labelling.own_answers import history
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.monitor.rounds import read_report
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.projects.projects import all_projects
+from allpairs.db.schema.engine import artifacts, make_engine, migrate, reading, revision, writing
+from allpairs.db.schema.tables import Base
 from tests.helpers.files.old_rows import LABELS, Row, rows_in, store_rows
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START

@@ -8,13 +8,13 @@ from dbos import DBOSClient
 from dbos._schemas.system_database import SystemSchema
 from sqlalchemy import Engine, text
 
-from annotate.jobs.requests import closing_client, request_audit, request_round
-from annotate.ui.common.job_status import KINDS
-from db.domain import Queue
-from db.projects.jobs import remove_worker, report_worker
-from db.projects.queues import queue_of
-from db.schema.engine import writing
-from learner.jobs.queue import routing
+from allpairs.annotate.jobs.requests import closing_client, request_audit, request_round
+from allpairs.annotate.ui.common.job_status import KINDS
+from allpairs.db.domain import Queue
+from allpairs.db.projects.jobs import remove_worker, report_worker
+from allpairs.db.projects.queues import queue_of
+from allpairs.db.schema.engine import writing
+from allpairs.learner.jobs.queue import routing
 from tests.helpers.factories import make_project
 
 Where = Callable[[str], str]

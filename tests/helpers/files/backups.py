@@ -4,11 +4,11 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import record, serve
-from db.domain import AnswerKind
-from db.projects.jobs import add_job
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Base, Matcher
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.domain import AnswerKind
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Base, Matcher
 from tests.helpers.factories import make_project, make_round
 
 

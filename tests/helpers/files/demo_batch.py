@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from annotate import demo
-from annotate.projects.projects import create_project
-from db.corpus.corpus import load_corpus
-from db.projects.items import first_identifiers
-from db.schema.engine import make_engine, migrate, reading
-from learner.jobs.data.project_data import read_project
-from learner.loop.round import choose
-from learner.models.encoder import load_encoder
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import BLENDED
+from allpairs.annotate import demo
+from allpairs.annotate.projects.projects import create_project
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.projects.items import first_identifiers
+from allpairs.db.schema.engine import make_engine, migrate, reading
+from allpairs.learner.jobs.data.project_data import read_project
+from allpairs.learner.loop.round import choose
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import BLENDED
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import record
-from db.schema.engine import writing
-from db.schema.tables import Item, Project, Task
+from allpairs.annotate.labelling.queue import record
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Item, Project, Task
 from tests.helpers.projects.explored import explore
 from tests.helpers.projects.measured import add_job, make_measured_project
 from tests.helpers.projects.studies import make_study

@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-from db.schema.engine import make_engine
+from allpairs.db.schema.engine import make_engine
 from tests.helpers.paths import ROOT
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from learner.pipelines.pipeline import Run, begin
-from learner.pipelines.spec import make_spec
+from allpairs.learner.pipelines.pipeline import Run, begin
+from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.tiny_backbones import tiny_backbone
 
 NAME = "quip"

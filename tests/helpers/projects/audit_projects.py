@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind, DesignKind, Split
-from db.projects.jobs import add_job
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
-from learner.evaluation.exact import AllPairs, evaluate_exact
-from learner.jobs.audit import job as steps
-from learner.jobs.data.evaluation_snapshot import look, sides
-from learner.jobs.data.evaluation_snapshot import scores_of as scores_under
-from learner.jobs.data.project_data import read_project
+from allpairs.db.domain import AnswerKind, DesignKind, Split
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
+from allpairs.learner.evaluation.exact import AllPairs, evaluate_exact
+from allpairs.learner.jobs.audit import job as steps
+from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import scores_of as scores_under
+from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
 TOPICS, EVALUATION = 6, 60

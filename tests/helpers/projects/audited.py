@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
-from learner.evaluation.audit.sample import Sample
-from learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
+from allpairs.learner.evaluation.audit.sample import Sample
+from allpairs.learner.evaluation.audit.sampling_order import Sides
 
 WIDTH = (HIGH - LOW) / BINS  # of a ranking's bin
 

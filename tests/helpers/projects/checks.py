@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from annotate.labelling.queue import record
-from annotate.labelling.shown_pairs import Pair
-from db.domain import AnswerKind, CheckKind
-from db.schema.engine import writing
-from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Gold, Item, Task
+from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.db.domain import AnswerKind, CheckKind
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Gold, Item, Task
 from tests.helpers.factories import make_project, make_round
 
 

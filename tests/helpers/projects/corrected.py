@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind, DesignKind, Purpose, Split
-from db.projects.matchers import matcher_of
-from db.schema.engine import writing
-from db.schema.tables import Design, Item, Round, Task
-from learner.evaluation.false_negatives import Checked, correct
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
+from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Design, Item, Round, Task
+from allpairs.learner.evaluation.false_negatives import Checked, correct
 from tests.helpers.projects.measured import answer_on
 
 TRUE, FALSE = 120, [340, 55]

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from learner.experiment.cell import DONE, ROUNDS
-from learner.experiment.grid import Grid
-from learner.experiment.report import write_report
-from learner.experiment.spec import Cell, Experiment, make_experiment
+from allpairs.learner.experiment.cell import DONE, ROUNDS
+from allpairs.learner.experiment.grid import Grid
+from allpairs.learner.experiment.report import write_report
+from allpairs.learner.experiment.spec import Cell, Experiment, make_experiment
 
 STRATEGIES = ("uncertainty", "static-retrieval")
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.explore.prepared import Round, rounds_of
-from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
-from db.schema.engine import reading
-from db.schema.tables import Item, Matcher
+from allpairs.annotate.explore.prepared import Round, rounds_of
+from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item, Matcher
 
 Row = tuple[int, int, float]  # positions of two items of the project, and their score
 KnownRow = tuple[int, int, float, int, int]  # and the pair's label and gold answer

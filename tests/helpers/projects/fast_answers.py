@@ -4,9 +4,9 @@ from itertools import count
 
 from sqlalchemy import Engine
 
-from annotate.labelling.queue import record, serve
-from annotate.labelling.shown_pairs import Pair
-from db.domain import AnswerKind
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.db.domain import AnswerKind
 from tests.helpers.factories import make_project, make_round
 
 KEYS = count()

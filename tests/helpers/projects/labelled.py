@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from db.domain import AnswerKind, DesignKind, Purpose
-from db.labels.answers import current_labels
-from db.labels.audits import newest_design
-from db.projects.items import first_identifiers
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Task
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.labels.audits import newest_design
+from allpairs.db.projects.items import first_identifiers
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Task
 
 P, N, U, S, R = (
     AnswerKind.POSITIVE,

@@ -10,10 +10,10 @@ import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Queue, Side, Split
-from db.estimate import Estimate
-from db.schema.engine import writing
-from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
+from allpairs.db.domain import AnswerKind, Queue, Side, Split
+from allpairs.db.estimate import Estimate
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
 from tests.helpers.factories import make_project, make_round
 
 SIZES = (40, 60, 90, 135)  # n1 = 40, growth 3/2

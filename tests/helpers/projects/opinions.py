@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from sqlalchemy import Engine
 
-from db.projects.jobs import PIPELINE
-from db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
-from learner.catalog.quip import QuipConfig
+from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
+from allpairs.learner.catalog.quip import QuipConfig
 from tests.helpers.projects.measured import add_job
 
 PROMPTS = ["Why is it good? | Why is it bad?", "What is fine? | What is poor?"]

@@ -15,14 +15,14 @@ import pytest
 from pydantic import Field
 from sqlalchemy import Engine
 
-from db.errors import InputError
-from db.progress import Progress
-from db.projects.jobs import PIPELINE
-from db.results.pipelines import BEGAN, Began, pipeline_folder, results_folder
-from learner.catalog import PIPELINES
-from learner.catalog.mining import MiningInputs
-from learner.catalog.section import Section
-from learner.pipelines.pipeline import Artifact, Pipeline, Run, Stage, write_artifacts
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.results.pipelines import BEGAN, Began, pipeline_folder, results_folder
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.catalog.mining import MiningInputs
+from allpairs.learner.catalog.section import Section
+from allpairs.learner.pipelines.pipeline import Artifact, Pipeline, Run, Stage, write_artifacts
 from tests.helpers.projects.measured import add_job
 
 NAME = "few-shot-mining"
@@ -85,7 +85,7 @@ def _results(run: Run, folder: Path, progress: Progress) -> None:
 
 def write_results(folder: Path, rows: list[Row]) -> None:
     """Write what a run's last stage leaves to the folder, with these mined pairs and both models."""
-    from learner.pipelines.report import Report  # takes seconds, which collecting tests need not wait for
+    from allpairs.learner.pipelines.report import Report  # takes seconds, which collecting tests need not wait for
 
     report = Report(folder, "Few-shot mining")
     counted: list[Row] = [{"stage": "proposed", "pairs": 2 * len(rows)}, {"stage": "kept", "pairs": len(rows)}]
@@ -112,9 +112,9 @@ SMALL = Pipeline(_check, [Stage("read", 1, _read), Stage("work", 2, _work), Stag
 
 def install(set_item: Callable[[dict[str, object], str, object], None] = dict.__setitem__) -> None:
     """Replace the catalog's few-shot mining by the small pipeline in this process."""
-    place = ModuleType("learner.pipelines.small")
+    place = ModuleType("allpairs.learner.pipelines.small")
     place.PIPELINE = SMALL  # type: ignore[attr-defined]
-    set_item(sys.modules, "learner.pipelines.small", place)  # type: ignore[arg-type]
+    set_item(sys.modules, "allpairs.learner.pipelines.small", place)  # type: ignore[arg-type]
     entry = PIPELINES[NAME].model_copy(update={"config": SmallConfig, "inputs": MiningInputs, "place": "small"})
     set_item(PIPELINES, NAME, entry)  # type: ignore[arg-type]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from db.domain import Settings
-from db.results.previews import Preview, PreviewPair, write_preview
-from db.schema.engine import reading
-from db.schema.tables import Item
+from allpairs.db.domain import Settings
+from allpairs.db.results.previews import Preview, PreviewPair, write_preview
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Item
 
 ENTERED: dict[str, Any] = Settings.model_validate({}).model_dump()
 

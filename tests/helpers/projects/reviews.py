@@ -5,10 +5,10 @@ from itertools import count
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from db.domain import AnswerKind
-from db.labels.answers import answer_at_once
-from db.schema.engine import writing
-from db.schema.tables import Item
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import answer_at_once
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Item
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
 

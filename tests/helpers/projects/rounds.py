@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, func, select
 
-from db.domain import AnswerKind
-from db.labels.tasks import newest_round
-from db.projects.jobs import add_job
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Base, Job, Matcher, Round, Task
-from learner.jobs import next_round as steps
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Base, Job, Matcher, Round, Task
+from allpairs.learner.jobs import next_round as steps
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 

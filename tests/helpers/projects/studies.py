@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Engine
 
-from annotate.pipelines.rating_studies import BEGUN, rate
-from db.projects.studies import CRITERIA, Unit, add_study, units_of
-from db.results.pipelines import ARTIFACTS, results_folder
-from db.schema.engine import reading, writing
-from db.schema.tables import Study
+from allpairs.annotate.pipelines.rating_studies import BEGUN, rate
+from allpairs.db.projects.studies import CRITERIA, Unit, add_study, units_of
+from allpairs.db.results.pipelines import ARTIFACTS, results_folder
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Study
 from tests.helpers.projects.pipelines import finished_run
 
 

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Engine, update
 
-from db.schema.engine import writing
-from db.schema.tables import Task
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Task
 
 
 def want(engine: Engine, votes: int) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotate.__main__ import app
-from annotate.cli.output import run
+from allpairs.annotate.cli.commands import app
+from allpairs.program import run
 
 
 def annotate(*arguments: str) -> int:

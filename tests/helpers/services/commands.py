@@ -1,12 +1,14 @@
-"""The result of a `python -m learner` command, run in the test's own process."""
+"""The result of a command of the learner, run in the test's own process."""
 
 import io
 import json
-import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 
 import pytest
+
+from allpairs.learner.cli.commands import app
+from allpairs.program import run
 
 
 class Run(NamedTuple):
@@ -29,10 +31,10 @@ class Run(NamedTuple):
 
 def learn(*arguments: object) -> Run:
     """Run `python -m learner` with these arguments in this process."""
-    from learner.cli import main  # takes a second, which most tests need not wait for
-
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
-        patch.setattr(sys, "argv", ["learner", *map(str, arguments)])
-        with redirect_stderr(io.StringIO()) as err, pytest.raises(SystemExit) as stopped:
-            main()
+    with (
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+        pytest.raises(SystemExit) as stopped,
+    ):
+        run(app, [*map(str, arguments)])
     return Run(int(stopped.value.code or 0), out.getvalue(), err.getvalue())

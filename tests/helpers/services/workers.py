@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from sqlalchemy import Engine
 
-from db.schema.engine import reading
-from db.schema.tables import Job
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job
 
 ENDED = ("done", "failed", "cancelled")
 

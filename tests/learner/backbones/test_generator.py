@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from db.errors import InputError
-from learner.backbones.beams import beginnings, continued
-from learner.backbones.generator import (
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.beams import beginnings, continued
+from allpairs.learner.backbones.generator import (
     TextGenerator,
     decoding,
     generate,
@@ -20,7 +20,7 @@ from learner.backbones.generator import (
     train_generator,
     with_token,
 )
-from learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.catalog.backbones import GeneratorSettings
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
 
@@ -100,7 +100,7 @@ def test_trained_alone_or_with_others_long_or_short_every_token_counts_the_same(
         for module in generator.model.modules():
             module.p = 0.0  # dropout is drawn part by part
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("learner.backbones.length_batches.SMALL_BUDGET", budget)
+            patch.setattr("allpairs.learner.backbones.length_batches.SMALL_BUDGET", budget)
             train_generator(generator, SOURCES, TARGETS, FAST.model_copy(update={"steps": 1, "learning_rate": 1e-4}))
         found.append(nll(generator, SOURCES, TARGETS, FAST))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-3)

@@ -9,13 +9,13 @@ import pytest
 from sklearn.metrics import average_precision_score
 from typer.testing import CliRunner
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.errors import InputError
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
-from learner.cli import app
-from learner.files import evaluate
-from learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.cli.commands import app
+from allpairs.learner.files import evaluate
+from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]

@@ -11,10 +11,10 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from db.errors import InputError
-from learner.backbones import reranker as module
-from learner.backbones.generator import TextGenerator, generate, load_generator, losses_of, token_losses
-from learner.backbones.reranker import (
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones import reranker as module
+from allpairs.learner.backbones.generator import TextGenerator, generate, load_generator, losses_of, token_losses
+from allpairs.learner.backbones.reranker import (
     Reading,
     Reranker,
     is_reranker,
@@ -24,10 +24,10 @@ from learner.backbones.reranker import (
     truth_logits,
     truth_tokens,
 )
-from learner.backbones.reranker_templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
-from learner.backbones.reranker_training import Row, as_texts, train_reranker
-from learner.catalog.backbones import GeneratorSettings
-from learner.catalog.multiview import RerankerSettings
+from allpairs.learner.backbones.reranker_templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
+from allpairs.learner.backbones.reranker_training import Row, as_texts, train_reranker
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.catalog.multiview import RerankerSettings
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
 
 THINGS = ("apples", "boats", "cars", "cats", "dogs", "trees")

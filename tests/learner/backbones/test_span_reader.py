@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from db.errors import InputError
-from learner.backbones.span_reader import Answer, Example, SpanReader, answer, best_spans, load_reader, train_reader
-from learner.backbones.windows import cut
-from learner.catalog.backbones import ReaderSettings
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.span_reader import (
+    Answer,
+    Example,
+    SpanReader,
+    answer,
+    best_spans,
+    load_reader,
+    train_reader,
+)
+from allpairs.learner.backbones.windows import cut
+from allpairs.learner.catalog.backbones import ReaderSettings
 from tests.helpers.tiny_backbones import tiny_backbone
 
 THINGS = {

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs import requests as jobs
-from annotate.pipelines import suggested_questions
-from db.errors import InputError
-from db.projects.jobs import SUGGEST, add_job
-from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
-from db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
-from db.schema.engine import reading, writing
-from db.schema.tables import Item
-from learner.backbones.generator import load_generator, nll
-from learner.backbones.suggestions import filled, suggest
-from learner.catalog.backbones import GeneratorSettings
-from learner.jobs import suggest as steps
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.pipelines import suggested_questions
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import SUGGEST, add_job
+from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
+from allpairs.db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item
+from allpairs.learner.backbones.generator import load_generator, nll
+from allpairs.learner.backbones.suggestions import filled, suggest
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.jobs import suggest as steps
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -1,4 +1,4 @@
-"""`python -m learner concat` and `dataset` on files: what they write, print and refuse."""
+"""`allpairs concat` and `dataset` on files: what they write, print and refuse."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from learner.files.labels import read_labels
-from learner.scorers.scorer import load_cross_encoder
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.files.labels import read_labels
+from allpairs.learner.scorers.scorer import load_cross_encoder
 from tests.helpers.files.released_files import write_quora, write_wikiqa
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder

@@ -17,8 +17,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
-from learner.catalog import STRATEGIES
-from learner.loop.simulate import composition_of
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.loop.simulate import composition_of
 from tests.helpers.services.commands import Run, learn
 from tests.helpers.tiny import tiny_encoder
 
@@ -512,7 +512,7 @@ def test_the_module_runs_the_command_line(twins: Files, monkeypatch: pytest.Monk
 def test_every_command_has_help_with_an_example(command: str) -> None:
     run = learn(command, "--help")
     assert run.code == 0
-    assert f"Example: python -m learner {command}" in " ".join(run.out.split())
+    assert f"Example: allpairs {command}" in " ".join(run.out.split())
 
 
 def test_without_a_command_the_help_is_shown() -> None:
@@ -525,6 +525,6 @@ def test_what_is_not_bad_input_fails_with_one_line(monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("learner.cli.evaluate_corpus", broken)
+    monkeypatch.setattr("allpairs.learner.files.evaluate.evaluate_corpus", broken)
     run = learn("evaluate", "--model", twins.encoder, *twins.known)
     assert (run.code, run.out, run.err) == (1, "", "error: RuntimeError: first line second line\n")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.data.corpus_terms import words_of
-from learner.data.lexical_features import KINDS, Lexicon, lexicon_of
+from allpairs.learner.data.corpus_terms import words_of
+from allpairs.learner.data.lexical_features import KINDS, Lexicon, lexicon_of
 from tests.helpers.examples import examples
 
 TEXTS = [

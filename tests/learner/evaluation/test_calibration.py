@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.evaluation.calibration import BINS, bin_of, cuts, reliability
-from learner.models.output_layer import OutputLayer
+from allpairs.learner.evaluation.calibration import BINS, bin_of, cuts, reliability
+from allpairs.learner.models.output_layer import OutputLayer
 
 
 def test_it_is_the_distance_of_mean_p_and_share_worked_out_by_hand() -> None:

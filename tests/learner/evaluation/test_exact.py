@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score
 
-from db.errors import Cancelled
-from learner.evaluation.calibration import reliability
-from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
-from learner.metrics.average_precision import curve_from_scores, precision_at_recall
-from learner.models.output_layer import OutputLayer
-from learner.search import exact as search
+from allpairs.db.errors import Cancelled
+from allpairs.learner.evaluation.calibration import reliability
+from allpairs.learner.evaluation.exact import TIE, AllPairs, evaluate_exact
+from allpairs.learner.metrics.average_precision import curve_from_scores, precision_at_recall
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search import exact as search
 from tests.helpers.examples import examples
 
 BINS = ("edges", "positives", "negatives", "below")

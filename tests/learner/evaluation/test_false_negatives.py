@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from learner.evaluation import false_negatives
-from learner.evaluation.exact import evaluate_exact
-from learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near
+from allpairs.db.errors import InputError
+from allpairs.learner.evaluation import false_negatives
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near
 
 NONE = Checked(0, 0, 0)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map
-from learner.models.output_layer import OutputLayer
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map
+from allpairs.learner.models.output_layer import OutputLayer
 
 # WikiQA's metrics (Mussmann, Jia and Liang 2020) worked out by hand: question, score, label.
 ROWS = [(1, 2, 1), (1, 1, 0), (1, -1, 1), (2, 0.5, 0), (2, -0.5, 1), (3, 1, 0), (3, 0.2, 0), (4, 3, 1)]

@@ -6,11 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from learner.evaluation import importance_sampling
-from learner.evaluation.calibration import reliability
-from learner.evaluation.importance_sampling import Stratum, estimate, false_positives
-from learner.metrics.average_precision import average_precision, curve_from_counts, curve_from_scores
-from learner.models.output_layer import OutputLayer
+from allpairs.learner.evaluation import importance_sampling
+from allpairs.learner.evaluation.calibration import reliability
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate, false_positives
+from allpairs.learner.metrics.average_precision import average_precision, curve_from_counts, curve_from_scores
+from allpairs.learner.models.output_layer import OutputLayer
 
 # The estimator of Mussmann, Jia and Liang (2020) on six utterances (15 pairs in lexicographic order), computed by hand.
 SCORES = np.array([0.95, 0.60, 0.30, 0.55, 0.10, 0.90, 0.20, 0.15, 0.65, 0.05, 0.35, 0.12, 0.70, 0.08, 0.02])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from learner.evaluation import sampling_designs
-from learner.evaluation.exact import evaluate_exact
-from learner.evaluation.importance_sampling import Stratum, estimate
-from learner.evaluation.sampling_designs import Population, cosines, near_random, stratified
+from allpairs.learner.evaluation import sampling_designs
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
+from allpairs.learner.evaluation.sampling_designs import Population, cosines, near_random, stratified
 
 DESIGNS = [near_random, stratified]
 

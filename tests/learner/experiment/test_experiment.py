@@ -18,14 +18,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from db.errors import Cancelled, InputError
-from learner.experiment import grid as grids
-from learner.experiment.cell import DONE, is_done, read_corpus
-from learner.experiment.display import grid_bar
-from learner.experiment.grid import STATE, Grid, Standing, run_grid, standing_share
-from learner.experiment.process import checked_devices, start
-from learner.experiment.report import write_report
-from learner.experiment.spec import Experiment, cells_of, read_experiment
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.learner.experiment import grid as grids
+from allpairs.learner.experiment.cell import DONE, is_done, read_corpus
+from allpairs.learner.experiment.display import grid_bar
+from allpairs.learner.experiment.grid import STATE, Grid, Standing, run_grid, standing_share
+from allpairs.learner.experiment.process import checked_devices, start
+from allpairs.learner.experiment.report import write_report
+from allpairs.learner.experiment.spec import Experiment, cells_of, read_experiment
 from tests.helpers.paths import ROOT
 from tests.helpers.services.alive import is_alive
 from tests.helpers.services.commands import Run, learn
@@ -157,7 +157,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.mark.slow
 def test_a_killed_experiment_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
     file, out = write_files(tmp_path), tmp_path / "out"
-    command = [sys.executable, "-m", "learner", "experiment", str(file), "--out", str(out)]
+    command = [sys.executable, "-m", "allpairs", "experiment", str(file), "--out", str(out)]
     first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     wait_for(lambda: states(out).get("plain") == "done" and states(out).get("matched") == "running")
     orphans = children(first.pid)

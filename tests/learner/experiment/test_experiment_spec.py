@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from db.errors import InputError
-from learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
+from allpairs.db.errors import InputError
+from allpairs.learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
 from tests.helpers.paths import ROOT
 
 Values = dict[str, Any]

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.data.dataset import make_dataset
-from learner.experiment.comparison import costs_of, points_of
-from learner.experiment.figures import data_of, describe, draw, figures_of, panel
-from learner.experiment.paper import AP, PAPER, PRECISION, printed
-from learner.experiment.results import Record, Results
-from learner.experiment.spec import Experiment, make_experiment
-from learner.experiment.tables import Table, paper_tables
-from learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, table_rows
-from learner.reports.means import Mean, mean_of
-from learner.reports.tables import as_csv
+from allpairs.learner.data.dataset import make_dataset
+from allpairs.learner.experiment.comparison import costs_of, points_of
+from allpairs.learner.experiment.figures import data_of, describe, draw, figures_of, panel
+from allpairs.learner.experiment.paper import AP, PAPER, PRECISION, printed
+from allpairs.learner.experiment.results import Record, Results
+from allpairs.learner.experiment.spec import Experiment, make_experiment
+from allpairs.learner.experiment.tables import Table, paper_tables
+from allpairs.learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, table_rows
+from allpairs.learner.reports.means import Mean, mean_of
+from allpairs.learner.reports.tables import as_csv
 
 ROWS: list[dict[str, Any]] = [
     {"name": "ours", "strategy": "uncertainty"},

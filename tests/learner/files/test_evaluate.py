@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from learner.files.evaluate import METHODS, Method, checked_method, evaluate_corpus
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.files.evaluate import METHODS, Method, checked_method, evaluate_corpus
 from tests.helpers.paths import ROOT
 
 DEMO = ROOT / "annotate" / "demo"

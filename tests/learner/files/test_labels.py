@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.domain import Split
-from db.errors import InputError
-from learner.files.labels import read_labels, read_training, training_pairs
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.domain import Split
+from allpairs.db.errors import InputError
+from allpairs.learner.files.labels import read_labels, read_training, training_pairs
 
 
 @pytest.fixture

@@ -7,21 +7,21 @@ from zipfile import ZipFile
 import pytest
 from sqlalchemy import Engine, update
 
-from annotate.exchange.backups import back_up, bring_back
-from annotate.exchange.model_export import matcher_archive
-from annotate.exchange.project_export import export_project
-from annotate.exchange.project_import import import_project
-from annotate.explore.pair_reason import read_score
-from annotate.explore.prepared import best_pairs, rounds_of
-from annotate.projects.lifecycle import holdings
-from annotate.projects.projects import delete_project
-from db.files.artifacts import publish, store
-from db.maintenance.integrity import problems
-from db.progress import no_progress
-from db.schema.engine import artifacts, database_url, writing
-from db.schema.tables import Matcher
-from learner.jobs import next_round as steps
-from learner.jobs.explore import prepare
+from allpairs.annotate.exchange.backups import back_up, bring_back
+from allpairs.annotate.exchange.model_export import matcher_archive
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.explore.prepared import best_pairs, rounds_of
+from allpairs.annotate.projects.lifecycle import holdings
+from allpairs.annotate.projects.projects import delete_project
+from allpairs.db.files.artifacts import publish, store
+from allpairs.db.maintenance.integrity import problems
+from allpairs.db.progress import no_progress
+from allpairs.db.schema.engine import artifacts, database_url, writing
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs import next_round as steps
+from allpairs.learner.jobs.explore import prepare
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 from tests.helpers.projects.rounds import answer_batch, half, matcher_of, newest, run, start, texts

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind, DesignKind, Purpose, Split
-from db.errors import Cancelled, InputError
-from db.labels.audits import audit_labels
-from db.projects.jobs import add_job
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
-from learner.evaluation.audit import sampling_order
-from learner.evaluation.audit import strata as bands
-from learner.jobs import next_round
-from learner.jobs.audit import job as steps
-from learner.jobs.audit.designs import read_designs
-from learner.jobs.audit.labels import read_labelled
-from learner.jobs.audit.measure import renew_design
-from learner.jobs.data.project_data import known_keys, read_labels, read_project
-from learner.jobs.make_batch import audits_in
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.labels.audits import audit_labels
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
+from allpairs.learner.evaluation.audit import sampling_order
+from allpairs.learner.evaluation.audit import strata as bands
+from allpairs.learner.jobs import next_round
+from allpairs.learner.jobs.audit import job as steps
+from allpairs.learner.jobs.audit.designs import read_designs
+from allpairs.learner.jobs.audit.labels import read_labelled
+from allpairs.learner.jobs.audit.measure import renew_design
+from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
+from allpairs.learner.jobs.make_batch import audits_in
 from tests.helpers.factories import make_project
 from tests.helpers.projects.audit_projects import (  # fmt: skip
     EVALUATION,

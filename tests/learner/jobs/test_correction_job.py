@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.jobs import requests as jobs
-from db.domain import AnswerKind, DesignKind, Purpose, Split
-from db.errors import Cancelled, InputError
-from db.projects.jobs import add_job
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task
-from learner.evaluation import false_negatives as correction
-from learner.evaluation.exact import evaluate_exact
-from learner.jobs import correction as steps
-from learner.models.encoder import load_encoder
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task
+from allpairs.learner.evaluation import false_negatives as correction
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.jobs import correction as steps
+from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.tiny import tiny_encoder

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from db.corpus.corpus import load_corpus
-from db.corpus.split import read_split
-from db.domain import Kind, Side, Split
-from db.errors import InputError
-from db.projects.jobs import EXPERIMENT, add_job
-from db.results.experiments import experiment_folder, read_stored
-from db.schema.engine import reading, writing
-from db.schema.tables import Gold, Item, Job
-from learner.jobs import experiment as steps
-from learner.jobs.data.experiment_files import write_data
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.corpus.split import read_split
+from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.projects.jobs import EXPERIMENT, add_job
+from allpairs.db.results.experiments import experiment_folder, read_stored
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Gold, Item, Job
+from allpairs.learner.jobs import experiment as steps
+from allpairs.learner.jobs.data.experiment_files import write_data
 from tests.helpers.factories import make_project
 from tests.helpers.tiny import tiny_encoder
 

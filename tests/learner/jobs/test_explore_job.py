@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
-from annotate.jobs.requests import cancel
-from db.domain import AnswerKind
-from db.errors import Cancelled, InputError
-from db.projects.jobs import EXPLORE, SEARCH, add_job
-from db.results.explorations import Search, exploration_folder, read_search
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Gold, Item
-from learner.jobs import explore as steps
-from learner.jobs import search
-from learner.jobs.data import stored_vectors as vectors
-from learner.jobs.queue import progress
-from learner.models.encoder import load_encoder
+from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
+from allpairs.annotate.jobs.requests import cancel
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.projects.jobs import EXPLORE, SEARCH, add_job
+from allpairs.db.results.explorations import Search, exploration_folder, read_search
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Gold, Item
+from allpairs.learner.jobs import explore as steps
+from allpairs.learner.jobs import search
+from allpairs.learner.jobs.data import stored_vectors as vectors
+from allpairs.learner.jobs.queue import progress
+from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, rows, run, texts
 from tests.helpers.tiny import tiny_encoder

@@ -4,13 +4,13 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, select
 
-from annotate.jobs.requests import cancel as cancel_job
-from annotate.jobs.requests import list_jobs, request_round
-from db.errors import Cancelled, InputError
-from db.projects.jobs import add_job
-from db.schema.engine import reading, writing
-from db.schema.tables import Job
-from learner.jobs.queue.job_state import job_state
+from allpairs.annotate.jobs.requests import cancel as cancel_job
+from allpairs.annotate.jobs.requests import list_jobs, request_round
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Job
+from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project
 
 

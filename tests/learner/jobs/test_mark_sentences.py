@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from db.projects.jobs import add_job
-from db.schema.engine import reading, writing
-from db.schema.tables import Task
-from learner.jobs.data.mark_sentences import mark_passages
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Task
+from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.tiny import tiny_encoder
 

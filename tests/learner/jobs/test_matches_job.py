@@ -8,18 +8,18 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind
-from db.errors import InputError
-from db.projects.items import first_identifiers
-from db.projects.jobs import MATCHES, add_job
-from db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
-from db.results.pipelines import runs_folder
-from db.schema.engine import reading, writing
-from db.schema.tables import Gold, Identifier, Item, Task
-from learner.backbones.generator import load_generator
-from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
-from learner.jobs import matches as steps
-from learner.scoring.matcher import load_matcher
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import first_identifiers
+from allpairs.db.projects.jobs import MATCHES, add_job
+from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
+from allpairs.db.results.pipelines import runs_folder
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Gold, Identifier, Item, Task
+from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.jobs import matches as steps
+from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.tiny import tiny_encoder

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.explore.pair_reason import read_score
-from annotate.jobs.requests import request_round
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Purpose, Split
-from db.errors import Cancelled, InputError
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
-from learner.jobs import next_round as steps
-from learner.jobs.data.project_data import known_keys, read_labels, read_project
-from learner.models.encoder import Encoder, load_encoder
-from learner.scoring.matcher import load_matcher
-from learner.scoring.score import Blend
+from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.jobs.requests import request_round
+from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Purpose, Split
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
+from allpairs.learner.jobs import next_round as steps
+from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.scoring.matcher import load_matcher
+from allpairs.learner.scoring.score import Blend
 from tests.helpers.factories import make_project
 from tests.helpers.files.damage import harm
 from tests.helpers.projects.rounds import (

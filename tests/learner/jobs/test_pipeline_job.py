@@ -14,18 +14,18 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs.requests import cancel, request_pipeline
-from db.domain import AnswerKind
-from db.errors import Cancelled, InputError
-from db.projects.jobs import PIPELINE, add_job
-from db.results import pipelines
-from db.results.pipelines import pipeline_folder, read_artifacts, read_began
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Gold, Item, Job
-from learner.jobs import pipeline as steps
-from learner.jobs.data.pipeline_files import Begun, write_data
-from learner.pipelines import pipeline as of_learner
-from learner.pipelines import report
+from allpairs.annotate.jobs.requests import cancel, request_pipeline
+from allpairs.db.domain import AnswerKind
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.projects.jobs import PIPELINE, add_job
+from allpairs.db.results import pipelines
+from allpairs.db.results.pipelines import pipeline_folder, read_artifacts, read_began
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Answer, Gold, Item, Job
+from allpairs.learner.jobs import pipeline as steps
+from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.pipelines import pipeline as of_learner
+from allpairs.learner.pipelines import report
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import NAME, SmallConfig, small  # noqa: F401  (a fixture)
@@ -238,9 +238,8 @@ def test_app_and_worker_call_the_files_by_the_same_names() -> None:
 @contextmanager
 def worker() -> Iterator[subprocess.Popen[str]]:
     """Yield a worker process that knows the small pipeline; kill it at the end."""
-    code = (
-        "from tests.helpers.projects.pipelines import install; install(); from learner.worker import run; run('desk')"
-    )
+    code = "from tests.helpers.projects.pipelines import install; install()"
+    code += "; from allpairs.learner.worker import run; run('desk')"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     try:
         yield process

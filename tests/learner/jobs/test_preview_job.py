@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs.requests import cancel
-from db.domain import SEED_STRATEGY, Settings
-from db.errors import Cancelled, InputError
-from db.projects.jobs import PREVIEW, add_job
-from db.results.previews import Preview, read_preview
-from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Matcher, Project
-from learner.catalog import STRATEGIES
-from learner.jobs import preview as steps
-from learner.jobs.data import stored_vectors
-from learner.jobs.queue import progress
+from allpairs.annotate.jobs.requests import cancel
+from allpairs.db.domain import SEED_STRATEGY, Settings
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.projects.jobs import PREVIEW, add_job
+from allpairs.db.results.previews import Preview, read_preview
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Answer, Matcher, Project
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.jobs import preview as steps
+from allpairs.learner.jobs.data import stored_vectors
+from allpairs.learner.jobs.queue import progress
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, pairs, rows, run, texts
 from tests.helpers.tiny import tiny_encoder

@@ -2,9 +2,9 @@
 
 from sqlalchemy import Engine, select
 
-from db.schema.engine import reading, writing
-from db.schema.tables import Gold, Item
-from learner.jobs.data.project_data import read_project
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Gold, Item
+from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
 

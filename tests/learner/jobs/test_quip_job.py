@@ -8,16 +8,16 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine
 
-from annotate.jobs import requests as jobs
-from annotate.pipelines import runs as pipelines
-from db.domain import Role
-from db.errors import InputError
-from db.schema.engine import reading
-from learner.catalog.quip import QuipConfig
-from learner.jobs.data.pipeline_files import Begun, write_data
-from learner.models.encoder import load_encoder
-from learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
-from learner.pipelines.spec import make_spec
+from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.pipelines import runs as pipelines
+from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading
+from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
+from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.factories import make_project
 from tests.helpers.files.quip_files import NAME, PASSAGES, STUDENT
 from tests.helpers.pages import open_page

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, text
 
-from annotate.jobs.requests import closing_client, request_round
-from db.domain import Queue
-from db.projects.jobs import ALIVE, add_job, report_worker
-from db.schema.engine import reading, writing
-from db.schema.tables import Job, Worker, now
-from learner.jobs.queue import recovery, routing
+from allpairs.annotate.jobs.requests import closing_client, request_round
+from allpairs.db.domain import Queue
+from allpairs.db.projects.jobs import ALIVE, add_job, report_worker
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Job, Worker, now
+from allpairs.learner.jobs.queue import recovery, routing
 from tests.helpers.factories import make_project
 
 

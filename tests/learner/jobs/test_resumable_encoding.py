@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.progress import Progress
-from learner.jobs.data.resumable_encoding import DONE, FILE, encoded
-from learner.models import encoder as encoders
-from learner.models.encoder import Encoder, load_encoder
-from learner.runtime.protocol import LOCAL
+from allpairs.db.progress import Progress
+from allpairs.learner.jobs.data.resumable_encoding import DONE, FILE, encoded
+from allpairs.learner.models import encoder as encoders
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.runtime.protocol import LOCAL
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [f"{word} {'very ' * i} long" for i in range(5) for word in ("blue", "red", "old")]

@@ -14,25 +14,32 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import InternalError
 
-from annotate.jobs.requests import cancel, closing_client, request_audit, request_matches, request_round, workers
-from db.domain import AnswerKind, Queue
-from db.labels.tasks import newest_round
-from db.projects.jobs import remove_worker
-from db.schema.engine import artifacts, make_engine, reading, writing
-from db.schema.tables import Answer, Matcher, Round, Task
-from learner.worker import Me, _patience, _report
+from allpairs.annotate.jobs.requests import (
+    cancel,
+    closing_client,
+    request_audit,
+    request_matches,
+    request_round,
+    workers,
+)
+from allpairs.db.domain import AnswerKind, Queue
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.jobs import remove_worker
+from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.learner.worker import Me, _patience, _report
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.services.commands import learn
 from tests.helpers.services.workers import ENDED, job_of, wait_for, wait_for_state
 from tests.helpers.tiny import tiny_encoder
 
-COMMAND = [sys.executable, "-m", "learner", "worker", "--name"]
+COMMAND = [sys.executable, "-m", "allpairs", "worker", "--name"]
 TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
 # A worker that runs out of memory the first time that it encodes.
 SHORT_OF_MEMORY = """
-from learner import worker
-from learner.jobs import next_round
+from allpairs.learner import worker
+from allpairs.learner.jobs import next_round
 
 make = next_round.pretrained_vectors
 
@@ -46,7 +53,7 @@ worker.run("desk")
 
 # A worker that fails itself, not in a job.
 BROKEN = """
-from learner import worker
+from allpairs.learner import worker
 
 def fail(*given):
     raise RuntimeError("the clock stands still")
@@ -57,9 +64,9 @@ worker.run("desk")
 # A worker that never ends encoding.
 HELD = """
 import time
-from db.domain import Queue
-from learner import worker
-from learner.jobs import next_round
+from allpairs.db.domain import Queue
+from allpairs.learner import worker
+from allpairs.learner.jobs import next_round
 
 def encode_for_ever(*given):
     while True:

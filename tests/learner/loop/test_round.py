@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare  # type: ignore[import-untyped]
 
-from db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
-from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation import sampling_designs
-from learner.loop import round
-from learner.loop.round import choose, evaluate
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs, count_pairs, pairs_numbered
-from learner.strategies.pool import draw_pairs
+from allpairs.db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.evaluation import sampling_designs
+from allpairs.learner.loop import round
+from allpairs.learner.loop.round import choose, evaluate
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs, count_pairs, pairs_numbered
+from allpairs.learner.strategies.pool import draw_pairs
 
 NOTHING = np.empty(0, dtype=np.int64)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from learner.metrics.average_precision import (
+from allpairs.learner.metrics.average_precision import (
     Confusion,
     Curve,
     average_precision,

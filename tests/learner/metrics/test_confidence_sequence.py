@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from learner.metrics.confidence_sequence import lower, stratified_lower, upper
+from allpairs.learner.metrics.confidence_sequence import lower, stratified_lower, upper
 
 RUNS, LABELS = 1_000, 500
 Bound = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from learner.metrics.text import (
+from allpairs.learner.metrics.text import (
     METRICS,
     bleu_counts,
     bleu_of_counts,
@@ -143,7 +143,7 @@ def test_nothing_is_downloaded() -> None:
         "import socket\n"
         "def refuse(*given): raise AssertionError('a connection')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from learner.metrics import text as m\n"
+        "from allpairs.learner.metrics import text as m\n"
         "print(m.meteor('cats', 'cat'), m.bleu_of_counts(m.bleu_counts(['a'], ['a']), 1), "
         "m.rouge('a', 'a')['rougeL'])\n"
     )

@@ -7,10 +7,10 @@ import pytest
 import torch
 from transformers import DPRConfig, DPRContextEncoder
 
-from db.errors import InputError
-from learner.catalog.retrieval import RetrieverSettings
-from learner.metrics.retrieval import mean_reciprocal_rank, recall_at
-from learner.models.bi_encoder_training import (
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
+from allpairs.learner.models.bi_encoder_training import (
     Step,
     lesson_of,
     load_retriever,
@@ -18,7 +18,7 @@ from learner.models.bi_encoder_training import (
     retrieval_loss,
     train_retriever,
 )
-from learner.search.gold_ranks import ranks_of_gold
+from allpairs.learner.search.gold_ranks import ranks_of_gold
 from tests.helpers.tiny import tiny_encoder, tiny_tokenizer
 
 ANIMALS = ("cat", "dog", "cow", "pig", "hen", "fox", "owl", "bee")
@@ -148,8 +148,8 @@ def test_ranks_are_those_of_a_sort_whatever_the_blocks(monkeypatch: pytest.Monke
     rng = np.random.default_rng(0)
     queries, passages = rng.normal(size=(70, 8)).astype(np.float32), rng.normal(size=(90, 8)).astype(np.float32)
     gold = rng.integers(90, size=70)
-    monkeypatch.setattr("learner.search.gold_ranks.ROWS", 16)
-    monkeypatch.setattr("learner.search.gold_ranks.COLUMNS", 32)
+    monkeypatch.setattr("allpairs.learner.search.gold_ranks.ROWS", 16)
+    monkeypatch.setattr("allpairs.learner.search.gold_ranks.COLUMNS", 32)
     order = np.argsort(-(queries @ passages.T), axis=1)
     expected = [int(np.flatnonzero(order[i] == gold[i])[0]) + 1 for i in range(70)]
     assert ranks_of_gold(queries, passages, gold).tolist() == expected

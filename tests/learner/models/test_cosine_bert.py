@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from db.domain import Distance, Settings
-from learner.models import cosine_bert
-from learner.models.cosine_bert import Head, Labelled, cosines, train
-from learner.models.encoder import Encoder, Tokens, load_encoder
-from learner.models.output_layer import OutputLayer, fit_output_layer
+from allpairs.db.domain import Distance, Settings
+from allpairs.learner.models import cosine_bert
+from allpairs.learner.models.cosine_bert import Head, Labelled, cosines, train
+from allpairs.learner.models.encoder import Encoder, Tokens, load_encoder
+from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
 from tests.helpers.tiny import tiny_encoder
 
 # Every text is one topic word among words that say nothing; texts of one topic match.

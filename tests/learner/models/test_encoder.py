@@ -9,14 +9,14 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling, StaticEmbedding
 
-from db.domain import Distance
-from db.errors import InputError
-from learner.backbones.token_encoder import load_token_encoder
-from learner.models import encoder as module
-from learner.models.encoder import Encoder, bundled_minilm, load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.scorers.scorer import load_cross_encoder
-from learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
+from allpairs.db.domain import Distance
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.models import encoder as module
+from allpairs.learner.models.encoder import Encoder, bundled_minilm, load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scorers.scorer import load_cross_encoder
+from allpairs.learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.models.likely_sentence import is_passage, likely_sentences, sentences
+from allpairs.learner.models.likely_sentence import is_passage, likely_sentences, sentences
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from learner.models.output_layer import OutputLayer, fit_output_layer, sigmoid
+from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer, sigmoid
 
 COSINES = np.array([0.99, 0.97, 0.96, 0.95, 0.93, 0.90, 0.85, 0.80])
 LABELS = np.array([1, 1, 0, 1, 1, 0, 0, 0])

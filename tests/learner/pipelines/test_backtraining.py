@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db.errors import Cancelled, InputError
-from learner.pipelines.backtraining.best import BEST, titled
-from learner.pipelines.backtraining.cell import ADAPTED
-from learner.pipelines.backtraining.lists import BACK, SELF, learned
-from learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
-from learner.pipelines.backtraining.records import records_of
-from learner.pipelines.backtraining.texts import data_of
-from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_pipeline, run_stage
-from learner.pipelines.spec import make_spec
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.learner.pipelines.backtraining.best import BEST, titled
+from allpairs.learner.pipelines.backtraining.cell import ADAPTED
+from allpairs.learner.pipelines.backtraining.lists import BACK, SELF, learned
+from allpairs.learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
+from allpairs.learner.pipelines.backtraining.records import records_of
+from allpairs.learner.pipelines.backtraining.texts import data_of
+from allpairs.learner.pipelines.pipeline import (
+    RESULTS,
+    Run,
+    begin,
+    pipeline_named,
+    read_artifacts,
+    run_pipeline,
+    run_stage,
+)
+from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.backtraining import PAIRS, wanted
 from tests.helpers.tiny import tiny_encoder
 
@@ -65,7 +73,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the drawing of figures, which takes a second a run."""
-    monkeypatch.setattr("learner.pipelines.report.save_chart", lambda chart, path: None)
+    monkeypatch.setattr("allpairs.learner.pipelines.report.save_chart", lambda chart, path: None)
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +131,9 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
     make: Make, whole: Run, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make(variants=["back-training"], iterations=2, stop_early=False)
-    stage = importlib.import_module("learner.pipelines.backtraining.adapt")
+    stage = importlib.import_module("allpairs.learner.pipelines.backtraining.adapt")
     teach = stage.teach_retriever
-    monkeypatch.setattr("learner.pipelines.backtraining.making.SHARDS", {RETRIEVED: 3, GENERATED: 8})
+    monkeypatch.setattr("allpairs.learner.pipelines.backtraining.making.SHARDS", {RETRIEVED: 3, GENERATED: 8})
 
     def killed(*arguments: Any) -> None:
         raise Cancelled("killed")
@@ -157,7 +165,7 @@ def test_iterations_end_when_nothing_gets_better_and_questions_may_be_drawn(
     run = make(
         variants=["back-training-self"], iterations=3, iterate="all", lists={"decoding": "sample", "negatives": 2}
     )
-    module = importlib.import_module("learner.pipelines.backtraining.cell")
+    module = importlib.import_module("allpairs.learner.pipelines.backtraining.cell")
     dev = {"source": (4.0, 0.2), "1": (3.0, 0.3), "2": (3.5, 0.1)}
 
     def figures(folder: Path) -> dict[str, Any]:

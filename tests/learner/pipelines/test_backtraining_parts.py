@@ -11,19 +11,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from db.progress import no_progress
-from learner.catalog.backtraining import BackTrainingConfig
-from learner.metrics.retrieval import recall_at
-from learner.pipelines.backtraining import paper
-from learner.pipelines.backtraining.domain import in_domain
-from learner.pipelines.backtraining.files import read_asked, read_texts
-from learner.pipelines.backtraining.lists import BACK, SELF, Judged, Thresholds, kept, learned, scheme_of, thresholds_of
-from learner.pipelines.backtraining.measure import generation_figures, strict_ranks
-from learner.pipelines.backtraining.negatives import holds, near_by_words, wrong_rows
-from learner.pipelines.backtraining.results import verdict
-from learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
-from learner.search.gold_ranks import ranks_of_gold
+from allpairs.db.errors import InputError
+from allpairs.db.progress import no_progress
+from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.metrics.retrieval import recall_at
+from allpairs.learner.pipelines.backtraining import paper
+from allpairs.learner.pipelines.backtraining.domain import in_domain
+from allpairs.learner.pipelines.backtraining.files import read_asked, read_texts
+from allpairs.learner.pipelines.backtraining.lists import (
+    BACK,
+    SELF,
+    Judged,
+    Thresholds,
+    kept,
+    learned,
+    scheme_of,
+    thresholds_of,
+)
+from allpairs.learner.pipelines.backtraining.measure import generation_figures, strict_ranks
+from allpairs.learner.pipelines.backtraining.negatives import holds, near_by_words, wrong_rows
+from allpairs.learner.pipelines.backtraining.results import verdict
+from allpairs.learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
+from allpairs.learner.search.gold_ranks import ranks_of_gold
 from tests.helpers.examples import examples
 from tests.helpers.tiny import tiny_encoder
 

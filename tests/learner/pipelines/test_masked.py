@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
-from learner.pipelines.quip.masked import load_masked_reader
+from allpairs.learner.pipelines.quip.masked import load_masked_reader
 from tests.helpers.tiny_backbones import SHAPE, tiny_backbone
 
 TEXTS = ["so good and fair", "it is", "a film of many words and words and words", "so bad"]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from db.errors import Cancelled, InputError
-from learner.catalog.mining import MiningConfig
-from learner.cli import app
-from learner.pipelines.mining.inputs import texts_of
-from learner.pipelines.mining.margin import Candidates
-from learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
-from learner.pipelines.spec import make_spec
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.cli.commands import app
+from allpairs.learner.pipelines.mining.inputs import texts_of
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
+from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "few-shot-mining"

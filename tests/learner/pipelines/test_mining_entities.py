@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from learner.metrics.text import squad_form
-from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
+from allpairs.db.errors import InputError
+from allpairs.learner.metrics.text import squad_form
+from allpairs.learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
 
 
 def tagged(text: str, tagger: EntityTagger | None = None) -> list[tuple[str, str]]:

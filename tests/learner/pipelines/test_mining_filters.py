@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus.files import read_rows
-from db.errors import InputError
-from learner.catalog.mining import Filters
-from learner.pipelines.mining.filters import Reason, SeedPairs, read_date, reasons, reasons_of_answers, within
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog.mining import Filters
+from allpairs.learner.pipelines.mining.filters import Reason, SeedPairs, read_date, reasons, reasons_of_answers, within
 
 NO_SEEDS = SeedPairs([])
 LONG = "One came first. Two came then! Was three the last? It was."

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from learner.catalog.mining import Margin
-from learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
-from learner.search.exact import Neighbours
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
+from allpairs.learner.search.exact import Neighbours
 from tests.helpers.examples import examples
 
 # Worked by hand, apart from any code: cosines of three x (rows) and three y (columns), and margins for k = 1, 2, 3.

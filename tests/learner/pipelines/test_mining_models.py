@@ -8,15 +8,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.catalog.mining import Classifier, Crossencoder
-from learner.catalog.retrieval import RetrieverSettings
-from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
-from learner.pipelines.mining import shards
-from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
-from learner.pipelines.mining.crossencoder import pair_loss, train_crossencoder
-from learner.pipelines.mining.shards import encode_list, neighbours
-from learner.pipelines.mining.texts import copy_texts
-from learner.scorers.scorer import TextScorer
+from allpairs.learner.catalog.mining import Classifier, Crossencoder
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
+from allpairs.learner.pipelines.mining import shards
+from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from allpairs.learner.pipelines.mining.crossencoder import pair_loss, train_crossencoder
+from allpairs.learner.pipelines.mining.shards import encode_list, neighbours
+from allpairs.learner.pipelines.mining.texts import copy_texts
+from allpairs.learner.scorers.scorer import TextScorer
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
 
@@ -85,7 +85,7 @@ def test_neighbours_on_disk_are_those_of_a_sort(n: int, m: int, k: int, own: boo
 
 def test_vectors_of_a_list_are_written_chunk_by_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "texts.csv").write_text("id,text\n" + "\n".join(f"{i},{text}" for i, text in enumerate(TEXTS)))
-    monkeypatch.setattr("learner.pipelines.mining.texts.CHUNK", 4)
+    monkeypatch.setattr("allpairs.learner.pipelines.mining.texts.CHUNK", 4)
     texts = copy_texts(tmp_path / "texts.csv", tmp_path / "texts.parquet", False, lambda stage, done: None)
     assert len(texts) == len(TEXTS) and texts.all() == TEXTS
     assert texts.take(np.array([9, 0, 9])) == [TEXTS[9], TEXTS[0], TEXTS[9]]

@@ -9,14 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from learner.backbones.reranker_training import Row
-from learner.pipelines.multiview import lists
-from learner.pipelines.multiview.formats import Hit, Judged, read_qrels, read_run, read_texts, read_triples, write_run
-from learner.pipelines.multiview.lists import write_texts
-from learner.pipelines.multiview.mixing import mixed, of_second_view
-from learner.pipelines.multiview.ranking import improvement, measured, paired, parsed, ranked, reciprocal_ranks
-from learner.reports.means import mean_of
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.reranker_training import Row
+from allpairs.learner.pipelines.multiview import lists
+from allpairs.learner.pipelines.multiview.formats import (
+    Hit,
+    Judged,
+    read_qrels,
+    read_run,
+    read_texts,
+    read_triples,
+    write_run,
+)
+from allpairs.learner.pipelines.multiview.lists import write_texts
+from allpairs.learner.pipelines.multiview.mixing import mixed, of_second_view
+from allpairs.learner.pipelines.multiview.ranking import improvement, measured, paired, parsed, ranked, reciprocal_ranks
+from allpairs.learner.reports.means import mean_of
 
 SEEDS = (0.396, 0.398, 0.399, 0.400, 0.397, 0.401, 0.399, 0.398, 0.400, 0.399)
 

@@ -8,23 +8,23 @@ import pytest
 import torch
 from sqlalchemy import Engine
 
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from db.progress import no_progress
-from db.schema.engine import reading
-from learner.backbones import reranker as module
-from learner.backbones.reranker import Reading, compiled_on_gpu
-from learner.catalog import PIPELINES
-from learner.files.evaluate import all_evaluation
-from learner.jobs.data.pipeline_files import write_data
-from learner.loop.simulate import dataset_of
-from learner.models.encoder import load_encoder
-from learner.pipelines.multiview.inputs import check_inputs
-from learner.pipelines.multiview.matched import matcher_search
-from learner.pipelines.pipeline import Run
-from learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import BLENDED, as_left, as_right
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.db.progress import no_progress
+from allpairs.db.schema.engine import reading
+from allpairs.learner.backbones import reranker as module
+from allpairs.learner.backbones.reranker import Reading, compiled_on_gpu
+from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.files.evaluate import all_evaluation
+from allpairs.learner.jobs.data.pipeline_files import write_data
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.multiview.inputs import check_inputs
+from allpairs.learner.pipelines.multiview.matched import matcher_search
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import BLENDED, as_left, as_right
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, run, texts
 from tests.helpers.tiny import tiny_encoder

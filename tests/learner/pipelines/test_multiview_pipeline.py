@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db.errors import Cancelled, InputError
-from learner.backbones.generator import generate, load_generator
-from learner.backbones.reranker import load_reranker, scores_of, truth_logits
-from learner.catalog.backbones import GeneratorSettings
-from learner.pipelines.multiview import trainings
-from learner.pipelines.multiview.all_pairs import all_sides
-from learner.pipelines.multiview.drawing import _gain, _gains
-from learner.pipelines.multiview.figures import all_measured
-from learner.pipelines.multiview.formats import read_run
-from learner.pipelines.multiview.inputs import texts_of
-from learner.pipelines.multiview.trainings import draw_triples, trainings_of
-from learner.pipelines.pipeline import (
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.learner.backbones.generator import generate, load_generator
+from allpairs.learner.backbones.reranker import load_reranker, scores_of, truth_logits
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.pipelines.multiview import trainings
+from allpairs.learner.pipelines.multiview.all_pairs import all_sides
+from allpairs.learner.pipelines.multiview.drawing import _gain, _gains
+from allpairs.learner.pipelines.multiview.figures import all_measured
+from allpairs.learner.pipelines.multiview.formats import read_run
+from allpairs.learner.pipelines.multiview.inputs import texts_of
+from allpairs.learner.pipelines.multiview.trainings import draw_triples, trainings_of
+from allpairs.learner.pipelines.pipeline import (
     RESULTS,
     Run,
     begin,
@@ -29,7 +29,7 @@ from learner.pipelines.pipeline import (
     run_pipeline,
     run_stage,
 )
-from learner.pipelines.spec import make_spec
+from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "multi-view-reranking"

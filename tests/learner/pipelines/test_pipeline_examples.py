@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from learner.pipelines.spec import read_spec
+from allpairs.learner.pipelines.spec import read_spec
 from tests.helpers.paths import ROOT
 
 FILES = sorted((ROOT / "docs" / "examples" / "pipelines").glob("*.toml"))

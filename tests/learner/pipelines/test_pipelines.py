@@ -8,12 +8,12 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from db.errors import Cancelled, InputError
-from db.progress import Progress
-from learner.catalog import PIPELINES, PipelineEntry
-from learner.catalog.section import Section
-from learner.pipelines import pipeline as module
-from learner.pipelines.pipeline import (
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog import PIPELINES, PipelineEntry
+from allpairs.learner.catalog.section import Section
+from allpairs.learner.pipelines import pipeline as module
+from allpairs.learner.pipelines.pipeline import (
     RESULTS,
     Artifact,
     Pipeline,
@@ -25,7 +25,7 @@ from learner.pipelines.pipeline import (
     run_pipeline,
     write_artifacts,
 )
-from learner.pipelines.spec import make_spec, read_spec
+from allpairs.learner.pipelines.spec import make_spec, read_spec
 
 
 class Inputs(Section):

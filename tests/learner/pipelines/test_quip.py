@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 import torch
 
-from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
-from learner.backbones.opinions import product_scores
-from learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
-from learner.backbones.token_encoder import load_token_encoder
-from learner.catalog.quip import Paraphrases, QuipConfig, Student
-from learner.models.encoder import load_encoder
-from learner.pipelines.pipeline import RESULTS, Run, read_artifacts, run_pipeline
-from learner.pipelines.quip.noise import noisy, pseudo_questions
-from learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
-from learner.pipelines.quip.questions import parsed, read_written, written
-from learner.pipelines.quip.sentiment import rationales
-from learner.pipelines.quip.shards import read_speed
-from learner.pipelines.quip.tagging import question_rows
-from learner.pipelines.quip.teacher import most_likely
+from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
+from allpairs.learner.backbones.opinions import product_scores
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
+from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.catalog.quip import Paraphrases, QuipConfig, Student
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.pipeline import RESULTS, Run, read_artifacts, run_pipeline
+from allpairs.learner.pipelines.quip.noise import noisy, pseudo_questions
+from allpairs.learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
+from allpairs.learner.pipelines.quip.questions import parsed, read_written, written
+from allpairs.learner.pipelines.quip.sentiment import rationales
+from allpairs.learner.pipelines.quip.shards import read_speed
+from allpairs.learner.pipelines.quip.tagging import question_rows
+from allpairs.learner.pipelines.quip.teacher import most_likely
 from tests.helpers.files.quip_files import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
 
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from db.errors import InputError
-from db.progress import no_progress
-from learner.catalog.quip import QuipConfig
-from learner.pipelines.pipeline import Run, pipeline_named, run_stage
-from learner.pipelines.quip.asked import read_questions
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.db.errors import InputError
+from allpairs.db.progress import no_progress
+from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
+from allpairs.learner.pipelines.quip.asked import read_questions
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
 from tests.helpers.files.quip_files import ALL, NAME, STUDENT, run_of, table, write_files
 
 PAIRS, TAGGED = "dataset,split,x,y,label", "dataset,split,tokens,tags"

@@ -10,19 +10,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from learner.backbones import biencoder_training, length_batches
-from learner.backbones.biencoder_training import AskedPassages, Sparse, sparsify, train_biencoder
-from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
-from learner.backbones.span_reader import load_reader
-from learner.backbones.token_encoder import TokenEncoder
-from learner.catalog.backbones import Training
-from learner.catalog.quip import Entities, QuipConfig, Student, Teacher
-from learner.pipelines.quip import tagging, teacher
-from learner.pipelines.quip.questions import question_of
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.tagging import Sentences, few_shot_f1, question_rows
-from learner.pipelines.quip.teacher import Places, labels_of, relabelled
-from learner.pipelines.quip.uses import entities
+from allpairs.learner.backbones import biencoder_training, length_batches
+from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, sparsify, train_biencoder
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
+from allpairs.learner.backbones.span_reader import load_reader
+from allpairs.learner.backbones.token_encoder import TokenEncoder
+from allpairs.learner.catalog.backbones import Training
+from allpairs.learner.catalog.quip import Entities, QuipConfig, Student, Teacher
+from allpairs.learner.pipelines.quip import tagging, teacher
+from allpairs.learner.pipelines.quip.questions import question_of
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.tagging import Sentences, few_shot_f1, question_rows
+from allpairs.learner.pipelines.quip.teacher import Places, labels_of, relabelled
+from allpairs.learner.pipelines.quip.uses import entities
 from tests.helpers.files.quip_files import PASSAGES, STUDENT, write_files
 
 SETTINGS = Student(**STUDENT | {"batch_size": 1, "steps": 3})  # type: ignore[arg-type]

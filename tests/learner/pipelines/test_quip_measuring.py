@@ -11,21 +11,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from learner.backbones.opinions import opinions_of, product_scores, questions_of, rationale_spans
-from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
-from learner.backbones.span_reader import Answer, load_reader
-from learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip import paraphrases, sentiment
-from learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
-from learner.pipelines.quip.results import report_speed
-from learner.pipelines.quip.results_tables import report_sentiment
-from learner.pipelines.quip.sentiment import read_scores
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.uses import paraphrases as use_paraphrases
-from learner.pipelines.quip.uses import reading
-from learner.pipelines.quip.uses import sentiment as use_sentiment
-from learner.pipelines.report import Report
+from allpairs.learner.backbones.opinions import opinions_of, product_scores, questions_of, rationale_spans
+from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
+from allpairs.learner.backbones.span_reader import Answer, load_reader
+from allpairs.learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip import paraphrases, sentiment
+from allpairs.learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
+from allpairs.learner.pipelines.quip.results import report_speed
+from allpairs.learner.pipelines.quip.results_tables import report_sentiment
+from allpairs.learner.pipelines.quip.sentiment import read_scores
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.uses import paraphrases as use_paraphrases
+from allpairs.learner.pipelines.quip.uses import reading
+from allpairs.learner.pipelines.quip.uses import sentiment as use_sentiment
+from allpairs.learner.pipelines.report import Report
 from tests.helpers.files.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
 
 CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "bare", "")

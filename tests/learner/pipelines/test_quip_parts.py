@@ -14,12 +14,12 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2
 from sklearn.metrics import roc_auc_score
 
-from learner.backbones.biencoder_training import Sparse, distillation_loss, own_tokens, sparsify
-from learner.backbones.opinions import Opinions, best_sums, questions_of
-from learner.backbones.passage_cutting import passages_of, windows
-from learner.metrics.bertscore import bertscore, directions
-from learner.metrics.standard_error import standard_error
-from learner.pipelines.quip.paraphrases import (
+from allpairs.learner.backbones.biencoder_training import Sparse, distillation_loss, own_tokens, sparsify
+from allpairs.learner.backbones.opinions import Opinions, best_sums, questions_of
+from allpairs.learner.backbones.passage_cutting import passages_of, windows
+from allpairs.learner.metrics.bertscore import bertscore, directions
+from allpairs.learner.metrics.standard_error import standard_error
+from allpairs.learner.pipelines.quip.paraphrases import (
     BETAS,
     EPSILON,
     SCALE,
@@ -29,8 +29,8 @@ from learner.pipelines.quip.paraphrases import (
     few_of_each,
     mean_vectors,
 )
-from learner.pipelines.quip.tagging import Sentences, entity_f1, few_sentences, tags_of
-from learner.pipelines.quip.two_stage import unlike
+from allpairs.learner.pipelines.quip.tagging import Sentences, entity_f1, few_sentences, tags_of
+from allpairs.learner.pipelines.quip.two_stage import unlike
 
 TEACHER = torch.tensor([[0.30, 0.20, 0.15, 0.10, 0.08, 0.06, 0.04, 0.03, 0.02, 0.02]])
 LOGITS = {"uniform": torch.zeros(1, 10), "two and one": torch.tensor([[2.0, 1.0] + [0.0] * 8])}

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.corpus import graph
-from db.corpus.corpus import Corpus, load_corpus
-from db.corpus.split import read_split
-from db.domain import Side, Split
-from db.errors import InputError
-from learner.published import ADAPTERS, Options, Titles
-from learner.published.quora import read_quora
-from learner.published.released import (
+from allpairs.db.corpus import graph
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.corpus.split import read_split
+from allpairs.db.domain import Side, Split
+from allpairs.db.errors import InputError
+from allpairs.learner.published import ADAPTERS, Options, Titles
+from allpairs.learner.published.quora import read_quora
+from allpairs.learner.published.released import (
     PARTS,
     GivenPair,
     Released,
@@ -26,7 +26,7 @@ from learner.published.released import (
     without_conflicts,
     write_released,
 )
-from learner.published.table1 import load_written, of_paper, statistics
+from allpairs.learner.published.table1 import load_written, of_paper, statistics
 from tests.helpers.files.released_files import QUORA_HEADER, WIKIQA, write_quora, write_wikiqa
 
 # Worked numbers: positives (1,2)(2,3)(4,5), negatives (3,4)(6,7), and 8 by itself.

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.maintenance.error_messages import in_words
-from learner.runtime.array_file import new_array_file
+from allpairs.db.maintenance.error_messages import in_words
+from allpairs.learner.runtime.array_file import new_array_file
 
 
 def test_the_room_is_taken_at_once(tmp_path: Path) -> None:

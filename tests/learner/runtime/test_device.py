@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from learner.runtime import device
-from learner.runtime.device import fast_training, multiplies_bfloat16
+from allpairs.learner.runtime import device
+from allpairs.learner.runtime.device import fast_training, multiplies_bfloat16
 
 CPU = torch.device("cpu")
 

@@ -11,26 +11,26 @@ import numpy as np
 import pytest
 import torch
 
-from db.errors import Cancelled, InputError
-from db.progress import Progress, no_progress
-from learner.backbones import generator, reranker
-from learner.backbones.generator import generate, load_generator
-from learner.backbones.reranker import Reading, Reranker, truth_logits
-from learner.catalog.backbones import GeneratorSettings
-from learner.evaluation.exact import evaluate_exact
-from learner.models import encoder as encoder_module
-from learner.models.encoder import load_encoder
-from learner.models.output_layer import OutputLayer
-from learner.pipelines.mining import shards
-from learner.pipelines.quip.shards import each_shard, read_shards
-from learner.runtime.engine import default_engine
-from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Engine, Local, slices
-from learner.search import exact as search
-from learner.search import inverted_file
-from learner.search.bm25 import QUERIES, Bm25
-from learner.search.inner_product import BLENDED, factors
-from learner.search.inverted_file import neighbours_by_lists
-from learner.search.top_pairs import best_pairs, most_uncertain
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones import generator, reranker
+from allpairs.learner.backbones.generator import generate, load_generator
+from allpairs.learner.backbones.reranker import Reading, Reranker, truth_logits
+from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.models import encoder as encoder_module
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.pipelines.mining import shards
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.learner.runtime.engine import default_engine
+from allpairs.learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Engine, Local, slices
+from allpairs.learner.search import exact as search
+from allpairs.learner.search import inverted_file
+from allpairs.learner.search.bm25 import QUERIES, Bm25
+from allpairs.learner.search.inner_product import BLENDED, factors
+from allpairs.learner.search.inverted_file import neighbours_by_lists
+from allpairs.learner.search.top_pairs import best_pairs, most_uncertain
 from tests.helpers.engine_work import Mortal, doubling, failing, large, reading, slow, without_room
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
@@ -348,7 +348,7 @@ def test_a_stage_can_be_stopped(on_ray: Engine) -> None:
 def test_nothing_answers_at_an_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
-    from learner.runtime.ray_engine import OnRay
+    from allpairs.learner.runtime.ray_engine import OnRay
 
     if ray.is_initialized():
         ray.shutdown()

@@ -12,19 +12,19 @@ import pytest
 import torch
 from torch import nn
 
-from db.domain import Settings
-from db.errors import Cancelled, InputError
-from db.progress import no_progress
-from learner.catalog.mining import Classifier
-from learner.catalog.retrieval import RetrieverSettings
-from learner.models import bi_encoder_training, cosine_bert
-from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
-from learner.models.cosine_bert import Labelled, train
-from learner.models.encoder import load_encoder
-from learner.pipelines.mining.classifier import TextClassifier
-from learner.runtime import lifetime, training_group
-from learner.runtime.training_group import PROCESSES, process_count
-from learner.runtime.training_launcher import train_together
+from allpairs.db.domain import Settings
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.progress import no_progress
+from allpairs.learner.catalog.mining import Classifier
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models import bi_encoder_training, cosine_bert
+from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
+from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.pipelines.mining.classifier import TextClassifier
+from allpairs.learner.runtime import lifetime, training_group
+from allpairs.learner.runtime.training_group import PROCESSES, process_count
+from allpairs.learner.runtime.training_launcher import train_together
 from tests.helpers.group_work import dying, exact, failing, stay, staying
 from tests.helpers.services.alive import is_alive
 from tests.helpers.tiny import tiny_encoder

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
-from learner.scorers.bertscore_scorer import load_token_scorer
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
+from allpairs.learner.scorers.bertscore_scorer import load_token_scorer
 from tests.helpers.tiny_backbones import tiny_backbone
 
 TEXTS = ["red cat", "a red cat", "blue dog of the house", "the house", "blue dog"]

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from db.errors import InputError
-from learner.backbones.length_batches import batches_by_length
-from learner.models.cosine_bert import Labelled
-from learner.models.cross_encoder_input import PairTokens, read_pairs
-from learner.scorers import cross_encoder
-from learner.scorers.cross_encoder import ConcatSettings, load_backbone, save_concat, train_concat
-from learner.scorers.scorer import is_cross_encoder, load_cross_encoder
+from allpairs.db.errors import InputError
+from allpairs.learner.backbones.length_batches import batches_by_length
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.cross_encoder_input import PairTokens, read_pairs
+from allpairs.learner.scorers import cross_encoder
+from allpairs.learner.scorers.cross_encoder import ConcatSettings, load_backbone, save_concat, train_concat
+from allpairs.learner.scorers.scorer import is_cross_encoder, load_cross_encoder
 from tests.helpers.tiny_backbones import BACKBONES, tiny_backbone
 
 TEXTS = [f"{('red', 'blue')[i % 2]} word{i % 7}" + " more" * (i % 5) for i in range(32)]

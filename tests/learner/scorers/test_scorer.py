@@ -10,12 +10,12 @@ import torch
 from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.errors import InputError
-from learner.files import evaluate
-from learner.files.evaluate import Method, evaluate_corpus
-from learner.scorers import scorer
-from learner.scorers.scorer import TextScorer, is_cross_encoder, load_cross_encoder
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.files import evaluate
+from allpairs.learner.files.evaluate import Method, evaluate_corpus
+from allpairs.learner.scorers import scorer
+from allpairs.learner.scorers.scorer import TextScorer, is_cross_encoder, load_cross_encoder
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]

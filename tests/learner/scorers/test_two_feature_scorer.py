@@ -8,13 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from db.corpus.corpus import load_corpus
-from db.errors import InputError
-from learner.files.evaluate import evaluate_audit
-from learner.models.cosine_bert import Labelled
-from learner.models.encoder import load_encoder
-from learner.scorers.bertscore_scorer import load_token_scorer
-from learner.scorers.two_feature_scorer import fit_weights, load_feature_scorer
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.errors import InputError
+from allpairs.learner.files.evaluate import evaluate_audit
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.scorers.bertscore_scorer import load_token_scorer
+from allpairs.learner.scorers.two_feature_scorer import fit_weights, load_feature_scorer
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from learner.data.lexical_features import lexicon_of
-from learner.scoring.explanation import Part, parts_of
-from learner.scoring.score import Blend
+from allpairs.learner.data.lexical_features import lexicon_of
+from allpairs.learner.scoring.explanation import Part, parts_of
+from allpairs.learner.scoring.score import Blend
 
 TEXTS = ["Acme printer XJ-900", "printer by Acme XJ-900", "Acme printer XJ-750", "garden chair", "printer stand"]
 BLEND = Blend(0.25, {"ngrams": 0.4, "words": 0.5, "numbers": 0.1})

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from db.domain import Side, Split
-from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation.exact import evaluate_exact
-from learner.loop.round import evaluate
-from learner.scoring.hubness import NEIGHBOURS
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import Space, as_left, as_right, scores
+from allpairs.db.domain import Side, Split
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.loop.round import evaluate
+from allpairs.learner.scoring.hubness import NEIGHBOURS
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import Space, as_left, as_right, scores
 
 LEFT, RIGHT, D = 9, 14, 5
 

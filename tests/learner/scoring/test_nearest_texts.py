@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.data.dataset import Dataset, make_dataset
-from learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import BLENDED, scores
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.examples import examples
 
 LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}

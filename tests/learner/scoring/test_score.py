@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from db.domain import Side, Split
-from learner.data.dataset import Dataset, make_dataset
-from learner.data.lexical_features import KINDS, lexicon_of
-from learner.scoring.lexical_weights import fit_weights
-from learner.scoring.score import Blend, blended
-from learner.search.inner_product import BLENDED, scores
+from allpairs.db.domain import Side, Split
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.data.lexical_features import KINDS, lexicon_of
+from allpairs.learner.scoring.lexical_weights import fit_weights
+from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.search.inner_product import BLENDED, scores
 
 TEXTS = ["Acme printer 900", "printer 900 by Acme", "garden chair", "chair for a garden", "ink 12", "a map of Mars"]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.scoring.similar_labels import most_alike
+from allpairs.learner.scoring.similar_labels import most_alike
 
 
 def vectors(n: int, seed: int = 0) -> np.ndarray:

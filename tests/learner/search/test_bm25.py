@@ -2,7 +2,7 @@
 
 import pytest
 
-from learner.search.bm25 import Bm25
+from allpairs.learner.search.bm25 import Bm25
 
 TEXTS = ["the cat sat on the mat", "the dog sat", "a cat and a dog", "birds fly high in the sky"]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from db.errors import InputError
-from learner.search import exact as search
-from learner.search.exact import Pairs, count_pairs, nearest, neighbours
-from learner.search.top_pairs import best_pairs, most_uncertain
+from allpairs.db.errors import InputError
+from allpairs.learner.search import exact as search
+from allpairs.learner.search.exact import Pairs, count_pairs, nearest, neighbours
+from allpairs.learner.search.top_pairs import best_pairs, most_uncertain
 from tests.helpers.examples import examples
 
 
@@ -149,7 +149,7 @@ def test_opposite_vectors_are_pairs_too() -> None:
 def test_cutting_on_the_way_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = unit(np.random.default_rng(1), 60)
     whole = as_list(best_pairs(vectors, vectors, True, top=50))
-    monkeypatch.setattr("learner.search.top_pairs.SPARE_PAIRS", 60)
+    monkeypatch.setattr("allpairs.learner.search.top_pairs.SPARE_PAIRS", 60)
     assert as_list(best_pairs(vectors, vectors, True, top=50)) == whole
 
 
@@ -176,18 +176,18 @@ def test_the_most_uncertain_pairs_of_all(n: int, m: int, symmetric: bool, k: int
 def test_a_window_that_narrows_loses_no_uncertain_pair(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = unit(np.random.default_rng(2), 60)
     expected = closest(vectors @ vectors.T, all_pairs(60, 60, True), threshold)
-    monkeypatch.setattr("learner.search.top_pairs.SPARE_PAIRS", 30)
+    monkeypatch.setattr("allpairs.learner.search.top_pairs.SPARE_PAIRS", 30)
     assert as_list(most_uncertain(vectors, vectors, True, threshold, 40)) == expected[:40]
 
 
 def test_ties_at_the_edge_of_the_window_keep_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learner.search.top_pairs.SPARE_PAIRS", 10)
+    monkeypatch.setattr("allpairs.learner.search.top_pairs.SPARE_PAIRS", 10)
     vectors = np.tile(np.array([1, 0], dtype=np.float32), (12, 1))
     assert as_list(most_uncertain(vectors, vectors, True, 0.3, 20)) == all_pairs(12, 12, True)[:20]
 
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learner.search.top_pairs.MOST_PAIRS", 20)
+    monkeypatch.setattr("allpairs.learner.search.top_pairs.MOST_PAIRS", 20)
     vectors = unit(np.random.default_rng(0), 12)
     with pytest.raises(InputError, match="more than 20 pairs score at least -2"):
         best_pairs(vectors, vectors, True, threshold=-2)

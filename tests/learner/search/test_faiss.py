@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from learner.search.exact import as_pairs, nearest
-from learner.search.faiss import nearest_by_faiss
+from allpairs.learner.search.exact import as_pairs, nearest
+from allpairs.learner.search.faiss import nearest_by_faiss
 
 KINDS = ("faiss-flat", "faiss-hnsw", "faiss-ivf")
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from db.domain import Distance, Settings
-from learner.data.dataset import make_dataset
-from learner.loop.round import choose, evaluate
-from learner.models.output_layer import OutputLayer
-from learner.search.inner_product import Space, as_left, as_right, magnitude, score, scores
-from learner.search.top_pairs import best_pairs
+from allpairs.db.domain import Distance, Settings
+from allpairs.learner.data.dataset import make_dataset
+from allpairs.learner.loop.round import choose, evaluate
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.inner_product import Space, as_left, as_right, magnitude, score, scores
+from allpairs.learner.search.top_pairs import best_pairs
 
 DISTANCES: list[Distance] = ["cosine", "dot", "l2"]
 

@@ -6,14 +6,14 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from db.domain import Search
-from learner.runtime.protocol import LOCAL
-from learner.search import inverted_file
-from learner.search import nearest as candidates
-from learner.search.exact import Pairs, nearest, neighbours, no_pairs
-from learner.search.inner_product import BLENDED, COSINE, as_left, as_right, factors
-from learner.search.inverted_file import neighbours_by_lists
-from learner.search.nearest import near_pairs, near_scores
+from allpairs.db.domain import Search
+from allpairs.learner.runtime.protocol import LOCAL
+from allpairs.learner.search import inverted_file
+from allpairs.learner.search import nearest as candidates
+from allpairs.learner.search.exact import Pairs, nearest, neighbours, no_pairs
+from allpairs.learner.search.inner_product import BLENDED, COSINE, as_left, as_right, factors
+from allpairs.learner.search.inverted_file import neighbours_by_lists
+from allpairs.learner.search.nearest import near_pairs, near_scores
 
 APPROXIMATE: tuple[Search, ...] = ("faiss-hnsw", "faiss-ivf")
 

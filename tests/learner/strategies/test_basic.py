@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
-from db.errors import InputError
-from learner.catalog import STRATEGIES
-from learner.data.dataset import Dataset, make_dataset
-from learner.loop.round import choose
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs
-from learner.search.nearest import Near
-from learner.strategies.basic import Strategy, most_similar, smallest, spread, strategy, uncertainty
-from learner.strategies.pool import Background, Gold, Pool, gold_of
+from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.loop.round import choose
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.nearest import Near
+from allpairs.learner.strategies.basic import Strategy, most_similar, smallest, spread, strategy, uncertainty
+from allpairs.learner.strategies.pool import Background, Gold, Pool, gold_of
 
 LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
 

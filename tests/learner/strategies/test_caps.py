@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import Settings
-from learner.data.dataset import Dataset, make_dataset
-from learner.loop.round import choose
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs
-from learner.strategies.caps import Cap, allowed, neighbourhoods, with_controls, within_caps
+from allpairs.db.domain import Settings
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.loop.round import choose
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.strategies.caps import Cap, allowed, neighbourhoods, with_controls, within_caps
 
 NOTHING = np.empty(0, dtype=np.int64)
 

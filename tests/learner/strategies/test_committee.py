@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from db.errors import InputError
-from learner.models.cosine_bert import Labelled
-from learner.models.output_layer import OutputLayer, sigmoid
-from learner.search.exact import Pairs
-from learner.search.nearest import Near
-from learner.strategies.committee import HEADS, committee, fit_heads
-from learner.strategies.pool import Background, Pool
+from allpairs.db.errors import InputError
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer, sigmoid
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.nearest import Near
+from allpairs.learner.strategies.committee import HEADS, committee, fit_heads
+from allpairs.learner.strategies.pool import Background, Pool
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

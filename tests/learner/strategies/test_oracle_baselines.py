@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.data.dataset import make_dataset
-from learner.models.output_layer import OutputLayer
-from learner.search.exact import Pairs
-from learner.search.nearest import Near
-from learner.strategies.oracle_baselines import all_positives, matched, stated
-from learner.strategies.pool import Background, Gold, Pool, draw_pairs, gold_of
+from allpairs.learner.data.dataset import make_dataset
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.nearest import Near
+from allpairs.learner.strategies.oracle_baselines import all_positives, matched, stated
+from allpairs.learner.strategies.pool import Background, Gold, Pool, draw_pairs, gold_of
 
 LEFT, RIGHT = 40, 30
 POSITIVES = np.array([(i, LEFT + i % RIGHT) for i in range(LEFT)])

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import Texts
 
 SEED_ONLY, BIENCODER, FULL, GENERATED, GOLD = "seed only", "bi-encoder", "full", "generated", "gold"
 

@@ -6,11 +6,11 @@ method chose.
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.generator import generate, load_generator, train_generator
-from learner.catalog.mining import MiningConfig
-from learner.pipelines.mining.downstream.added import GENERATED, Added
-from learner.pipelines.mining.inputs import SUMMARIES, Texts
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.generator import generate, load_generator, train_generator
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.pipelines.mining.downstream.added import GENERATED, Added
+from allpairs.learner.pipelines.mining.inputs import SUMMARIES, Texts
 
 TRAIN = 0.3  # share of the work
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.span_reader import Example, answer, load_reader, train_reader
-from learner.catalog.mining import MiningConfig
-from learner.metrics.text import exact_match, token_f1
-from learner.pipelines.mining.downstream.added import Added
-from learner.pipelines.mining.inputs import Texts
-from learner.pipelines.mining.negatives import Asked
-from learner.pipelines.mining.reading import ANSWER, PASSAGE, START
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.span_reader import Example, answer, load_reader, train_reader
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.metrics.text import exact_match, token_f1
+from allpairs.learner.pipelines.mining.downstream.added import Added
+from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.negatives import Asked
+from allpairs.learner.pipelines.mining.reading import ANSWER, PASSAGE, START
 
 
 class Reading:

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from db.identity import identity
-from db.progress import Progress
-from learner.catalog.mining import MiningConfig
-from learner.metrics.retrieval import mean_reciprocal_rank, recall_at
-from learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
-from learner.pipelines.mining.downstream.added import Added
-from learner.pipelines.mining.inputs import Texts
-from learner.pipelines.mining.propose import RANDOM_TEXTS, sample
-from learner.search.gold_ranks import ranks_of_gold
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
+from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
+from allpairs.learner.pipelines.mining.downstream.added import Added
+from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.propose import RANDOM_TEXTS, sample
+from allpairs.learner.search.gold_ranks import ranks_of_gold
 
 AT = (1, 10)  # ranks at which recall is measured
 

@@ -11,17 +11,17 @@ from typing import Protocol
 
 import numpy as np
 
-from db.progress import Progress
-from learner.catalog.mining import MiningConfig
-from learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
-from learner.pipelines.mining.downstream.generated import write_texts
-from learner.pipelines.mining.downstream.reading import Reading
-from learner.pipelines.mining.downstream.retrieval import Retrieval
-from learner.pipelines.mining.downstream.summaries import Summaries
-from learner.pipelines.mining.inputs import READING, SUMMARIES, Texts, texts_of
-from learner.pipelines.mining.margin import Candidates
-from learner.pipelines.mining.propose import PAIRS
-from learner.pipelines.pipeline import Run, finish
+from allpairs.db.progress import Progress
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
+from allpairs.learner.pipelines.mining.downstream.generated import write_texts
+from allpairs.learner.pipelines.mining.downstream.reading import Reading
+from allpairs.learner.pipelines.mining.downstream.retrieval import Retrieval
+from allpairs.learner.pipelines.mining.downstream.summaries import Summaries
+from allpairs.learner.pipelines.mining.inputs import READING, SUMMARIES, Texts, texts_of
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.mining.propose import PAIRS
+from allpairs.learner.pipelines.pipeline import Run, finish
 
 FIGURES, ROWS, WRITTEN = "figures.jsonl", "rows", "written"
 

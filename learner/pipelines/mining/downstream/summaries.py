@@ -5,12 +5,12 @@ Source: Joshi et al. (2022), section 4: mined documents carry a special token, a
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.generator import generate, load_generator, train_generator, with_token
-from learner.catalog.mining import MiningConfig
-from learner.metrics.text import ROUGES, rouge
-from learner.pipelines.mining.downstream.added import GOLD, Added
-from learner.pipelines.mining.inputs import Texts
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.generator import generate, load_generator, train_generator, with_token
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.metrics.text import ROUGES, rouge
+from allpairs.learner.pipelines.mining.downstream.added import GOLD, Added
+from allpairs.learner.pipelines.mining.inputs import Texts
 
 MINED = "<mined>"  # before a mined document
 

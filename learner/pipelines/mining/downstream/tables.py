@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from learner.metrics.text import METRICS, ROUGES
-from learner.pipelines.mining.downstream.stage import FIGURES
-from learner.pipelines.mining.paper import DOWNSTREAM, NOTES
-from learner.pipelines.pipeline import Run
-from learner.pipelines.report import Report, curve
-from learner.reports.means import mean_of
-from learner.reports.tables import grid, mean_cells, number, written
+from allpairs.learner.metrics.text import METRICS, ROUGES
+from allpairs.learner.pipelines.mining.downstream.stage import FIGURES
+from allpairs.learner.pipelines.mining.paper import DOWNSTREAM, NOTES
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.report import Report, curve
+from allpairs.learner.reports.means import mean_of
+from allpairs.learner.reports.tables import grid, mean_cells, number, written
 
 TITLE = "A model trained on the pairs"
 TITLES = {

@@ -6,15 +6,22 @@ Source: Jia, Lewis and Zettlemoyer (2022), Table 4.
 from collections.abc import Iterator
 from typing import Any
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.span_biencoder import load_biencoder
-from learner.backbones.token_encoder import load_token_encoder
-from learner.catalog.quip import Entities
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.tagging import OUTSIDE, Sentences, few_sentences, few_shot_f1, question_rows, tags_of
-from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.span_biencoder import load_biencoder
+from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.catalog.quip import Entities
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.tagging import (
+    OUTSIDE,
+    Sentences,
+    few_sentences,
+    few_shot_f1,
+    question_rows,
+    tags_of,
+)
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 STANDARD, QUESTIONS = "standard", "question"  # how the last layer is initialised
 

@@ -8,14 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from db.errors import InputError
-from db.progress import Progress
-from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from learner.catalog.quip import Paraphrases
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.paraphrases import Pairs, auroc, best_layer, few_of_each, frozen_f1, layer_scores, tuned_f1
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from allpairs.learner.catalog.quip import Paraphrases
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.paraphrases import (
+    Pairs,
+    auroc,
+    best_layer,
+    few_of_each,
+    frozen_f1,
+    layer_scores,
+    tuned_f1,
+)
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 DRAWS, TAILS = 500, (0.025, 0.975)
 FROZEN, TUNED = "frozen", "fine-tuned"

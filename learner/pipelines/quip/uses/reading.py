@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from db.estimate import wilson
-from db.progress import Progress
-from learner.backbones.span_biencoder import answer_apart, load_biencoder
-from learner.backbones.span_reader import answer, load_reader
-from learner.metrics.text import exact_match, token_f1
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.asked import Asked
-from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.uses.rows import Rows
+from allpairs.db.estimate import wilson
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.span_biencoder import answer_apart, load_biencoder
+from allpairs.learner.backbones.span_reader import answer, load_reader
+from allpairs.learner.metrics.text import exact_match, token_f1
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.asked import Asked
+from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.uses.rows import Rows
 
 DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
 

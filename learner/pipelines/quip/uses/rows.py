@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from db.corpus.cells import bad
-from db.corpus.files import read_rows
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.files import read_rows
 
 Rows = list[dict[str, Any]]
 TABLES = {  # the columns of each use's file

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from db.progress import Progress
-from learner.backbones.opinions import Opinions, product_scores, questions_of
-from learner.backbones.span_biencoder import load_biencoder
-from learner.backbones.span_reader import load_reader
-from learner.backbones.token_encoder import load_token_encoder
-from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.masked import TEMPLATE, load_masked_reader
-from learner.pipelines.quip.sentiment import first_vectors, mean_scores, rationales, read_scores
-from learner.pipelines.quip.student import Model
-from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.db.progress import Progress
+from allpairs.learner.backbones.opinions import Opinions, product_scores, questions_of
+from allpairs.learner.backbones.span_biencoder import load_biencoder
+from allpairs.learner.backbones.span_reader import load_reader
+from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.pipelines.pipeline import Run
+from allpairs.learner.pipelines.quip.masked import TEMPLATE, load_masked_reader
+from allpairs.learner.pipelines.quip.sentiment import first_vectors, mean_scores, rationales, read_scores
+from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 ANSWERS = "answers"  # to both questions of a prompt
 MASKED = "masked word"  # the way of a model with a masked-language-model head

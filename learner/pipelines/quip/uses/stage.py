@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from db.progress import Progress
-from learner.pipelines.pipeline import Run, finish
-from learner.pipelines.quip.student import Model, models_of, slug
-from learner.pipelines.quip.uses.entities import measure_entities
-from learner.pipelines.quip.uses.paraphrases import measure_paraphrases
-from learner.pipelines.quip.uses.reading import measure_reading
-from learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
-from learner.pipelines.quip.uses.sentiment import measure_sentiment
+from allpairs.db.progress import Progress
+from allpairs.learner.pipelines.pipeline import Run, finish
+from allpairs.learner.pipelines.quip.student import Model, models_of, slug
+from allpairs.learner.pipelines.quip.uses.entities import measure_entities
+from allpairs.learner.pipelines.quip.uses.paraphrases import measure_paraphrases
+from allpairs.learner.pipelines.quip.uses.reading import measure_reading
+from allpairs.learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
+from allpairs.learner.pipelines.quip.uses.sentiment import measure_sentiment
 
 USES: dict[str, Callable[[Run, Model, Rows, Progress], Iterator[dict[str, Any]]]] = {
     "reading": measure_reading,

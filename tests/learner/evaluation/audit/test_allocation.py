@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.evaluation.audit.allocation import FIRST, allocate, importance, labels_to_halve
-from learner.evaluation.audit.figures import found_by
-from learner.evaluation.audit.sample import draw_posterior
+from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, importance, labels_to_halve
+from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.sample import draw_posterior
 from tests.helpers.projects.audited import doubling, normal_pool
 
 sizes_and_rates = st.lists(st.tuples(st.integers(50, 5_000), st.floats(0.001, 0.6)), min_size=2, max_size=8)

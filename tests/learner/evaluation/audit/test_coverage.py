@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from learner.evaluation.audit.figures import figures, found_by
-from learner.evaluation.audit.sample import draw_posterior
+from allpairs.learner.evaluation.audit.figures import figures, found_by
+from allpairs.learner.evaluation.audit.sample import draw_posterior
 from tests.helpers.projects.audited import Pool, doubling, normal_pool
 
 DRAWS = 300

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
-from learner.evaluation.audit.measure import View, measure
-from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
-from learner.evaluation.audit.sampling_order import Sides
-from learner.evaluation.exact import evaluate_exact
-from learner.models.output_layer import OutputLayer
+from allpairs.learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.measure import View, measure
+from allpairs.learner.evaluation.audit.ranking import rank_all
+from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.models.output_layer import OutputLayer
 from tests.helpers.projects.audited import all_pairs, make_sides, normal_pool
 
 patterns = st.lists(st.booleans(), min_size=1, max_size=60).filter(any)

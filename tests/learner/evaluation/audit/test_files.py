@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.corpus.corpus import Corpus, load_corpus
-from db.domain import Split
-from db.errors import InputError
-from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation.audit.files_estimate import measure_labels
-from learner.evaluation.audit.label_files import AuditLabels, read_audit
-from learner.evaluation.exact import evaluate_exact
-from learner.loop.simulate import dataset_of
-from learner.models.output_layer import OutputLayer
-from learner.scorers.scorer import VectorScorer
+from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.domain import Split
+from allpairs.db.errors import InputError
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.evaluation.audit.files_estimate import measure_labels
+from allpairs.learner.evaluation.audit.label_files import AuditLabels, read_audit
+from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scorers.scorer import VectorScorer
 
 HEADER = "id1,id2,label,inclusion,stratum,size"
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from learner.evaluation.audit.measure import (  # fmt: skip
+from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
     changes,
     histogram,
@@ -17,9 +17,9 @@ from learner.evaluation.audit.measure import (  # fmt: skip
     strata_table,
     upper_bound,
 )
-from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.sample import Sample, draw_posterior
-from learner.metrics.average_precision import curve_from_scores, precision_at_recall
+from allpairs.learner.evaluation.audit.ranking import rank_all
+from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
+from allpairs.learner.metrics.average_precision import curve_from_scores, precision_at_recall
 from tests.helpers.projects.audited import Pool, all_pairs, make_sides
 
 

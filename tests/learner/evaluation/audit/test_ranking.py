@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from db.errors import Cancelled
-from learner.evaluation.audit.ranking import BINS, Ranking, rank_all
+from allpairs.db.errors import Cancelled
+from allpairs.learner.evaluation.audit.ranking import BINS, Ranking, rank_all
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
 

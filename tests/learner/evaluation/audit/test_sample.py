@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.evaluation.audit.sample import Sample, draw_posterior
+from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from tests.helpers.examples import examples
 
 

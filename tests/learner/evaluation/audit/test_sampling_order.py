@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from db.errors import Cancelled
-from learner.evaluation.audit import sampling_order
-from learner.evaluation.audit import strata as bands
-from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
-from learner.evaluation.audit.strata import Bands, rank_bands
+from allpairs.db.errors import Cancelled
+from allpairs.learner.evaluation.audit import sampling_order
+from allpairs.learner.evaluation.audit import strata as bands
+from allpairs.learner.evaluation.audit.ranking import rank_all
+from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
+from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 

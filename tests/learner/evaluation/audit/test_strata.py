@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from learner.evaluation.audit.ranking import BINS, rank_all
-from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
+from allpairs.learner.evaluation.audit.ranking import BINS, rank_all
+from allpairs.learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, ranking_of, unit_vectors
 

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.evaluation.audit.stratum_rates import FALLS, HIGHEST, LEAST, SMOOTH, START, STAY, STEPS, draw_rates
+from allpairs.learner.evaluation.audit.stratum_rates import (
+    FALLS,
+    HIGHEST,
+    LEAST,
+    SMOOTH,
+    START,
+    STAY,
+    STEPS,
+    draw_rates,
+)
 from tests.helpers.examples import examples
 
 DOUBLING = np.array([128, 128, 256, 512, 1_024, 2_048])

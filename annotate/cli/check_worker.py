@@ -1,4 +1,4 @@
-"""The command `worker`: a health check for containers that does not load the learner."""
+"""The command `check-worker`: a health check for containers that does not load the learner."""
 
 import socket
 from datetime import timedelta
@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from db.projects.jobs import heard_of
-from db.schema.engine import make_engine, reading
-from db.schema.tables import now
+from allpairs.db.projects.jobs import heard_of
+from allpairs.db.schema.engine import make_engine, reading
+from allpairs.db.schema.tables import now
 
 SILENT = timedelta(minutes=1)  # a worker reports every two seconds
 
 
-def worker(
+def check_worker(
     name: Annotated[str | None, typer.Option(help="Name of the worker. [default: the host name]")] = None,
 ) -> None:
     """Print how long ago a worker last reported. Exit code 1 if that is over a minute.
 
-    Example: python -m annotate worker --name gpu-1
+    Example: allpairs check-worker --name gpu-1
     """
     name = name or socket.gethostname()
     with reading(make_engine()) as session:

@@ -1,0 +1,41 @@
+"""All commands of `python -m annotate`."""
+
+from typing import Annotated
+
+import typer
+
+import allpairs.annotate.cli.lifecycle  # noqa: F401  (adds its commands to `project`)
+from allpairs.annotate.cli import archive, history
+from allpairs.annotate.cli.check_worker import check_worker
+from allpairs.annotate.cli.db import db
+from allpairs.annotate.cli.labels import labels
+from allpairs.annotate.cli.people import people
+from allpairs.annotate.cli.projects import project
+from allpairs.program import program
+
+app = program("Projects, labels and people, and the app in the browser.")
+project.command("export")(archive.export_to)
+project.command("import")(archive.import_from)
+project.command("history")(history.history)
+app.add_typer(project, name="project")
+app.add_typer(labels, name="labels")
+app.add_typer(db, name="db")
+app.add_typer(people, name="people")
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="Port of the app.", min=1, max=65535)] = 8501,
+    address: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "localhost",
+) -> None:
+    """Start the app and, unless one is alive, a worker.
+
+    Example: allpairs serve --port 8501
+    """
+    from allpairs.annotate.cli.serve import serve as serve_app  # DBOS takes longer to import than other commands to run
+
+    serve_app(port=port, address=address)
+
+
+app.command()(check_worker)
+app.command("worker", hidden=True)(check_worker)  # its name until 0.1; `allpairs worker` starts one

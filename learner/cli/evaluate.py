@@ -1,0 +1,90 @@
+"""The command `evaluate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.errors import InputError
+from allpairs.learner.cli.options import IdColumn, Left, Right, TextColumn, text_columns
+from allpairs.learner.runtime.progress_output import print_result, progress_bar
+
+
+def evaluate(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder; "
+            "bertscore:ENCODER@LAYER compares tokens; cosine+bertscore:ENCODER@LAYER weights both by --labels."
+        ),
+    ],
+    left: Left,
+    gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label.")] = None,
+    right: Right = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="Audit labels instead of gold: id1, id2, label, inclusion, stratum, size.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="exact (every pair), near-random or stratified (sampled); default: by the model."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 200_000,
+    base: Annotated[
+        str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")
+    ] = DEFAULT_ENCODER,
+    seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
+    split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labelled pairs of train items, to fit the weights of two features.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="A matcher or an encoder to compare with: adds the model's gain over it, with an interval."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the result; default: stdout.")] = None,
+    id_column: IdColumn = "id",
+    text_column: TextColumn = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the curve and the histogram too.")] = False,
+) -> None:
+    """Measure a model over all pairs of the files. The result is JSON; a file also gets the curve and the histogram.
+
+    A matcher is measured exactly; a model that reads pairs one by one (a cross-encoder, a re-ranker) is measured
+    exactly up to 200,000 pairs, and beyond that from a stratified sample.
+
+    Example: allpairs evaluate --model out/q/model --left q.csv --gold gold.csv
+    """
+    from allpairs.db.corpus.corpus import load_corpus
+    from allpairs.db.corpus.split import read_split
+    from allpairs.learner.files.evaluate import checked_method, evaluate_audit, evaluate_corpus
+    from allpairs.learner.files.labels import read_training
+
+    how = checked_method(method, sample, base, seed)
+    if gold is None and audit is None:
+        raise InputError("no labels to measure by: give --gold or --audit")
+    if audit is not None and method is not None:
+        raise InputError("--audit is a method of its own: leave out --method")
+    if audit is not None and against is not None:
+        raise InputError("--against compares by gold labels: give --gold")
+    _check_labels(model, labels, split)
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
+    divided = read_split(split, corpus) if split else corpus
+    labelled = read_training(labels, corpus, divided) if labels else None
+    with progress_bar() as progress:
+        if audit is not None:
+            result = evaluate_audit(model, divided, audit, seed, progress)
+        else:
+            result = evaluate_corpus(model, divided, how, progress, against, labelled)
+    if out is None and not json:
+        result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
+    print_result(result, out)
+
+
+def _check_labels(model: str, labels: Path | None, split: Path | None) -> None:
+    """Raise InputError if the model has no weights to fit, or would be measured on the pairs that fit them."""
+    from allpairs.learner.scorers.two_feature_scorer import PREFIX, is_feature_scorer
+
+    if labels is not None and not is_feature_scorer(model):
+        raise InputError(f"--labels fit feature weights, and {model} has none: omit --labels, or name {PREFIX}ENCODER")
+    if labels is not None and split is None:
+        raise InputError("--labels without --split would measure on the pairs that fit the weights: name a split")

@@ -1,0 +1,114 @@
+"""The command `simulate`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from allpairs.db.domain import DEFAULT_ENCODER, Settings
+from allpairs.db.errors import InputError
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.cli.options import Gold, IdColumn, Json, Left, Right, TextColumn, text_columns
+from allpairs.learner.runtime.progress_output import print_result, progress_bar
+
+
+def simulate(
+    left: Left,
+    gold: Gold,
+    out: Annotated[Path, typer.Option(help="Folder for rounds.jsonl, split.csv, labels.csv and model/.")],
+    right: Right = None,
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "uncertainty",
+    first: Annotated[int, typer.Option(help="Labels in the first round.")] = 40,
+    growth: Annotated[float, typer.Option(help="Each round collects this many times the one before.")] = 1.5,
+    growth_kind: Annotated[str, typer.Option(help="exponential, linear or constant.")] = "exponential",
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,
+    neighbours: Annotated[int, typer.Option(help="Nearest neighbours searched for each text.")] = 100,
+    per_text: Annotated[int, typer.Option(help="Maximum pairs of a batch that share one text; 0: no cap.")] = 0,
+    per_neighbourhood: Annotated[int, typer.Option(help="Maximum pairs of a batch from one cluster; 0: no cap.")] = 0,
+    control_share: Annotated[float, typer.Option(help="Share of a batch drawn at random from the candidates.")] = 0.0,
+    match_labels: Annotated[
+        Path | None,
+        typer.Option(help="labels.csv of an uncertainty run, whose class counts stratified-match copies."),
+    ] = None,
+    test_fraction: Annotated[float, typer.Option(help="Share of the items kept for measuring.")] = 0.5,
+    split: Annotated[Path | None, typer.Option(help="A file id,side,split to use instead of drawing a split.")] = None,
+    both_sides: Annotated[bool, typer.Option(help="Split the right side too.")] = False,
+    encoder: Annotated[str, typer.Option(help="Pre-trained encoder: name or folder.")] = DEFAULT_ENCODER,
+    epochs: Annotated[int, typer.Option(help="Passes over the labels in each training.")] = 2,
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of the encoder.")] = 2e-5,
+    batch_size: Annotated[int, typer.Option(help="Pairs in one training step.")] = 16,
+    group_pairs: Annotated[bool, typer.Option(help="Put pairs that share a text into the same training step.")] = False,
+    initialization: Annotated[str, typer.Option(help="balanced or reference.")] = "balanced",
+    batch_norm: Annotated[
+        bool, typer.Option(help="Normalise scores (batch norm) when training the output layer.")
+    ] = True,
+    pooling: Annotated[str, typer.Option(help="model (as in its folder), mean, cls or max.")] = "model",
+    distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
+    hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
+    crowding: Annotated[float | None, typer.Option(hidden=True)] = None,
+    lexical: Annotated[
+        bool, typer.Option(help="Use lexical features as far as the labels show that they help; new projects do.")
+    ] = False,
+    warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    id_column: IdColumn = "id",
+    text_column: TextColumn = None,
+    json: Json = False,
+) -> None:
+    """Replay the rounds of the app with gold labels in the annotator's place.
+
+    Example: allpairs simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4 --out
+    out/q
+    """
+    import numpy as np
+
+    from allpairs.db.corpus.corpus import load_corpus
+    from allpairs.db.corpus.split import read_split, split_corpus
+    from allpairs.learner.loop.simulate import composition_of
+    from allpairs.learner.loop.simulate import simulate as run_simulation
+    from allpairs.learner.models.encoder import load_encoder
+
+    settings = _settings(
+        strategy=strategy, first=first, growth=growth, growth_kind=growth_kind, neighbours=neighbours,
+        per_text=per_text, per_neighbourhood=per_neighbourhood, control_share=control_share,
+        evaluation_share=test_fraction, encoder=encoder, epochs=epochs, learning_rate=learning_rate,
+        batch_size=batch_size, group_pairs=group_pairs, initialization=initialization, batch_norm=batch_norm,
+        pooling=pooling, distance=distance, hubness=hubness if crowding is None else crowding, lexical=lexical,
+        warm_start=warm_start, seed=seed,
+    )  # fmt: skip
+    composition = composition_of(match_labels) if match_labels else None
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
+    rng = np.random.default_rng(seed)
+    corpus = read_split(split, corpus) if split else split_corpus(corpus, test_fraction, rng, both_sides=both_sides)
+    for note in corpus.notes:
+        typer.echo(f"note: {note}", err=True)
+    with progress_bar() as progress:
+        rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress, composition)
+    for row in rows:
+        _note_untrained(row)
+    if json:
+        print_result({"rounds": rows}, None)
+        return
+    typer.echo("round  labels  positives  AP      P@R20")
+    for row in rows:
+        ap, precision = row["average_precision"]["value"], row["precision_at_recall_20"]["value"]
+        typer.echo(f"{row['round']:5d}  {row['labels']:6d}  {row['positives']:9d}  {ap:.4f}  {precision:.4f}")
+
+
+def _note_untrained(row: dict[str, Any]) -> None:
+    if not row["trained"]:
+        kind = "positive" if row["positives"] else "negative"
+        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
+        typer.echo(f"note: {what}; the figures are those of the pre-trained encoder", err=True)
+
+
+def _settings(**values: object) -> Settings:
+    if values["strategy"] not in STRATEGIES:
+        raise InputError(f"strategy {values['strategy']!r} is not known: use one of {', '.join(STRATEGIES)}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-").replace("evaluation-share", "test-fraction")
+        raise InputError(f"--{name}: {first['msg'].lower()}, not {first['input']!r}") from error
