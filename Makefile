@@ -64,10 +64,12 @@ reference: .venv/dev
 
 .venv/app: $(REQUIREMENTS) constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r $(REQUIREMENTS) -c constraints.txt
+	$(BIN)/pip install --quiet --no-deps --editable .
 	touch $@
 
 .venv/dev: requirements-dev.txt requirements-cluster.txt requirements-s3.txt requirements.txt constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
+	$(BIN)/pip install --quiet --no-deps --editable .
 	touch $@ .venv/app
 
 # Some tests start a server of their own.

@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+import allpairs
 from allpairs.annotate.access.mode import check_start, forced
 from allpairs.annotate.demo import ensure_demo
 from allpairs.annotate.jobs.requests import worker_alive
@@ -27,7 +28,8 @@ from allpairs.db.projects.jobs import remove_worker, report_worker
 from allpairs.db.schema.engine import make_engine, writing
 from allpairs.db.schema.tables import now
 
-ROOT = Path(__file__).parents[2]
+APP = Path(__file__).parents[2] / "app.py"
+HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-packages
 WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
@@ -36,13 +38,16 @@ log = logging.getLogger(__name__)
 
 
 def serve(port: int = 8501, address: str = "localhost") -> None:
-    """Replace this process with the app's Streamlit process, which starts a worker unless one is alive.
+    """Run the app's Streamlit process, which starts a worker unless one is alive, in this process's place.
 
     Raises InputError if everybody must sign in but there is no account.
     """
     check_start(_migrated(), forced(os.environ.get("ALLPAIRS_LOGIN"), address))
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(APP), "--server.headless=true"]
     command += [f"--server.port={port}", f"--server.address={address}"]
+    if sys.platform == "win32":  # whose exec returns to the prompt while the app runs on
+        with suppress(KeyboardInterrupt):
+            raise SystemExit(subprocess.call(command))
     os.execv(sys.executable, command)
 
 
@@ -142,4 +147,5 @@ class _Keeper:
 
 def _start_worker() -> subprocess.Popen[bytes]:
     log.info("starting a worker")
-    return subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    path = os.pathsep.join([str(HOLDS_US), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": path})
