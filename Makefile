@@ -17,12 +17,12 @@ REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 FAST := -m "not slow and not gpu" --ignore tests/browser
 
-.PHONY: app test test-postgres slow screenshots lint reference bench bench-quick chromium postgres
+.PHONY: app test test-postgres slow screenshots lint package reference bench bench-quick chromium postgres
 
-app: .venv/app
+app: .venv/app .venv/bin/allpairs
 	$(BIN)/allpairs serve
 
-test: .venv/dev chromium postgres
+test: .venv/dev .venv/bin/allpairs chromium postgres
 	$(PYTEST) $(FAST)
 	$(PYTEST) -m "not slow" tests/browser
 
@@ -31,7 +31,7 @@ test-postgres: .venv/dev postgres
 	$(PYTEST) $(FAST) --database postgresql
 
 # What `make test` leaves out, and the tests on random examples with all of their examples.
-slow: .venv/dev chromium postgres
+slow: .venv/dev .venv/bin/allpairs chromium postgres
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile full
 
 # The pictures in docs/screenshots, all made anew.
@@ -55,6 +55,10 @@ bench: .venv/dev
 bench-quick: .venv/dev
 	$(BIN)/python -m benchmarks --quick
 
+# The wheel as a stranger uses it; WITH names what else pip installs, such as WITH=torch==2.13.0.
+package: .venv/dev chromium
+	$(BIN)/python -m scripts.try_package $(WITH)
+
 # docs/reference.md from the code; a test says when it is out of date.
 reference: .venv/dev
 	$(BIN)/python -m scripts.reference
@@ -64,13 +68,16 @@ reference: .venv/dev
 
 .venv/app: $(REQUIREMENTS) constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r $(REQUIREMENTS) -c constraints.txt
-	$(BIN)/pip install --quiet --no-deps --editable .
 	touch $@
 
 .venv/dev: requirements-dev.txt requirements-cluster.txt requirements-s3.txt requirements.txt constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
-	$(BIN)/pip install --quiet --no-deps --editable .
 	touch $@ .venv/app
+
+# The command, which runs the code of this folder.
+.venv/bin/allpairs: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --no-deps --editable .
+	touch $@
 
 # Some tests start a server of their own.
 postgres:

@@ -1,4 +1,4 @@
-"""Allpairs from Python: score texts with a trained matcher, as it did when it was measured.
+"""Allpairs from Python: score texts with a trained matcher, and measure matchers over all pairs.
 
 Example:
     from allpairs import Matcher
@@ -15,6 +15,8 @@ if not (Path(__file__).parent / "db").is_dir():
 
 from allpairs.client import ApiError, Client
 from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
+from allpairs.figures import draw_audit, evaluate, simulate
 from allpairs.matcher import Matcher
 
-__all__ = ["ApiError", "Client", "InputError", "Matcher"]
+__all__ = ["ApiError", "Client", "Estimate", "InputError", "Matcher", "draw_audit", "evaluate", "simulate"]

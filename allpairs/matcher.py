@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
 
 
 class Matcher:
-    """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `learner simulate --out`.
+    """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `allpairs simulate --out`.
 
     The score is the whole one: the encoder's cosine, lexical similarity and the hubness correction, by the statistics
     of the corpus that the model was trained on. A text that this corpus lacks gets its hubness against a sample of it;

@@ -26,7 +26,7 @@ def export_to(
         typer.Option(
             "--format",
             help="labels: current labels. history: every answer ever given. pairs, positives, triplets: training pairs "
-            "in the formats of sentence-transformers. audit: labels for measuring, for learner evaluate --audit. "
+            "in the formats of sentence-transformers. audit: labels for measuring, for allpairs evaluate --audit. "
             "implied: unlabelled pairs of one list whose label follows from others.",
         ),
     ] = Form.LABELS,

@@ -35,7 +35,7 @@ ABOUT = {
     Form.POSITIVES: "Training data for sentence-transformers: anchor and positive (MultipleNegativesRankingLoss).",
     Form.TRIPLETS: "Training data for sentence-transformers: anchor, positive and negative, where labels share a text "
     "(TripletLoss, MultipleNegativesRankingLoss).",
-    Form.AUDIT: "Audit labels, with the sampling probability of each pair: for `learner evaluate --audit`.",
+    Form.AUDIT: "Audit labels, with the sampling probability of each pair: for `allpairs evaluate --audit`.",
     Form.IMPLIED: "Unlabelled pairs whose label follows from others by transitivity, as used in training; "
     "`implied` is 1 for a match. They are not labels of people, so they cannot be imported.",
 }

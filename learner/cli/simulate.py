@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
-from allpairs.db.domain import DEFAULT_ENCODER, Settings
-from allpairs.db.errors import InputError
+from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.cli.options import Gold, IdColumn, Json, Left, Right, TextColumn, text_columns
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
@@ -61,30 +59,44 @@ def simulate(
     Example: allpairs simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4 --out
     out/q
     """
-    import numpy as np
-
     from allpairs.db.corpus.corpus import load_corpus
-    from allpairs.db.corpus.split import read_split, split_corpus
+    from allpairs.learner.files.simulate import checked_settings, simulate_corpus
     from allpairs.learner.loop.simulate import composition_of
-    from allpairs.learner.loop.simulate import simulate as run_simulation
-    from allpairs.learner.models.encoder import load_encoder
 
-    settings = _settings(
-        strategy=strategy, first=first, growth=growth, growth_kind=growth_kind, neighbours=neighbours,
-        per_text=per_text, per_neighbourhood=per_neighbourhood, control_share=control_share,
-        evaluation_share=test_fraction, encoder=encoder, epochs=epochs, learning_rate=learning_rate,
-        batch_size=batch_size, group_pairs=group_pairs, initialization=initialization, batch_norm=batch_norm,
-        pooling=pooling, distance=distance, hubness=hubness if crowding is None else crowding, lexical=lexical,
-        warm_start=warm_start, seed=seed,
-    )  # fmt: skip
+    values = {
+        "strategy": strategy,
+        "first": first,
+        "growth": growth,
+        "growth_kind": growth_kind,
+        "neighbours": neighbours,
+        "per_text": per_text,
+        "per_neighbourhood": per_neighbourhood,
+        "control_share": control_share,
+        "evaluation_share": test_fraction,
+        "encoder": encoder,
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "group_pairs": group_pairs,
+        "initialization": initialization,
+        "batch_norm": batch_norm,
+        "pooling": pooling,
+        "distance": distance,
+        "hubness": hubness if crowding is None else crowding,
+        "lexical": lexical,
+        "warm_start": warm_start,
+        "seed": seed,
+    }
+    settings = checked_settings(values, {"evaluation_share": "--test-fraction"})
     composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
-    rng = np.random.default_rng(seed)
-    corpus = read_split(split, corpus) if split else split_corpus(corpus, test_fraction, rng, both_sides=both_sides)
-    for note in corpus.notes:
-        typer.echo(f"note: {note}", err=True)
     with progress_bar() as progress:
-        rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress, composition)
+        rows, notes = simulate_corpus(
+            corpus, settings, rounds, out,
+            split=split, both_sides=both_sides, composition=composition, progress=progress,
+        )  # fmt: skip
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
     for row in rows:
         _note_untrained(row)
     if json:
@@ -101,14 +113,3 @@ def _note_untrained(row: dict[str, Any]) -> None:
         kind = "positive" if row["positives"] else "negative"
         what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
         typer.echo(f"note: {what}; the figures are those of the pre-trained encoder", err=True)
-
-
-def _settings(**values: object) -> Settings:
-    if values["strategy"] not in STRATEGIES:
-        raise InputError(f"strategy {values['strategy']!r} is not known: use one of {', '.join(STRATEGIES)}")
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-").replace("evaluation-share", "test-fraction")
-        raise InputError(f"--{name}: {first['msg'].lower()}, not {first['input']!r}") from error

@@ -24,7 +24,7 @@ class Part(BaseModel):
 
 
 class Files(Part):
-    """The files of one data set, as `learner simulate` takes them, and which of the paper's data sets they are."""
+    """The files of one data set, as `allpairs simulate` takes them, and which of the paper's data sets they are."""
 
     left: Path
     gold: Path

@@ -17,9 +17,11 @@ from tests.helpers.paths import ROOT
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
 WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", "db.version")
 PACKAGES = {
-    "allpairs": "client matcher",
+    "allpairs": "client figures matcher",
     "allpairs.client": "",
     "allpairs.program": "db.maintenance",
+    "allpairs.figures": "matcher tables learner.files",
+    "allpairs.tables": "db.corpus",
     "allpairs.matcher": "learner.files learner.scoring learner.search",
     "db.corpus": "",
     "db.files": "",
@@ -43,7 +45,7 @@ PACKAGES = {
     "learner.scorers": "backbones metrics models runtime search db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
     "learner.loop": "catalog data evaluation models runtime scorers scoring search strategies db.corpus",
-    "learner.files": "backbones data evaluation loop models runtime scorers scoring search db.corpus",
+    "learner.files": "backbones catalog data evaluation loop models runtime scorers scoring search db.corpus",
     "learner.experiment": "catalog data files loop models reports runtime scorers search db.corpus",
     "learner.published": "evaluation experiment search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "

@@ -1,4 +1,4 @@
-"""The sampled methods of `learner evaluate` on files: close to the exact figures, with intervals and strata."""
+"""The sampled methods of `allpairs evaluate` on files: close to the exact figures, with intervals and strata."""
 
 from pathlib import Path
 

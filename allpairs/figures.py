@@ -1,0 +1,137 @@
+"""Figures over all pairs from Python: of known pairs, of an audit's labels, and of simulated rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
+from allpairs.matcher import Matcher
+from allpairs.tables import as_pairs, read_corpus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from allpairs.tables import Pairs, Texts
+
+AUDIT = ("id1", "id2", "label", "inclusion")
+
+
+def evaluate(
+    matcher: Matcher | str | PathLike[str],
+    left: Texts,
+    right: Texts | None = None,
+    *,
+    gold: Pairs | None = None,
+    audit: Pairs | None = None,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Return the matcher's figures over all pairs by name, each with its 95 % interval.
+
+    matcher: a Matcher, its folder, or the folder or name of any sentence-transformers model. left, right: lists of
+    texts, data frames with the columns id and text, or files of these; without `right`, the pairs within `left`. gold:
+    all matching pairs that are known, as pairs of positions or ids, or with the columns id1, id2 and optionally label.
+    audit: what `draw_audit` drew, with its column `label` filled with 1 and 0. seed: of sampled figures and intervals.
+
+    Give gold or audit. Without known pairs nobody knows which pairs are missing, so recall is then over the ranks that
+    the audit sampled (docs/estimators.md). Raises InputError.
+    """
+    from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
+
+    if (gold is None) == (audit is None):
+        raise InputError("give gold or audit, one of the two")
+    model = _model(matcher)
+    with TemporaryDirectory() as folder:
+        corpus = read_corpus(left, right, gold, Path(folder))
+        if audit is None:
+            found = evaluate_corpus(model, corpus, Method(seed=seed))
+        else:
+            found = evaluate_audit(model, corpus, as_pairs(audit, Path(folder) / "audit.csv", AUDIT), seed)
+    parts = {field.name for field in fields(Estimate)}
+    return {name: Estimate(**one) for name, one in found.items() if isinstance(one, Mapping) and set(one) == parts}
+
+
+def draw_audit(
+    matcher: Matcher | str | PathLike[str],
+    left: Texts,
+    right: Texts | None = None,
+    *,
+    pairs: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Draw pairs whose labels measure this matcher, and others on the same texts, over all pairs.
+
+    Arguments as in `evaluate`. Returns the columns id1, id2, text1, text2, label (empty: fill it with 1 and 0),
+    inclusion (the chance that this pair was drawn), stratum and size. Label every pair, or leave out at random.
+    Raises InputError.
+    """
+    import pandas as pd
+
+    from allpairs.learner.files import audit
+
+    with TemporaryDirectory() as folder:
+        corpus = read_corpus(left, right, None, Path(folder))
+        drawn = audit.draw_audit(_model(matcher), corpus, pairs, seed)
+    items = corpus.items
+    return pd.DataFrame(
+        {
+            "id1": [items[row].ids[0] for row in drawn.left],
+            "id2": [items[row].ids[0] for row in drawn.right],
+            "text1": [items[row].text for row in drawn.left],
+            "text2": [items[row].text for row in drawn.right],
+            "label": pd.array([None] * len(drawn.left), dtype="Int8"),
+            "inclusion": drawn.inclusion,
+            "stratum": drawn.stratum,
+            "size": drawn.size,
+        }
+    )
+
+
+def simulate(
+    left: Texts,
+    right: Texts | None = None,
+    *,
+    gold: Pairs,
+    out: str | PathLike[str],
+    rounds: int = 5,
+    test_fraction: float = 0.5,
+    seed: int = 0,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Replay the rounds of labelling with known pairs in the annotator's place: how good would so many labels be?
+
+    settings: those of a project, by the names of docs/reference.md, such as `strategy`, `first`, `encoder`. A share of
+    the items, `test_fraction`, is kept for measuring. Returns a row for each round: its number, labels, positives,
+    whether it could train (labels of one class teach nothing), and average precision and precision at a recall of 20 %,
+    each with low and high. `out` gets rounds.jsonl, labels.csv, split.csv and `model/`, which `Matcher.load` loads.
+    Raises InputError.
+    """
+    import pandas as pd
+
+    from allpairs.learner.files.simulate import checked_settings, simulate_corpus
+
+    checked = checked_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
+    with TemporaryDirectory() as folder:
+        corpus = read_corpus(left, right, gold, Path(folder))
+        rows, _ = simulate_corpus(corpus, checked, rounds, Path(out))
+    figures = ("average_precision", "precision_at_recall_20")
+    return pd.DataFrame(
+        {
+            **{name: row[name] for name in ("round", "labels", "positives", "trained")},
+            **{
+                name + end: row[name][part]
+                for name in figures
+                for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+            },
+        }
+        for row in rows
+    )
+
+
+def _model(matcher: Matcher | str | PathLike[str]) -> str:
+    return matcher.path if isinstance(matcher, Matcher) else str(matcher)

@@ -1,0 +1,54 @@
+"""Simulate rounds on a corpus of files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.loop.simulate import Composition, simulate
+from allpairs.learner.models.encoder import load_encoder
+
+
+def checked_settings(values: Mapping[str, Any], shown: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings. Raises InputError for a wrong value; shown: what its message calls a setting, by name."""
+    if (strategy := values.get("strategy", "uncertainty")) not in STRATEGIES:
+        raise InputError(f"strategy {strategy!r} is not known: use one of {', '.join(STRATEGIES)}")
+    if unknown := sorted(set(values) - set(Settings.model_fields)):
+        raise InputError(f"there is no setting {unknown[0]!r}: docs/reference.md has them all")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        name = shown.get(name, f"--{name.replace('_', '-')}") if shown is not None else name
+        raise InputError(f"{name}: {first['msg'].lower()}, not {first['input']!r}") from error
+
+
+def simulate_corpus(
+    corpus: Corpus,
+    settings: Settings,
+    rounds: int,
+    out: Path,
+    *,
+    split: Path | None = None,
+    both_sides: bool = False,
+    composition: Composition | None = None,
+    progress: Progress = no_progress,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Split the corpus as the file says, or at random, and simulate; return a row for each round, and notes."""
+    rng = np.random.default_rng(settings.seed)
+    divided = (
+        read_split(split, corpus)
+        if split
+        else split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
+    )
+    rows = simulate(divided, load_encoder(settings.encoder), settings, rounds, out, progress, composition)
+    return rows, divided.notes
