@@ -85,6 +85,8 @@ def _explained(path: Path) -> Iterator[None]:
         if error.connection_invalidated or "locked" in str(error.orig):
             raise
         raise _damaged(path, "rows that do not fit the tables") from None
+    except RecursionError:  # which every version of Python words in its own way
+        raise _damaged(path, "lists in lists without end") from None
     except _DAMAGE as error:
         raise _damaged(path, str(error).splitlines()[0] if str(error) else type(error).__name__) from None
     except OSError as error:

@@ -1,6 +1,6 @@
 """The output layer of CosineBERT: p = sigmoid(w·cos + b), refitted to convergence on frozen embeddings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,7 @@ class OutputLayer:
 
     w: float
     b: float
-    loss: float = float("nan")
+    loss: float = field(default=float("nan"), compare=False)  # nan, which equals nothing, where it is unknown
 
     @property
     def threshold(self) -> float | None:

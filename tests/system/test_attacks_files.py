@@ -52,10 +52,10 @@ ADDED: dict[str, tuple[Change, str]] = {
     "a bomb": (write("models/1/x", b"\0" * 400_000_000), "it would unpack to 400,"),
 }
 REPLACED: dict[str, tuple[str, bytes, str]] = {
-    "a deep list of contents": ("manifest.json", b"[" * DEEP, "recursion"),
+    "a deep list of contents": ("manifest.json", b"[" * DEEP, "lists in lists"),
     "contents of another kind": ("manifest.json", b"[]", "not a complete"),
     "other tables": ("manifest.json", b'{"format": "allpairs-project", "version": 1, "tables": []}', "'list'"),
-    "a deep row": ("tables/projects.jsonl", b'{"settings": ' + b"[" * DEEP, "recursion"),
+    "a deep row": ("tables/projects.jsonl", b'{"settings": ' + b"[" * DEEP, "lists in lists"),
     "a row of another kind": ("tables/projects.jsonl", b'["a"]', "not a complete"),
     "settings of another kind": ("tables/projects.jsonl", b'{"id": 1, "settings": []}', "'list'"),
     "a number beyond all measure": ("tables/items.jsonl", b'{"id": 1' + b"0" * 30 + b"}", "not a complete"),

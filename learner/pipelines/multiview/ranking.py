@@ -3,6 +3,7 @@
 Candidates are rows of passages, (n, k) int64, the first stage's best first, padded with −1.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,14 +57,24 @@ def parsed(measures: Sequence[str]) -> list[ir_measures.Measure]:
     found = []
     for name in measures:
         try:
-            found.append(ir_measures.parse_measure(name))
-        except (ValueError, NameError) as error:
+            found.append(_measure(name))
+        except (ValueError, NameError, AttributeError) as error:
             raise InputError(
                 f"measures: {name!r} is not a measure ({error}): choose RR@10, Success@1, nDCG@10, …"
             ) from None
         if found[-1] in found[:-1]:
             raise InputError(f"measures: {name!r} is listed twice, under this or another name: remove one")
     return found
+
+
+def _measure(name: str) -> ir_measures.Measure:
+    plain = re.fullmatch(r"(\w+)(?:@(\d+))?", name)
+    known = ir_measures.measures.registry.get(plain[1]) if plain else None
+    if plain is None or known is None:
+        return ir_measures.parse_measure(
+            name
+        )  # parameters in brackets, which ir-measures 0.4.3 cannot read on Python 3.14
+    return known @ int(plain[2]) if plain[2] else known
 
 
 @dataclass(frozen=True)
