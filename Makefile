@@ -17,7 +17,7 @@ REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 FAST := -m "not slow and not gpu" --ignore tests/browser
 
-.PHONY: app test test-postgres slow screenshots lint package reference bench bench-quick chromium postgres
+.PHONY: app test test-postgres slow screenshots lint package site reference bench bench-quick chromium postgres
 
 app: .venv/app .venv/bin/allpairs
 	$(BIN)/allpairs serve
@@ -58,6 +58,10 @@ bench-quick: .venv/dev
 # The wheel as a stranger uses it; WITH names what else pip installs, such as WITH=torch==2.13.0.
 package: .venv/dev chromium
 	$(BIN)/python -m scripts.try_package $(WITH)
+
+# docs/ as a searchable site in out/site; a broken link is an error.
+site: .venv/dev
+	$(BIN)/mkdocs build --quiet --strict
 
 # docs/reference.md from the code; a test says when it is out of date.
 reference: .venv/dev

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -167,3 +168,17 @@ def test_the_requirements_for_a_gpu_differ_in_faiss_alone() -> None:
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"version: {VERSION}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert VERSION in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_package_asks_for_what_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra, wanted in {"": project["dependencies"], **project["optional-dependencies"]}.items():
+        file = ROOT / (f"requirements-{extra}.txt" if extra else "requirements.txt")
+        pins = pins_of(file) if extra != "dev" else pins_of(file) | pins_of(ROOT / "constraints.txt")
+        asked = dict(one.lower().split(">=") for one in wanted if ">=" in one)
+        assert {name: pins[name].split(".")[:2] for name in asked} == {n: v.split(".") for n, v in asked.items()}
+        assert extra in ("dev", "gpu") or asked.keys() == pins.keys()  # those files have other files' pins too
+
+
+def pins_of(file: Path) -> dict[str, str]:
+    return dict(re.findall(r"^(\S+)==(\S+)$", file.read_text(encoding="utf-8").lower(), re.MULTILINE))
