@@ -13,10 +13,20 @@ from pathlib import Path
 if not (Path(__file__).parent / "db").is_dir():
     __path__.append(str(Path(__file__).parent.parent))
 
-from allpairs.client import ApiError, Client
+from allpairs.client import ApiError, Client, RemoteProject
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.figures import draw_audit, evaluate, simulate
 from allpairs.matcher import Matcher
 
-__all__ = ["ApiError", "Client", "Estimate", "InputError", "Matcher", "draw_audit", "evaluate", "simulate"]
+__all__ = [
+    "ApiError",
+    "Client",
+    "Estimate",
+    "InputError",
+    "Matcher",
+    "RemoteProject",
+    "draw_audit",
+    "evaluate",
+    "simulate",
+]

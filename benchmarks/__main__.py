@@ -75,7 +75,7 @@ def main() -> int:
         return 0
     failed = [name for name in options.only if not attempt(name, options.quick)]
     if not options.quick:
-        PAGE.write_text(rewrite(PAGE.read_text(), table(stored(), tuple(BENCHMARKS))))
+        PAGE.write_text(rewrite(PAGE.read_text(encoding="utf-8"), table(stored(), tuple(BENCHMARKS))), encoding="utf-8")
     return 1 if failed else 0
 
 

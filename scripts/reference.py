@@ -3,8 +3,10 @@
 python -m scripts.reference          (`make reference`)
 """
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +14,7 @@ from typing import Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
+import allpairs
 from allpairs.__main__ import everything
 from allpairs.annotate.ui.projects.settings import GROUPS
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
@@ -50,7 +53,7 @@ ENVIRONMENT = {
 def page() -> str:
     """Return the text of docs/reference.md."""
     commands = _commands(typer.main.get_command(everything()), "allpairs")
-    parts = [_head(), _settings(), _strategies(), _environment(), "## Commands", *commands]
+    parts = [_head(), _settings(), _strategies(), _environment(), "## Commands", *commands, "## Python", *_python()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -60,7 +63,7 @@ def _head() -> str:
         f"Generated from the code by `{COMMAND}`: change the code, not this page. Every command prints its own part "
         "with `--help`.\n\n"
         "- [Settings of a project](#settings-of-a-project)\n- [Strategies](#strategies)\n"
-        "- [Environment variables](#environment-variables)\n- [Commands](#commands)"
+        "- [Environment variables](#environment-variables)\n- [Commands](#commands)\n- [Python](#python)"
     )
 
 
@@ -117,12 +120,38 @@ def _environment() -> str:
 
 def variables() -> set[str]:
     """Return the project's environment variables that the code reads."""
-    sources = (path.read_text() for folder in ("annotate", "benchmarks", "db", "learner") for path in _files(folder))
+    sources = (
+        path.read_text(encoding="utf-8")
+        for folder in ("annotate", "benchmarks", "db", "learner")
+        for path in _files(folder)
+    )
     return {name for source in sources for name in re.findall(r"environ\S*?[\[(]\s*\"(ALLPAIRS_\w+)", source)}
 
 
 def _files(folder: str) -> Iterator[Path]:
     return (ROOT / folder).rglob("*.py")
+
+
+def _python() -> Iterator[str]:
+    """Yield a section for each public name of the package, from its signature and docstring."""
+    for name in allpairs.__all__:
+        public = getattr(allpairs, name)
+        yield _entry(name, public)
+        if inspect.isclass(public) and not issubclass(public, Exception) and not is_dataclass(public):
+            for part, member in vars(public).items():
+                if not part.startswith("_") and not isinstance(member, property):
+                    yield _entry(f"{name}.{part}", getattr(public, part))
+
+
+def _entry(name: str, public: Any) -> str:
+    exception = inspect.isclass(public) and issubclass(public, Exception)
+    shown = f"{name}{'' if exception else _signature(public)}"
+    about = inspect.cleandoc(public.__doc__ or "")
+    return f"### {name}\n\n```\n{shown}\n```\n\n{about}"
+
+
+def _signature(public: Any) -> str:
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(public)))  # annotations are kept as strings
 
 
 def _commands(command: Any, name: str) -> Iterator[str]:
@@ -176,7 +205,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(page())
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

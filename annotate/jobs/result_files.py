@@ -40,7 +40,10 @@ def read_tables(folder: Path) -> list[TableFile]:
     """Return the tables in the folder, ordered by name; none before there are results."""
     with held(folder):
         paths = sorted(folder.glob("*.md"))
-        return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
+        return [
+            TableFile(path.stem, path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8"))
+            for path in paths
+        ]
 
 
 def read_figures(folder: Path) -> list[FigureFile]:
@@ -52,7 +55,7 @@ def read_figures(folder: Path) -> list[FigureFile]:
 def _figure(path: Path) -> FigureFile:
     stored = json.loads(path.read_text(encoding="utf-8"))
     panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
-    return FigureFile(path.stem, stored["title"], panels, path.with_suffix(".csv").read_text())
+    return FigureFile(path.stem, stored["title"], panels, path.with_suffix(".csv").read_text(encoding="utf-8"))
 
 
 def read_report(path: Path) -> str:

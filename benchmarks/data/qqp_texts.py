@@ -66,7 +66,7 @@ def _read(folder: Path, split: str) -> Questions:
 
 def common_words() -> list[str]:
     """Return the words of the demo's questions, most frequent first: about 1,100, mostly one token each."""
-    text = (ROOT / "annotate" / "demo" / "questions.csv").read_text().lower()
+    text = (ROOT / "annotate" / "demo" / "questions.csv").read_text(encoding="utf-8").lower()
     return [word for word, _ in Counter(re.findall(r"[a-z]+", text)).most_common()]
 
 

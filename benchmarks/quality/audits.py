@@ -129,7 +129,7 @@ def main() -> None:
     text = "\n".join([*summary, "", *table])
     print(text)
     if options.out:
-        options.out.write_text(text + "\n")
+        options.out.write_text(text + "\n", encoding="utf-8")
 
 
 def _share(workers: ProcessPoolExecutor, pool: Pool, method: str, budgets: Sequence[int], repeats: int) -> np.ndarray:

@@ -72,7 +72,7 @@ def ours_of(corpus: Corpus, seed: int, out: Path) -> list[Row]:
         if not (folder / "model").is_dir():
             settings = Settings.model_validate({**ROUNDS, **chosen, "seed": seed})
             simulate(corpus, load_encoder(), settings, len(BUDGETS), folder)
-        measured = [json.loads(line) for line in (folder / "rounds.jsonl").read_text().splitlines()]
+        measured = [json.loads(line) for line in (folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()]
         for row, found in zip(rows, measured, strict=True):
             assert row["labels"] == found["labels"]
             row[name] = found["average_precision"]["value"]
@@ -84,7 +84,7 @@ def dedupe_of(dataset: Dataset, seed: int, python: Path, file: Path) -> list[Row
     """Return dedupe's rows of one seed, one per budget, read from the file if it exists."""
     if not file.is_file():
         task, scores = file.with_suffix(".task.json"), file.with_suffix(".npz")
-        task.write_text(json.dumps(task_of(dataset, seed)))
+        task.write_text(json.dumps(task_of(dataset, seed)), encoding="utf-8")
         peer = ROOT / "benchmarks" / "quality" / "dedupe_peer.py"
         repeatable = {**os.environ, "PYTHONHASHSEED": str(seed)}  # dedupe samples from sets of strings
         subprocess.run([python, peer, task.resolve(), scores.resolve()], check=True, env=repeatable)

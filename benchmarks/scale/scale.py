@@ -119,7 +119,10 @@ def main() -> None:
     parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core hour")
     options = parser.parse_args()
     rows = stored()
-    PAGE.write_text(rewrite(PAGE.read_text(), f"{measured(rows)}\n\n{expected(rows, options.core_hour)}"))
+    PAGE.write_text(
+        rewrite(PAGE.read_text(encoding="utf-8"), f"{measured(rows)}\n\n{expected(rows, options.core_hour)}"),
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":

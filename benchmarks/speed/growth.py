@@ -183,7 +183,7 @@ def apart(stage: str, n: int) -> Found:
 
 def stored() -> list[Found]:
     """Return the measurements so far."""
-    found: list[Found] = json.loads(STORED.read_text()) if STORED.exists() else []
+    found: list[Found] = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else []
     return found
 
 
@@ -191,7 +191,7 @@ def store(row: Found) -> None:
     """Keep the row as the newest of its stage and size."""
     others = [each for each in stored() if (each["stage"], each["n"]) != (row["stage"], row["n"])]
     rows = sorted([*others, row], key=lambda each: (list(STAGES).index(each["stage"]), each["n"]))
-    STORED.write_text(json.dumps(rows, indent=1) + "\n")
+    STORED.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

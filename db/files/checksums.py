@@ -29,7 +29,7 @@ def seal(folder: Path, files: Iterable[Path] | None = None) -> None:
         before = _noted(folder)
     noted = before | {str(path.relative_to(folder)): digest(path) for path in files}
     with atomic_write(folder / FILE) as part:
-        part.write_text(json.dumps(noted, indent=1))
+        part.write_text(json.dumps(noted, indent=1), encoding="utf-8")
 
 
 def seal_models(folder: Path) -> None:
@@ -95,7 +95,7 @@ def _noted(folder: Path) -> dict[str, str]:
     """Return the folder's checksums. Raises InputError if they cannot be read."""
     file = folder / FILE
     try:
-        return dict(json.loads(file.read_text()))
+        return dict(json.loads(file.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (ValueError, TypeError):

@@ -11,7 +11,7 @@ from allpairs.db.files.atomic import atomic_write
 def write_json(path: Path, content: Any) -> None:
     """Write the file atomically and create its folder; readers always see a complete file."""
     with publishing(path), atomic_write(path) as part:
-        part.write_text(json.dumps(content))
+        part.write_text(json.dumps(content), encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:

@@ -54,7 +54,7 @@ def note(name: str, files: Collection[str]) -> None:
     """Note the files of the copy and that it was just used; remove files that it no longer has."""
     _remove(name, set(_noted(name)) - set(files))
     part = new_part()  # threads of one process may write the same note
-    part.write_text(json.dumps(sorted(files)))
+    part.write_text(json.dumps(sorted(files)), encoding="utf-8")
     part.replace(_beside(name, "json"))
 
 
@@ -97,7 +97,7 @@ def _limit() -> int:
 def _noted(name: str) -> list[str]:
     """Return the files of the copy, by their paths in the artifact; none if there is no copy."""
     try:
-        return list(json.loads(_beside(name, "json").read_text()))
+        return list(json.loads(_beside(name, "json").read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError):
         return []
 

@@ -54,7 +54,7 @@ def writing_matches(project_id: int) -> Iterator[Path]:
 
 def write_about(folder: Path, matches: Matches) -> None:
     """Write the description of what is in the folder."""
-    (folder / ABOUT).write_text(json.dumps(asdict(matches)))
+    (folder / ABOUT).write_text(json.dumps(asdict(matches)), encoding="utf-8")
 
 
 def read_matches(project_id: int) -> Matches | None:

@@ -59,7 +59,7 @@ class Reranker:
         """Save the re-ranker for `load_reranker(folder)`, and its bare generator for `load_generator(folder)`."""
         self.generator.save(folder)
         source = VIEWS[str(self.reading.second)].source if self.writes_queries else None
-        (folder / FILE).write_text(json.dumps({**asdict(self.reading), "writes": source}))
+        (folder / FILE).write_text(json.dumps({**asdict(self.reading), "writes": source}), encoding="utf-8")
 
 
 def is_reranker(name: str) -> bool:
@@ -78,7 +78,7 @@ def load_reranker(name: str, device: str | None = None) -> Reranker:
 def load_reading(folder: Path) -> Reading:
     """Load how the re-ranker in the folder reads. Raises InputError where that file cannot be read."""
     try:
-        about = json.loads((folder / FILE).read_text())
+        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"{folder}: {FILE} cannot be read ({error})"

@@ -44,7 +44,7 @@ def experiment(
     if json:
         print_result({"cells": [standing.as_dict() for standing in grid.standings]}, None)
     elif reported:
-        typer.echo((out / REPORT).read_text())
+        typer.echo((out / REPORT).read_text(encoding="utf-8"))
     _tell_failures(grid)
 
 

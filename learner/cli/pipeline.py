@@ -35,4 +35,4 @@ def pipeline(
     if json:
         print_result({"out": str(out), "artifacts": read_artifacts(run.of(RESULTS))}, None)
     else:
-        typer.echo((run.of(RESULTS) / REPORT).read_text())
+        typer.echo((run.of(RESULTS) / REPORT).read_text(encoding="utf-8"))

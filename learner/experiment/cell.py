@@ -33,7 +33,7 @@ def read_corpus(files: Files) -> Corpus:
 def is_done(cell: Cell, out: Path) -> bool:
     """Return whether the cell's folder holds the finished run of exactly this cell."""
     try:
-        stored = json.loads((out / cell.folder / DONE).read_text())
+        stored = json.loads((out / cell.folder / DONE).read_text(encoding="utf-8"))
         return Cell.model_validate(stored["cell"]) == cell
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -42,7 +42,7 @@ def is_done(cell: Cell, out: Path) -> bool:
 def rounds_done(cell: Cell, out: Path) -> int:
     """Return how many rounds of the cell are finished."""
     try:
-        return (out / cell.folder / ROUNDS).read_text().count("\n")
+        return (out / cell.folder / ROUNDS).read_text(encoding="utf-8").count("\n")
     except OSError:
         return 0
 
@@ -66,7 +66,7 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}
     partial = folder / f"{DONE}.part"
-    partial.write_text(json.dumps(mark, indent=2))
+    partial.write_text(json.dumps(mark, indent=2), encoding="utf-8")
     partial.replace(folder / DONE)
 
 

@@ -23,7 +23,7 @@ def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progr
     save_concat(scorer, folder / "model", backbone=concat.backbone, settings=concat.settings.model_dump(), **counts)
     method = Method(sample=concat.sample, seed=concat.settings.seed)
     found = evaluate_corpus(str(folder / "model"), corpus, method, progress)
-    (folder / "evaluation.json").write_text(json.dumps(found))
+    (folder / "evaluation.json").write_text(json.dumps(found), encoding="utf-8")
     estimates = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value}
     row = {**estimates, "round": 1, **counts, "trained": True}
-    (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n")
+    (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")

@@ -147,7 +147,7 @@ class Grid:
             "updated": time.time(),
         }
         partial = self.out / f"{STATE}.part"
-        partial.write_text(json.dumps(state, indent=2))
+        partial.write_text(json.dumps(state, indent=2), encoding="utf-8")
         partial.replace(self.out / STATE)
 
 

@@ -113,7 +113,7 @@ def do(work: Work, pipe: connection.Connection) -> None:
     try:
         run_cell(work.cell, work.files, work.out, work.keep_models, tell)
     except Exception as error:  # every failure of a cell is reported, and the other cells continue
-        (work.out / work.cell.folder / ERROR).write_text(traceback.format_exc())
+        (work.out / work.cell.folder / ERROR).write_text(traceback.format_exc(), encoding="utf-8")
         pipe.send(("failed", _sentence(error)))
 
 

@@ -38,7 +38,7 @@ def write_report(experiment: Experiment, out: Path) -> bool:
     costs, figures = costs_of(results, points), figures_of(results, points)
     parts = [*_write_tables(results, out / TABLES), *_write_comparison(results, points, costs, out / TABLES)]
     parts += [_write_figure(figure, out / FIGURES) for figure in figures]
-    (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", f"{HOW}\n", *parts]))
+    (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", f"{HOW}\n", *parts]), encoding="utf-8")
     return True
 
 
@@ -67,12 +67,12 @@ def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence
 
 def _write_figure(figure: Figure, folder: Path) -> str:
     """Write the figure's data, panels for pages and pictures; return the figure as Markdown."""
-    (folder / f"{figure.stem}.csv").write_text(as_csv(data_of(figure)))
+    (folder / f"{figure.stem}.csv").write_text(as_csv(data_of(figure)), encoding="utf-8")
     panels: list[dict[str, Any]] = [
         {"description": describe(figure, measure), "chart": page_panel(figure, measure)} for measure in PANELS
     ]
     content = {"title": _heading(figure), "panels": panels}
-    (folder / f"{figure.stem}.json").write_text(json.dumps(content))
+    (folder / f"{figure.stem}.json").write_text(json.dumps(content), encoding="utf-8")
     draw(figure, folder)
     return f"### {_heading(figure)}\n\n![{describe(figure, AP)}]({FIGURES}/{figure.stem}.png)\n"
 

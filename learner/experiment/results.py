@@ -69,7 +69,7 @@ def read_results(experiment: Experiment, out: Path) -> Results:
     records = []
     for cell in cells_of(experiment):
         if is_done(cell, out):
-            lines = (out / cell.folder / ROUNDS).read_text().splitlines()
+            lines = (out / cell.folder / ROUNDS).read_text(encoding="utf-8").splitlines()
             records += [_record(cell.dataset, cell.row, cell.seed, json.loads(line)) for line in lines]
     return Results(experiment, records)
 

@@ -46,7 +46,7 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
     folder = pipeline_folder(job_id)
     with database() as engine, reading(engine) as session:
         begun = write_data(session, project_id, name, chosen, int(config.get("seed", 0)), folder / "data")
-    (folder / BEGAN).write_text(json.dumps(asdict(Began(name, config, begun.words))))
+    (folder / BEGAN).write_text(json.dumps(asdict(Began(name, config, begun.words))), encoding="utf-8")
     publish(folder)
     return begun.files
 

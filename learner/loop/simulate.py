@@ -124,7 +124,7 @@ def simulate(
         encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.hubness)
         vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
     measured = _measure(dataset, vectors, layer, settings, watch, progress)
-    (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
+    (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2), encoding="utf-8")
     written = []
     with (out / "rounds.jsonl").open("w") as file:
         for number in range(1, rounds + 1):

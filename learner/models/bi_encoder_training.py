@@ -46,7 +46,7 @@ class Retriever:
         for name, encoder in zip((QUERY, PASSAGE), self.towers, strict=False):
             encoder.save(folder / name)
         about = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
-        (folder / FILE).write_text(json.dumps(about))
+        (folder / FILE).write_text(json.dumps(about), encoding="utf-8")
 
 
 class Beside(Protocol):
@@ -105,7 +105,7 @@ def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Ret
 
 def load_retriever(folder: Path, device: str | None = None) -> Retriever:
     """Load the retriever that was saved in the folder. Raises InputError if it cannot be loaded."""
-    about = json.loads((folder / FILE).read_text())
+    about = json.loads((folder / FILE).read_text(encoding="utf-8"))
 
     def tower(name: str) -> Encoder:
         return load_encoder(str(folder / name), device).variant(distance=about["similarity"])

@@ -132,12 +132,14 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
 
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:
     """Write the list of the run's artifacts into the results' folder."""
-    (results / ARTIFACTS).write_text(json.dumps([asdict(artifact) for artifact in artifacts], indent=1))
+    (results / ARTIFACTS).write_text(
+        json.dumps([asdict(artifact) for artifact in artifacts], indent=1), encoding="utf-8"
+    )
 
 
 def read_artifacts(results: Path) -> list[dict[str, Any]]:
     """Return the run's artifacts, with the fields of `Artifact`."""
-    found: list[dict[str, Any]] = json.loads((results / ARTIFACTS).read_text())
+    found: list[dict[str, Any]] = json.loads((results / ARTIFACTS).read_text(encoding="utf-8"))
     return found
 
 
@@ -166,7 +168,7 @@ def _keep(folder: Path, what: dict[str, Any]) -> None:
     path = folder / RUN
     text = json.dumps(what, indent=1)
     if path.exists():
-        before = json.loads(path.read_text())
+        before = json.loads(path.read_text(encoding="utf-8"))
         changed = [key for key, value in json.loads(text).items() if before.get(key) != value]
         if changed:
             raise InputError(
@@ -176,7 +178,7 @@ def _keep(folder: Path, what: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".tmp")
-        partial.write_text(text)
+        partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
         raise InputError(f"cannot write to {folder} ({error.strerror}): choose another folder") from None

@@ -43,15 +43,15 @@ class Report:
         panels: a descriptive sentence and a chart each.
         """
         folder = self.folder / FIGURES
-        (folder / f"{name}.csv").write_text(as_csv(rows))
+        (folder / f"{name}.csv").write_text(as_csv(rows), encoding="utf-8")
         shown: list[Mapping[str, Any]] = [{"description": words, "chart": chart.to_dict()} for words, chart in panels]
-        (folder / f"{name}.json").write_text(json.dumps({"title": title, "panels": shown}))
+        (folder / f"{name}.json").write_text(json.dumps({"title": title, "panels": shown}), encoding="utf-8")
         save_chart(alt.hconcat(*(chart for _, chart in panels), title=title), folder / name)
         self.parts.append(f"### {title}\n\n![{panels[0][0]}]({FIGURES}/{name}.png)\n")
 
     def close(self) -> None:
         """Write the report."""
-        (self.folder / REPORT).write_text("\n".join([f"# {self.title}\n", *self.parts]))
+        (self.folder / REPORT).write_text("\n".join([f"# {self.title}\n", *self.parts]), encoding="utf-8")
 
 
 def curve(rows: Rows, x: str, y: str, by: str, title: str) -> Plot:

@@ -16,4 +16,6 @@ def save_chart(chart: alt.HConcatChart, path: Path) -> None:
     """Save the chart as PNG and SVG; path: without extension."""
     spec = chart.configure_view(stroke=None).configure(background="white").to_dict()
     path.with_name(f"{path.name}.png").write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
-    path.with_name(f"{path.name}.svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
+    path.with_name(f"{path.name}.svg").write_text(
+        vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8"
+    )

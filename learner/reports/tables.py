@@ -31,9 +31,9 @@ def as_csv(rows: Rows) -> str:
 
 def write_table(path: Path, rows: Rows, title: str, markdown: str) -> None:
     """Write the table as CSV, JSON and Markdown; path: without extension."""
-    path.with_suffix(".csv").write_text(as_csv(rows))
-    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1))
-    path.with_suffix(".md").write_text(markdown)
+    path.with_suffix(".csv").write_text(as_csv(rows), encoding="utf-8")
+    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1), encoding="utf-8")
+    path.with_suffix(".md").write_text(markdown, encoding="utf-8")
 
 
 def grid(header: Sequence[str], body: Sequence[Sequence[str]], numbers: bool = True) -> str:

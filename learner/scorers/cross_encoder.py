@@ -79,7 +79,7 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
     """Save the cross-encoder, for `allpairs evaluate --model`, and the details to the folder."""
     scorer.model.save_pretrained(str(folder), create_model_card=False)
-    (folder / FILE).write_text(json.dumps(details, indent=2))
+    (folder / FILE).write_text(json.dumps(details, indent=2), encoding="utf-8")
 
 
 def _descend(

@@ -98,7 +98,7 @@ def load_rerank_scorer(name: str, texts: Sequence[str], device: str | None = Non
 def is_cross_encoder(name: str) -> bool:
     """Return whether the name is a folder with a model for sequence classification."""
     try:
-        config: dict[str, Any] = json.loads((Path(name).expanduser() / "config.json").read_text())
+        config: dict[str, Any] = json.loads((Path(name).expanduser() / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return any(str(kind).endswith(ARCHITECTURE) for kind in config.get("architectures") or [])

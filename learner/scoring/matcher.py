@@ -95,7 +95,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     if layer:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
     known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **details}
-    (partial / FILE).write_text(json.dumps(known, indent=2))
+    (partial / FILE).write_text(json.dumps(known, indent=2), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     partial.replace(folder)
 
@@ -128,7 +128,7 @@ def read_details(folder: Path) -> dict[str, Any]:
     """Return the contents of the matcher's file; empty for a bare encoder. Raises InputError if the file is broken."""
     file = folder / FILE
     try:
-        return dict(json.loads(file.read_text())) if file.is_file() else {}
+        return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
     except (ValueError, TypeError) as error:
         raise _broken(folder, error) from error
 
@@ -141,5 +141,5 @@ def add_details(folder: Path, **details: Any) -> None:
     """Add these details to the matcher's file."""
     known = read_details(folder)
     partial = folder / f"{FILE}.tmp"
-    partial.write_text(json.dumps({**known, **details}, indent=2))
+    partial.write_text(json.dumps({**known, **details}, indent=2), encoding="utf-8")
     partial.replace(folder / FILE)

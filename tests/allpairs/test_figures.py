@@ -70,3 +70,16 @@ def test_what_is_wrong_is_said_in_one_line(encoder: Path, tmp_path: Path) -> Non
         draw_audit(encoder, LEFT, RIGHT, pairs=3)
     with pytest.raises(InputError, match="no setting 'epoch'"):
         simulate(LEFT, RIGHT, gold=GOLD, out=tmp_path, epoch=1)
+
+
+@pytest.mark.slow
+def test_the_intervals_of_drawn_audits_hold_what_they_promise(encoder: Path) -> None:
+    exact = evaluate(encoder, LEFT, RIGHT, gold=GOLD)["average_precision"].value
+    known = {(str(a), str(b)) for a, b in GOLD}
+    held = 0
+    for seed in range(40):
+        drawn = draw_audit(encoder, LEFT, RIGHT, pairs=300, seed=seed)
+        drawn["label"] = [int(pair in known) for pair in zip(drawn.id1, drawn.id2, strict=True)]
+        found = evaluate(encoder, LEFT, RIGHT, audit=drawn, seed=seed)["average_precision"]
+        held += found.low <= exact <= found.high
+    assert held >= 35  # of 40: 95 % less two standard deviations

@@ -40,7 +40,7 @@ def encoded(
         made.vectors[begin + part.start : begin + part.stop] = some
         made.vectors.flush()
         with atomic_write(folder / DONE) as note:
-            note.write_text(json.dumps({"rows": begin + part.stop, "file": made.file}))
+            note.write_text(json.dumps({"rows": begin + part.stop, "file": made.file}), encoding="utf-8")
     return made.vectors
 
 
@@ -64,7 +64,7 @@ def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
 def _note_of(folder: Path) -> dict[str, int]:
     """Return the contents of the folder's note; empty if it is missing or unreadable."""
     try:
-        note: dict[str, int] = json.loads((folder / DONE).read_text())
+        note: dict[str, int] = json.loads((folder / DONE).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # ValueError: power failed before the note reached the disk
         return {}
     return note

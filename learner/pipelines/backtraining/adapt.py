@@ -85,7 +85,7 @@ def _iterate(cell: Cell, progress: Progress) -> None:
 
             _iteration(cell, last, part)
         finish(done, lambda path: _say(path, best_of(cell, last)))
-    keep_best(cell, json.loads(done.read_text()))
+    keep_best(cell, json.loads(done.read_text(encoding="utf-8")))
 
 
 def _say(path: Path, what: Any) -> None:

@@ -48,7 +48,7 @@ def chosen(run: Run, kind: str) -> Chosen:
              for variant in dict.fromkeys(run.config.variants)]  # fmt: skip
     found = [Chosen(SOURCE_ONLY, 0, cells[0].models(0))]
     for cell in cells:
-        iteration = json.loads((cell.folder / DONE).read_text())[kind]
+        iteration = json.loads((cell.folder / DONE).read_text(encoding="utf-8"))[kind]
         if iteration:
             found.append(Chosen(cell.variant, iteration, cell.models(iteration)))
     return min(found, key=lambda one: _worth(figures_in(one.folder)["dev"], kind))

@@ -59,7 +59,7 @@ def best_of(cell: Cell, last: int) -> dict[str, Any]:
 
 def figures_in(folder: Path) -> dict[str, Any]:
     """Return the figures of the models in the folder: `dev` and `test`."""
-    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text())
+    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text(encoding="utf-8"))
     return found
 
 

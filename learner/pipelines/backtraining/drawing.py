@@ -30,7 +30,7 @@ def source_and_target(report: Report, run: Run) -> None:
     paths = [run.of(SOURCE) / f"seed-{seed}" / MEASURED / SOURCE_FIGURES for seed in seeds_of(run)]
     if not all(path.exists() for path in paths):
         return
-    here = [json.loads(path.read_text()) for path in paths]
+    here = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     there = [one.test for one in of(records_of(run), SOURCE_ONLY, 0)]
     rows: list[dict[str, Any]] = []
     for name in SHOWN:

@@ -99,7 +99,7 @@ def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], P
 
 def read_list(folder: Path, name: str) -> Pairs:
     """Return the list that `make_lists` left in the folder."""
-    parts = [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-*.json"))]
+    parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"{name}-*.json"))]
 
     def column(key: str, dtype: type) -> np.ndarray:
         return np.concatenate([np.array(part[key], dtype=dtype) for part in parts])
@@ -124,7 +124,9 @@ def write_learned(
 def seconds_of(folder: Path) -> float:
     """Return how long both lists in the folder took to make."""
     return sum(
-        float(json.loads(path.read_text())["seconds"]) for name in SHARDS for path in folder.glob(f"{name}-*.json")
+        float(json.loads(path.read_text(encoding="utf-8"))["seconds"])
+        for name in SHARDS
+        for path in folder.glob(f"{name}-*.json")
     )
 
 

@@ -42,8 +42,8 @@ def measure(
         found[name] |= search.figures(pairs, config.measuring.ties)
     found["seconds"] = time.monotonic() - began
     folder.mkdir(parents=True)
-    (folder / WRITTEN).write_text(json.dumps(written, ensure_ascii=False))
-    (folder / FIGURES).write_text(json.dumps(found))
+    (folder / WRITTEN).write_text(json.dumps(written, ensure_ascii=False), encoding="utf-8")
+    (folder / FIGURES).write_text(json.dumps(found), encoding="utf-8")
 
 
 def measure_source(

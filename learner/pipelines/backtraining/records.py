@@ -35,7 +35,7 @@ class Record:
     @property
     def written(self) -> list[str]:
         """The questions generated for the test pairs."""
-        found: list[str] = json.loads((self.folder / MEASURED / WRITTEN).read_text())
+        found: list[str] = json.loads((self.folder / MEASURED / WRITTEN).read_text(encoding="utf-8"))
         return found
 
     def log(self, kind: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def records_of(run: Run) -> list[Record]:
             cell = Cell(run, seed, variant, run.of(ADAPTED) / f"seed-{seed}" / variant)
             if at == 0:
                 found.append(Record(SOURCE_ONLY, 0, seed, cell.models(0), None))
-            last = json.loads((cell.folder / DONE).read_text())["iterations"]
+            last = json.loads((cell.folder / DONE).read_text(encoding="utf-8"))["iterations"]
             found += [
                 Record(variant, number, seed, cell.models(number), lists_of(cell, number))
                 for number in range(1, last + 1)

@@ -65,7 +65,7 @@ def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
         if data.source_test:
             passages = [one.passage for one in data.source]
             found = measure_source(generator, retriever, data.source_test, passages, config, part_of(progress, 0.95, 1))
-            (partial / SOURCE_FIGURES).write_text(json.dumps(found))
+            (partial / SOURCE_FIGURES).write_text(json.dumps(found), encoding="utf-8")
 
     finish(folder / MEASURED, measure_all)
 

@@ -91,7 +91,7 @@ class Data:
         return [Asked(**one) for one in self._read(name)]
 
     def _read(self, name: str) -> Any:
-        return json.loads((self.folder / f"{name}.json").read_text())
+        return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def data_of(run: Run) -> Data:
@@ -179,4 +179,4 @@ def _some(values: Sequence[Any], n: int | None, rng: np.random.Generator) -> lis
 
 
 def _write(folder: Path, name: str, content: Any) -> None:
-    (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+    (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

@@ -109,9 +109,9 @@ def first_retriever(config: BackTrainingConfig) -> Retriever:
 
 def log_in(folder: Path) -> dict[str, Any]:
     """Return a training's log."""
-    found: dict[str, Any] = json.loads((folder / LOG).read_text())
+    found: dict[str, Any] = json.loads((folder / LOG).read_text(encoding="utf-8"))
     return found
 
 
 def _log(folder: Path, **about: Any) -> None:
-    (folder / LOG).write_text(json.dumps(about))
+    (folder / LOG).write_text(json.dumps(about), encoding="utf-8")

@@ -61,7 +61,9 @@ class Texts:
     @cached_property
     def seeds(self) -> SeedPairs:
         """The seed pairs."""
-        return SeedPairs([(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())], self.one_list)
+        return SeedPairs(
+            [(x, y) for x, y in json.loads((self.folder / SEEDS).read_text(encoding="utf-8"))], self.one_list
+        )
 
     def directed(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the training pairs: within one list, where their order does not matter, each in both directions."""
@@ -81,7 +83,7 @@ class Texts:
     def test(self) -> list[tuple[str, str]]:
         """The test pairs; empty if there are none."""
         path = self.folder / TEST
-        return [(x, y) for x, y in json.loads(path.read_text())] if path.exists() else []
+        return [(x, y) for x, y in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
     @cached_property
     def gold(self) -> np.ndarray | None:
@@ -138,7 +140,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     reading, dated = config.task == READING, config.filters.same_date != "no"
     for path, file, as_asked in ((inputs.seed_pairs, SEEDS, SEEDS_ASKED), (inputs.test_pairs, TEST, TEST_ASKED)):
         if path is not None:
-            (folder / file).write_text(json.dumps(_pairs(Path(path), reading)))
+            (folder / file).write_text(json.dumps(_pairs(Path(path), reading)), encoding="utf-8")
         if path is not None and reading:
             write_asked(folder / as_asked, read_asked(Path(path)))
     copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, done: progress(stage, done / 2))

@@ -55,7 +55,7 @@ def _orders(run: Run) -> dict[str, np.ndarray]:
 
 
 def _counts(report: Report, run: Run, texts: Texts) -> None:
-    counts = json.loads((run.of("kept") / COUNTS).read_text())
+    counts = json.loads((run.of("kept") / COUNTS).read_text(encoding="utf-8"))
     vectors = Vectors(run.of("vectors"))
     sorted_out = [
         ("first texts that the classifier keeps", len(vectors.x_rows)),

@@ -43,7 +43,9 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
             if reason is not None:
                 file.write(json.dumps({"x_id": x, "y_id": y, "reason": reason}) + "\n")
     counted = Counter(reason for reason in why if reason is not None)
-    (folder / COUNTS).write_text(json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}))
+    (folder / COUNTS).write_text(
+        json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}), encoding="utf-8"
+    )
 
 
 def _dates(run: Run, texts: Texts, pairs: Candidates) -> list[tuple[date, date]] | None:

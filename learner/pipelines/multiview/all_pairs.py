@@ -60,7 +60,7 @@ def measure_all_pairs(run: Run, folder: Path, progress: Progress) -> None:
         sides = all_sides(run, test)
         if len(sides.positives) and sides.pairs > len(sides.positives):
             found = _measured(run, sides, progress)
-    (folder / FILE).write_text(json.dumps(found))
+    (folder / FILE).write_text(json.dumps(found), encoding="utf-8")
 
 
 def all_sides(run: Run, test: TestSet) -> Sides:

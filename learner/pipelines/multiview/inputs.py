@@ -91,7 +91,7 @@ class Texts:
     @property
     def counts(self) -> dict[str, int]:
         """The number of texts, pairs and judgements, by kind."""
-        found: dict[str, int] = json.loads((self.folder / COUNTS).read_text())
+        found: dict[str, int] = json.loads((self.folder / COUNTS).read_text(encoding="utf-8"))
         return found
 
 
@@ -157,7 +157,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     counts |= _write_training(run, folder, judged, passages)
     if inputs.triples is not None:
         counts["triples"] = _write_triples(run, folder, progress)
-    (folder / COUNTS).write_text(json.dumps(counts))
+    (folder / COUNTS).write_text(json.dumps(counts), encoding="utf-8")
 
 
 def _copied(source: Path, target: Path, progress: Progress) -> TextTable:

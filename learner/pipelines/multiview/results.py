@@ -91,7 +91,7 @@ def _write_runs(folder: Path, measured: Measured) -> None:
     rows = [
         {"query": id_, **{name: float(values[at]) for name, values in columns.items()}} for at, id_ in enumerate(ids)
     ]
-    (folder / f"{test.name}-by-query.csv").write_text(as_csv(rows))
+    (folder / f"{test.name}-by-query.csv").write_text(as_csv(rows), encoding="utf-8")
 
 
 def _hits(measured: Measured, ranking: np.ndarray, scores: np.ndarray) -> Iterator[tuple[Hit, float]]:

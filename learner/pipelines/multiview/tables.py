@@ -156,7 +156,7 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
 
 def read_all_pairs(run: Run) -> dict[str, Any]:
     """Return the results of the stage that measures over all pairs; empty if it measured nothing."""
-    found: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text())
+    found: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text(encoding="utf-8"))
     return found
 
 

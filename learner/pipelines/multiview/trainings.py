@@ -89,7 +89,7 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
 
         logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
     np.savez(folder / SCORES, **logits)  # type: ignore[arg-type]
-    (folder / FIGURE).write_text(json.dumps(_figure(run, texts.tests[0], logits[TEST])))
+    (folder / FIGURE).write_text(json.dumps(_figure(run, texts.tests[0], logits[TEST])), encoding="utf-8")
 
 
 def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progress: Progress) -> np.ndarray:
@@ -119,7 +119,7 @@ def _figure(run: Run, test: TestSet, logits: np.ndarray) -> float:
 def best_training(folders: Iterable[Path]) -> Path:
     """Return the folder of the finished training that is best on the test; ties go to the first."""
     numbered = sorted(folders, key=lambda one: (_number(one.parent), _number(one)))
-    return max(numbered, key=lambda one: float(json.loads((one / FIGURE).read_text())))
+    return max(numbered, key=lambda one: float(json.loads((one / FIGURE).read_text(encoding="utf-8"))))
 
 
 def _number(folder: Path) -> int:

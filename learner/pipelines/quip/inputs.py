@@ -60,7 +60,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     texts = [row.values[0] for row in read_rows(Path(inputs.passages), (TEXT,))]
     passages = _passages(texts, config, progress)
     some = _some(passages, config.passages, rng)
-    (folder / "passages.jsonl").write_text("".join(f"{json.dumps(passage)}\n" for passage in some))
+    (folder / "passages.jsonl").write_text("".join(f"{json.dumps(passage)}\n" for passage in some), encoding="utf-8")
     asked = read_questions(Path(inputs.questions)) if inputs.questions else []
     cutter = _Cutter(config)
     held = [example for one in _some(asked, config.questions, rng) for example in _placed(one, cutter)]

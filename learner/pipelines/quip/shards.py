@@ -47,24 +47,26 @@ def shard_path(folder: Path, number: int) -> Path:
 
 def read_shards(folder: Path) -> list[dict[str, Any]]:
     """Return the contents of all shards, in order."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9]*.json"))]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("[0-9]*.json"))]
 
 
 def read_shard(folder: Path, number: int) -> dict[str, Any]:
     """Return the contents of this shard."""
-    found: dict[str, Any] = json.loads(shard_path(folder, number).read_text())
+    found: dict[str, Any] = json.loads(shard_path(folder, number).read_text(encoding="utf-8"))
     return found
 
 
 def write_speed(folder: Path, done: int, seconds: float) -> None:
     """Record in the folder how many questions were done in how many seconds."""
-    (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}))
+    (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}), encoding="utf-8")
 
 
 def read_speed(folder: Path) -> dict[str, float]:
     """Return what `write_speed` wrote; zeros if it wrote nothing."""
     path = folder / SPEED
-    found: dict[str, float] = json.loads(path.read_text()) if path.exists() else {"done": 0, "seconds": 0.0}
+    found: dict[str, float] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"done": 0, "seconds": 0.0}
+    )
     return found
 
 

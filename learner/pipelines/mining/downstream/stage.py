@@ -48,8 +48,12 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
                 progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + done) / seeds)
 
             _measure(run, texts, task, seed, folder / ROWS / str(seed), part)
-    rows = [path.read_text() for seed in range(seeds) for path in sorted((folder / ROWS / str(seed)).glob("*.json"))]
-    (folder / FIGURES).write_text("".join(f"{row}\n" for row in rows))
+    rows = [
+        path.read_text(encoding="utf-8")
+        for seed in range(seeds)
+        for path in sorted((folder / ROWS / str(seed)).glob("*.json"))
+    ]
+    (folder / FIGURES).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
 def _task(run: Run, texts: Texts) -> Task:
@@ -92,7 +96,7 @@ def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, 
         added = write_texts(run.config, texts, rows, seed, progress)
         partial.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False), encoding="utf-8")
 
-    kept, written = json.loads(finish(path, write).read_text())
+    kept, written = json.loads(finish(path, write).read_text(encoding="utf-8"))
     return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))
 
 

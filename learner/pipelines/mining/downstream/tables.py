@@ -22,7 +22,7 @@ WORDS = "Means over seeds, ± half of Student's 95% interval (none for one seed)
 
 def report_downstream(report: Report, run: Run) -> None:
     """Report table and curves, if anything was measured."""
-    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
+    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text(encoding="utf-8").splitlines()]
     if not found:
         return
     printed = DOWNSTREAM.get(run.config.task, {})

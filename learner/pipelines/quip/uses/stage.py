@@ -46,4 +46,6 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
 def figures_of(run: Run, use: str) -> Rows:
     """Return the figures of every model, in the models' order."""
     paths = [run.of("uses") / f"{use}-{slug(model.name)}.jsonl" for model in models_of(run)]
-    return [json.loads(line) for path in paths if path.exists() for line in path.read_text().splitlines()]
+    return [
+        json.loads(line) for path in paths if path.exists() for line in path.read_text(encoding="utf-8").splitlines()
+    ]
