@@ -67,8 +67,10 @@ site: .venv/dev
 reference: .venv/dev
 	$(BIN)/python -m scripts.reference
 
+# An older pip cannot build seqeval, which comes as source.
 .venv/bin/python:
 	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)
+	$(BIN)/python -m pip install --quiet "pip>=23.1"
 
 .venv/app: $(REQUIREMENTS) constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r $(REQUIREMENTS) -c constraints.txt
