@@ -36,6 +36,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 def empty_root(release: str, binds: list[str]) -> Iterator[Path]:
     """Yield a root with this Debian release and Python, with the host's devices; remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="root"))
+    folder.chmod(0o755)  # other users enter it too
     with ExitStack() as mounts:
         mounts.callback(shutil.rmtree, folder)
         _run(["debootstrap", "--variant=minbase", f"--include={PYTHON.replace(' ', ',')}", release, folder])

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen, urlretrieve
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from allpairs import Client
 from benchmarks.browser import browser_path
@@ -90,21 +90,18 @@ def serving(folder: Path, home: Path) -> Iterator[str]:
         process.wait(60)
 
 
-def label(url: str, known: set[frozenset[str]], pairs: int) -> float:
-    """Answer this many pairs in a browser; return the seconds until the first one was stored."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
-        page, began, first = browser.new_page(), time.perf_counter(), 0.0
-        page.goto(url)
-        for number in range(pairs):
-            expect(page.locator(".pair .text").nth(1)).not_to_be_empty(timeout=120_000)
-            texts = page.locator(".pair .text").all_inner_texts()
-            page.keyboard.press("1" if frozenset(texts) in known else "2")
-            if number + 1 < pairs:
-                expect(page.locator(".pair .text")).not_to_have_text(texts, timeout=60_000)
-            first = first or time.perf_counter() - began
-        page.wait_for_timeout(2_000)  # the last answer is on its way
-        browser.close()
+def label(page: Page, url: str, known: set[frozenset[str]], pairs: int) -> float:
+    """Answer this many pairs on the page; return the seconds until the first one was answered."""
+    began, first = time.perf_counter(), 0.0
+    page.goto(url)
+    for number in range(pairs):
+        expect(page.locator(".pair .text").nth(1)).not_to_be_empty(timeout=120_000)
+        texts = page.locator(".pair .text").all_inner_texts()
+        page.keyboard.press("1" if frozenset(texts) in known else "2")
+        if number + 1 < pairs:
+            expect(page.locator(".pair .text")).not_to_have_text(texts, timeout=60_000)
+        first = first or time.perf_counter() - began
+    page.wait_for_timeout(2_000)  # the last answer is on its way
     return first
 
 
@@ -132,7 +129,9 @@ def try_package(work: Path, requirements: Sequence[str], pairs: int) -> dict[str
     wheel = build(work)
     found = {"wheel_kB": round(wheel.stat().st_size / 1e3), **environment(env, wheel, requirements)}
     with serving(env, home) as url:
-        found["first_label_seconds"] = round(label(url, _known(), pairs), 1)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+            found["first_label_seconds"] = round(label(browser.new_page(), url, _known(), pairs), 1)
         project = Client(url).project(PROJECT)
         _wait("the first round", lambda: all(job["state"] == "done" for job in project.jobs()))
         began = time.perf_counter()

@@ -7,15 +7,13 @@ import venv
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
-from benchmarks.browser import BROWSERS, browser_path
 from scripts.try_package import build, label, serving
-from tests.helpers.services.programs import Require
 
 
-def test_a_pair_is_labelled_from_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
+def test_a_pair_is_labelled_from_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Page) -> None:
     """`python -m scripts.try_package` does the same with nothing but the wheel and what it asks for, and trains."""
-    require(browser_path() is not None, f"{BROWSERS[0]} is missing: install {BROWSERS[0].name}")
     env, home = tmp_path / "env", tmp_path / "home"
     venv.create(env, with_pip=False)
     (others,) = env.glob("lib/python*/site-packages")
@@ -25,7 +23,7 @@ def test_a_pair_is_labelled_from_the_wheel(tmp_path: Path, monkeypatch: pytest.M
     subprocess.run([*install, "--force-reinstall", str(build(tmp_path))], check=True)
     monkeypatch.setenv("ALLPAIRS_WORKER", "0")
     with serving(env, home) as url:
-        assert label(url, set(), pairs=2) > 0
+        assert label(page, url, set(), pairs=2) > 0
     listed = subprocess.run(
         [env / "bin" / "allpairs", "project", "list"], cwd=home, capture_output=True, text=True, check=True,
         env={"ALLPAIRS_HOME": str(home / ".allpairs")},
