@@ -61,7 +61,7 @@ package: .venv/dev chromium
 
 # docs/ as a searchable site in out/site; a broken link is an error.
 site: .venv/dev
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # docs/reference.md from the code; a test says when it is out of date.
 reference: .venv/dev
