@@ -93,7 +93,7 @@ class RemoteProject:
         return list(receipt["refused"])
 
     def labels(self, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Yield the labels that count, in the order in which they were given, each with its `cursor`'s page.
+        """Yield the labels that count, in the order in which they were given, each with the `cursor` of its page.
 
         after: the cursor of an earlier reading, for what is new since.
         """

@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+
+from benchmarks.scale.app_process import wait_for
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "deploy" / "Containerfile"
@@ -111,22 +111,11 @@ def try_container(binds: list[str]) -> float:
         began = time.perf_counter()
         process = subprocess.Popen(build.inside(build.command))
         try:
-            while not _ready():
-                if process.poll() is not None or time.perf_counter() - began > LONGEST:
-                    raise SystemExit("the app did not answer")
-                time.sleep(1)
+            wait_for(f"http://localhost:{PORT}/readyz", LONGEST)
             return time.perf_counter() - began
         finally:
             process.terminate()
             process.wait(60)
-
-
-def _ready() -> bool:
-    try:
-        with urlopen(f"http://localhost:{PORT}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
 
 
 def _run(command: list[object] | list[str]) -> str:

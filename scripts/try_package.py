@@ -20,14 +20,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen, urlretrieve
+from urllib.request import urlretrieve
 
 from playwright.sync_api import Page, expect, sync_playwright
 
 from allpairs import Client
 from benchmarks.browser import browser_path
-from benchmarks.scale.app_process import free_port
+from benchmarks.scale.app_process import free_port, wait_for
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "annotate" / "demo"
@@ -44,20 +43,8 @@ print(json.dumps(Matcher.load(sys.argv[1]).probability(left, right).tolist()))
 
 def build(folder: Path) -> Path:
     """Return the wheel, built into the folder."""
-    _run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--no-build-isolation",
-            "--wheel-dir",
-            folder,
-            ROOT,
-        ]
-    )
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    _run([*pip, "--wheel-dir", folder, ROOT])
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -83,7 +70,7 @@ def serving(folder: Path, home: Path) -> Iterator[str]:
     process = subprocess.Popen(command, cwd=home, env=_variables(home), stderr=subprocess.DEVNULL)
     url = f"http://localhost:{port}"
     try:
-        _wait("the app", lambda: _answers(f"{url}/readyz"))
+        wait_for(f"{url}/readyz", LONGEST)
         yield url
     finally:
         process.terminate()
@@ -170,14 +157,6 @@ def _run(command: Sequence[object], cwd: Path | None = None, given: str | None =
         encoding="utf-8", check=True,
     )  # fmt: skip
     return done.stdout
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
 
 
 def _wait(what: str, reached: Any) -> None:

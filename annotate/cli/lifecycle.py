@@ -33,9 +33,8 @@ def duplicate(
     engine = database()
     copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
 
-    from allpairs.annotate.jobs.requests import (
-        request_round,  # DBOS takes longer to import than every other command to run
-    )
+    # DBOS takes longer to import than every other command to run.
+    from allpairs.annotate.jobs.requests import request_round
 
     request_round(engine, copy_id)
     print(named)

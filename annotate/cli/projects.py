@@ -62,20 +62,12 @@ def create(
 
     Example: allpairs project create questions --left questions.csv --gold duplicates.csv --first 64
     """
-    given = {
-        "question": question,
-        "guidelines": None if guidelines is None else _read_text(guidelines),
-        "encoder": encoder,
-        "first": first,
-        "growth": growth,
-        "neighbours": neighbours,
-        "evaluation_share": evaluation_share,
-        "strategy": strategy,
-        "seed": seed,
-    }
+    given = {field: value for field, value in locals().items() if field in Settings.model_fields and value is not None}
+    if guidelines is not None:
+        given["guidelines"] = _read_text(guidelines)
     if split is not None and (both_sides or evaluation_share is not None):
         raise InputError("--split already gives the split: leave out --both-sides and --evaluation-share")
-    settings = checked_settings({field: value for field, value in given.items() if value is not None})
+    settings = checked_settings(given)
     name = checked_name(name)
     columns = Columns(id_column, tuple(text_column or ("text",)))
     corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
@@ -87,9 +79,8 @@ def create(
     engine = database()
     project_id = create_project(engine, name, corpus, settings, progress_line)
 
-    from allpairs.annotate.jobs.requests import (
-        request_round,  # DBOS takes longer to import than every other command to run
-    )
+    # DBOS takes longer to import than every other command to run.
+    from allpairs.annotate.jobs.requests import request_round
 
     job = request_round(engine, project_id)
     for note in corpus.notes:

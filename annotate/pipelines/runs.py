@@ -14,7 +14,7 @@ from allpairs.annotate.access.transactions import acting, allowed
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from allpairs.db.domain import Kind
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs
@@ -125,8 +125,7 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
         checked = PIPELINES[name].config.model_validate(config)
         begins = FROM_PROJECT[name].model_validate(chosen)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}") from None
+        raise InputError(first_wrong(error)) from None
     if reason := _too_few(engine, project_id, begins) or _unreadable(engine, project_id, name, begins):
         raise InputError(reason)
     return jobs.request_pipeline(engine, project_id, name, checked.model_dump(), begins.model_dump())

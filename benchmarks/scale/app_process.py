@@ -35,16 +35,16 @@ def start_app(home: str | Path) -> tuple[subprocess.Popen[bytes], int]:
     return app, port
 
 
-def wait_for(url: str) -> None:
-    """Wait until the address answers. Raises TimeoutError after a minute."""
-    deadline = time.monotonic() + 60
+def wait_for(url: str, seconds: float = 60) -> None:
+    """Wait until the address answers. Raises TimeoutError if it does not within so many seconds."""
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             urllib.request.urlopen(url, timeout=1).close()
             return
         except OSError:
             time.sleep(0.05)
-    raise TimeoutError(f"{url} did not answer within 60 s")
+    raise TimeoutError(f"{url} did not answer within {seconds:.0f} s")
 
 
 def free_port() -> int:

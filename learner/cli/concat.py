@@ -7,7 +7,7 @@ import typer
 
 from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError
-from allpairs.learner.cli.options import IdColumn, Json, TextColumn, text_columns
+from allpairs.learner.cli.options import Base, IdColumn, Json, Left, Method, Right, Sample, TextColumn, text_columns
 from allpairs.learner.experiment.paper import PAPER_BACKBONES
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
@@ -15,10 +15,10 @@ HELP_OF_BACKBONE = f"The bundled encoder, a folder, or a hub name such as {', '.
 
 
 def concat(
-    left: Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet.")],
+    left: Left,
     labels: Annotated[Path, typer.Option(help="Labelled pairs: id1, id2, label, such as labels.csv of a simulation.")],
     out: Annotated[Path, typer.Option(help="Folder for model/ and evaluation.json.")],
-    right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
+    right: Right = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs to measure by: id1, id2 and optionally label.")] = None,
     split: Annotated[
         Path | None, typer.Option(help="A file id,side,split: train items train, evaluation items measure.")
@@ -29,14 +29,9 @@ def concat(
     batch_size: Annotated[int, typer.Option(help="Pairs in one training step.")] = 32,
     max_length: Annotated[int, typer.Option(help="Tokens of a pair, both texts together.")] = 128,
     dropout: Annotated[bool, typer.Option(help="Train with the backbone's dropout.")] = True,
-    method: Annotated[
-        str | None,
-        typer.Option(help="exact, near-random or stratified; default: exact for few pairs, else stratified."),
-    ] = None,
-    sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 20_000,
-    base: Annotated[
-        str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")
-    ] = DEFAULT_ENCODER,
+    method: Method = None,
+    sample: Sample = 20_000,
+    base: Base = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,

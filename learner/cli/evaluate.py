@@ -7,7 +7,7 @@ import typer
 
 from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError
-from allpairs.learner.cli.options import IdColumn, Left, Right, TextColumn, text_columns
+from allpairs.learner.cli.options import Base, IdColumn, Left, Method, Right, Sample, TextColumn, text_columns
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
 
@@ -25,14 +25,9 @@ def evaluate(
     audit: Annotated[
         Path | None, typer.Option(help="Audit labels instead of gold: id1, id2, label, inclusion, stratum, size.")
     ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="exact (every pair), near-random or stratified (sampled); default: by the model."),
-    ] = None,
-    sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 200_000,
-    base: Annotated[
-        str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")
-    ] = DEFAULT_ENCODER,
+    method: Method = None,
+    sample: Sample = 200_000,
+    base: Base = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
     labels: Annotated[

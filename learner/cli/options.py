@@ -10,6 +10,12 @@ Right = Annotated[Path | None, typer.Option(help="Items of the right list, for l
 Gold = Annotated[Path, typer.Option(help="Known pairs: id1, id2 and optionally label.")]
 IdColumn = Annotated[str, typer.Option(help="Name of the id column.")]
 TextColumn = Annotated[list[str] | None, typer.Option(help="Name of a text column; repeat to join several.")]
+Method = Annotated[
+    str | None,
+    typer.Option(help="exact (every pair), near-random or stratified (sampled); default: by the model."),
+]
+Sample = Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")]
+Base = Annotated[str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")]
 Model = Annotated[str, typer.Option(help="A matcher's folder, or an encoder's name or folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.domain import DEFAULT_ENCODER, Settings
+from allpairs.db.errors import as_option
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.cli.options import Gold, IdColumn, Json, Left, Right, TextColumn, text_columns
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
@@ -59,35 +60,14 @@ def simulate(
     Example: allpairs simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4 --out
     out/q
     """
+    given = locals()
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.learner.files.simulate import checked_settings, simulate_corpus
     from allpairs.learner.loop.simulate import composition_of
 
-    values = {
-        "strategy": strategy,
-        "first": first,
-        "growth": growth,
-        "growth_kind": growth_kind,
-        "neighbours": neighbours,
-        "per_text": per_text,
-        "per_neighbourhood": per_neighbourhood,
-        "control_share": control_share,
-        "evaluation_share": test_fraction,
-        "encoder": encoder,
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "batch_size": batch_size,
-        "group_pairs": group_pairs,
-        "initialization": initialization,
-        "batch_norm": batch_norm,
-        "pooling": pooling,
-        "distance": distance,
-        "hubness": hubness if crowding is None else crowding,
-        "lexical": lexical,
-        "warm_start": warm_start,
-        "seed": seed,
-    }
-    settings = checked_settings(values, {"evaluation_share": "--test-fraction"})
+    values = {name: value for name, value in given.items() if name in Settings.model_fields}
+    values |= {"evaluation_share": test_fraction, "hubness": hubness if crowding is None else crowding}
+    settings = checked_settings(values, _as_option)
     composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
     with progress_bar() as progress:
@@ -101,7 +81,11 @@ def simulate(
         _note_untrained(row)
     if json:
         print_result({"rounds": rows}, None)
-        return
+    else:
+        _show(rows)
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
     typer.echo("round  labels  positives  AP      P@R20")
     for row in rows:
         ap, precision = row["average_precision"]["value"], row["precision_at_recall_20"]["value"]
@@ -113,3 +97,7 @@ def _note_untrained(row: dict[str, Any]) -> None:
         kind = "positive" if row["positives"] else "negative"
         what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
         typer.echo(f"note: {what}; the figures are those of the pre-trained encoder", err=True)
+
+
+def _as_option(setting: str) -> str:
+    return "--test-fraction" if setting == "evaluation_share" else as_option(setting)

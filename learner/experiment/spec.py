@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, first_wrong
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
@@ -157,7 +157,7 @@ def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
     try:
         return Settings.model_validate({**experiment.settings, **own, **strategy, "seed": seed})
     except ValidationError as error:
-        raise InputError(f"row {row.name!r}: settings: {_first(error)}") from None
+        raise InputError(f"row {row.name!r}: settings: {first_wrong(error)}") from None
 
 
 def concat_of(row: Row, seed: int) -> Concat | None:
@@ -167,7 +167,7 @@ def concat_of(row: Row, seed: int) -> Concat | None:
     try:
         settings = ConcatSettings.model_validate({**row.settings, "seed": seed})
     except ValidationError as error:
-        raise InputError(f"row {row.name!r}: settings: {_first(error)}") from None
+        raise InputError(f"row {row.name!r}: settings: {first_wrong(error)}") from None
     return Concat(backbone=row.backbone, sample=row.sample, settings=settings)
 
 
@@ -193,7 +193,7 @@ def make_experiment(values: dict[str, Any], folder: Path) -> Experiment:
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        raise InputError(_first(error)) from None
+        raise InputError(first_wrong(error)) from None
     datasets = {name: _located(files, folder) for name, files in experiment.datasets.items()}
     return experiment.model_copy(update={"datasets": datasets})
 
@@ -204,13 +204,6 @@ def _located(files: Files, folder: Path) -> Files:
     if missing is not None:
         raise InputError(f"there is no file {missing}: paths are relative to the experiment's file")
     return files.model_copy(update=paths)
-
-
-def _first(error: ValidationError) -> str:
-    """Return the first error, in a line."""
-    found = error.errors()[0]
-    place = ".".join(map(str, found["loc"]))
-    return f"{place}: {found['msg'].lower()}" + ("" if found["type"] == "missing" else f", not {found['input']!r}")
 
 
 def cells_of(experiment: Experiment) -> list[Cell]:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import read_split
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, as_option, first_wrong
 from allpairs.db.progress import Progress
 from allpairs.learner.files.evaluate import Method, evaluate_corpus
 from allpairs.learner.files.labels import read_labels, training_pairs
@@ -69,6 +69,4 @@ def checked_settings(**values: Any) -> ConcatSettings:
     try:
         return ConcatSettings.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise InputError(f"--{name}: {first['msg'].lower()}, not {first['input']!r}") from error
+        raise InputError(first_wrong(error, as_option)) from error

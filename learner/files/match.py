@@ -84,7 +84,7 @@ def threshold_of(model: str, cut: Cut) -> float:
         raise InputError(f"give exactly one of top, threshold and precision (given: {', '.join(given) or 'none'})")
     if cut.precision is not None:
         if not 0 < cut.precision <= 1:
-            raise InputError(f"--precision is a share between 0 and 1, not {cut.precision:g}")
+            raise InputError(f"precision is a share between 0 and 1, not {cut.precision:g}")
         return _score_at_precision(Path(model), cut.precision)
     return cut.threshold if cut.threshold is not None else LOWEST
 
@@ -93,7 +93,7 @@ def _score_at_precision(folder: Path, precision: float) -> float:
     """Return the lowest score at or above which the matcher's measured precision was reached."""
     curve = read_details(folder).get("curve")
     if not curve:
-        raise InputError(f"precision has not been measured for {folder}: use --top or --threshold")
+        raise InputError(f"precision has not been measured for {folder}: use top or threshold")
     scores, measured = np.array(curve["score"]), np.array(curve["precision"])
     reached = measured >= precision
     if not reached.any():

@@ -1,6 +1,6 @@
 """Simulate rounds on a corpus of files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,15 @@ from pydantic import ValidationError
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import Settings
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.loop.simulate import Composition, simulate
 from allpairs.learner.models.encoder import load_encoder
 
 
-def checked_settings(values: Mapping[str, Any], shown: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings. Raises InputError for a wrong value; shown: what its message calls a setting, by name."""
+def checked_settings(values: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
+    """Return the settings. Raises InputError for a wrong value; named: what its message calls a setting."""
     if (strategy := values.get("strategy", "uncertainty")) not in STRATEGIES:
         raise InputError(f"strategy {strategy!r} is not known: use one of {', '.join(STRATEGIES)}")
     if unknown := sorted(set(values) - set(Settings.model_fields)):
@@ -26,10 +26,7 @@ def checked_settings(values: Mapping[str, Any], shown: Mapping[str, str] | None 
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        name = shown.get(name, f"--{name.replace('_', '-')}") if shown is not None else name
-        raise InputError(f"{name}: {first['msg'].lower()}, not {first['input']!r}") from error
+        raise InputError(first_wrong(error, named)) from error
 
 
 def simulate_corpus(

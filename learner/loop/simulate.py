@@ -126,7 +126,7 @@ def simulate(
     measured = _measure(dataset, vectors, layer, settings, watch, progress)
     (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2), encoding="utf-8")
     written = []
-    with (out / "rounds.jsonl").open("w") as file:
+    with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):
             watch = Stopwatch()
             with watch.stage("choose"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, first_wrong
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.catalog.section import Section
 
@@ -34,17 +34,11 @@ def make_spec(name: str, content: dict[str, Any], path: Path) -> tuple[Section, 
     try:
         files = entry.inputs.model_validate(inputs)
     except ValidationError as error:
-        raise _wrong(path, error, "inputs") from None
+        raise InputError(f"{path.name}: inputs.{first_wrong(error)}") from None
     try:
         config = entry.config.model_validate({key: value for key, value in content.items() if key != "inputs"})
     except ValidationError as error:
-        raise _wrong(path, error) from None
+        raise InputError(f"{path.name}: {first_wrong(error)}") from None
     placed = {key: str((path.parent / value).resolve()) if isinstance(value, str) else value
               for key, value in files.model_dump().items()}  # fmt: skip
     return entry.inputs.model_validate(placed), config
-
-
-def _wrong(path: Path, error: ValidationError, *table: str) -> InputError:
-    first = error.errors()[0]
-    key = ".".join([*table, *map(str, first["loc"])])
-    return InputError(f"{path.name}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}")

@@ -125,7 +125,7 @@ def write_asked(folder: Path, data: Data, records: Sequence[Record]) -> Artifact
     """Write each first-seed model's questions about the test passages, with the known ones, for raters."""
     seed = records[0].seed
     written = {titled(one.variant, one.iteration): one.written for one in records if one.seed == seed}
-    with (folder / ASKED).open("w") as file:
+    with (folder / ASKED).open("w", encoding="utf-8") as file:
         for at, pair in enumerate(data.test):
             questions = {model: texts[at] for model, texts in written.items()}
             row = {"passage": pair.passage, "reference": pair.question, "questions": questions}

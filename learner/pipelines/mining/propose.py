@@ -134,6 +134,6 @@ def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
         texts.x.take(found.x, ID), texts.y.take(found.y, ID), found.cos.tolist(), found.margin.tolist(),
         found.rank_forward.tolist(), found.rank_backward.tolist(),
     ]  # fmt: skip
-    with (folder / CANDIDATES).open("w") as file:
+    with (folder / CANDIDATES).open("w", encoding="utf-8") as file:
         for values in zip(*columns, strict=True):
             file.write(json.dumps(dict(zip(COLUMNS, values, strict=True)), ensure_ascii=False) + "\n")

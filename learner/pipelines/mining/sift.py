@@ -38,7 +38,7 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
     kept.save(folder / PAIRS)
     ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
-    with (folder / DROPPED).open("w") as file:
+    with (folder / DROPPED).open("w", encoding="utf-8") as file:
         for (x, y), reason in zip(ids, why, strict=True):
             if reason is not None:
                 file.write(json.dumps({"x_id": x, "y_id": y, "reason": reason}) + "\n")

@@ -78,7 +78,8 @@ def read_run(path: Path) -> Iterator[Hit]:
 
 def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> None:
     """Write the run in both formats: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
-    with (folder / f"{name}.tsv").open("w") as marco, (folder / f"{name}.trec").open("w") as trec:
+    marco_path, trec_path = folder / f"{name}.tsv", folder / f"{name}.trec"
+    with marco_path.open("w", encoding="utf-8") as marco, trec_path.open("w", encoding="utf-8") as trec:
         for (query, passage, rank), score in lines:
             marco.write(f"{query}\t{passage}\t{rank}\n")
             trec.write(f"{query} Q0 {passage} {rank} {score:.6f} {name}\n")

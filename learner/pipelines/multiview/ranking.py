@@ -71,9 +71,8 @@ def _measure(name: str) -> ir_measures.Measure:
     plain = re.fullmatch(r"(\w+)(?:@(\d+))?", name)
     known = ir_measures.measures.registry.get(plain[1]) if plain else None
     if plain is None or known is None:
-        return ir_measures.parse_measure(
-            name
-        )  # parameters in brackets, which ir-measures 0.4.3 cannot read on Python 3.14
+        # Parameters in brackets, which ir-measures 0.4.3 cannot read on Python 3.14.
+        return ir_measures.parse_measure(name)
     return known @ int(plain[2]) if plain[2] else known
 
 

@@ -467,7 +467,7 @@ def test_bad_input_to_simulate_is_one_line(twins: Files, change: list[object], m
     [
         ([], "give exactly one of top, threshold and precision (given: none)"),
         (["--top", 3, "--threshold", 0.5], "(given: top, threshold)"),
-        (["--precision", 0.9], "use --top or --threshold"),
+        (["--precision", 0.9], "use top or threshold"),
         (["--top", 0], "--top"),
         (["--top", 3, "--out", "m.txt"], "m.txt: the suffix is .txt"),
         (["--top", 3, "--out", "no/such/folder/m.csv"], "the folder no/such/folder does not exist"),
