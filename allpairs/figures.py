@@ -38,8 +38,8 @@ def evaluate(
     all matching pairs that are known, as pairs of positions or ids, or with the columns id1, id2 and optionally label.
     audit: what `draw_audit` drew, with its column `label` filled with 1 and 0. seed: of sampled figures and intervals.
 
-    Give gold or audit. Without known pairs nobody knows which pairs are missing, so recall is then over the ranks that
-    the audit sampled (docs/estimators.md). Raises InputError.
+    Give gold or audit. An audit's intervals hold what its labels leave open, also of the deepest pairs
+    (docs/estimators.md); pairs of no stratum are left out. Raises InputError.
     """
     from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
 

@@ -139,12 +139,13 @@ def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int,
 
 
 def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    """Yield the sampled pairs with their strata in the newest design, as of the last update of the figures."""
-    if not labels.designs:
+    """Yield the sampled pairs with their strata in the design that the last update of the figures used."""
+    measured = [design for design in labels.designs if "sample" in design.details]
+    if not measured:
         return
-    newest = labels.designs[-1]
+    newest = measured[-1]
     answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
-    for left, right, stratum, inclusion in newest.details.get("sample", []):
+    for left, right, stratum, inclusion in newest.details["sample"]:
         if answers.get((left, right)) in NUMBERS:
             label, size = NUMBERS[answers[left, right]], newest.strata[stratum]["size"]
             yield labels.ids[left], labels.ids[right], label, inclusion, stratum, size

@@ -4,7 +4,7 @@ from typing import Any
 
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted, estimate, in_figures
+from allpairs.annotate.text.measures import POOLED, counted, estimate, is_old
 from allpairs.db.schema.tables import Evaluation
 
 HEAVY = 50  # a positive that represents more pairs than this changes the figures a lot if it is wrong
@@ -59,7 +59,7 @@ def _sampled(evaluation: Evaluation, which: str) -> list[str]:
 
 def _audit(evaluation: Evaluation) -> list[str]:
     audit = evaluation.audit
-    return [_drawn(evaluation), _posterior(audit), far_in_words(evaluation), _reused(), *_double_check(audit)]
+    return [_drawn(evaluation), _posterior(audit), _below(evaluation), _reused(), *_double_check(audit)]
 
 
 _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified, "audit": _audit}
@@ -67,42 +67,40 @@ _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified
 
 def _drawn(evaluation: Evaluation) -> str:
     audit = evaluation.audit
-    strata = [stratum for stratum in audit["strata"] if not stratum["far"]]
     return (
-        f"A model ranked all {evaluation.pairs:,} pairs of evaluation items. The highest {audit['pool']:,} are the "
-        f"*sampled ranks*, divided by score into {counted(len(strata), 'stratum').replace('stratums', 'strata')} of "
-        f"known size. Pairs were drawn at random from each stratum, with a known probability. People labelled "
-        f"{audit['labels']:,}: {audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are left out."
+        f"A model ranked all {evaluation.pairs:,} pairs of evaluation items. They are divided by score into "
+        f"{len(audit['strata'])} strata of known size, each twice as large as the one above. Pairs were drawn at "
+        f"random from each stratum, with a known probability. People labelled {audit['labels']:,}: "
+        f"{audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are left out."
     )
 
 
 def _posterior(audit: dict[str, Any]) -> str:
-    drawn = sorted((s for s in audit["strata"] if s["sampled"] and not s["far"]), key=lambda s: float(s["weight"]))
+    drawn = sorted((s for s in audit["strata"] if s["sampled"]), key=_weight)
     least, most = drawn[0], drawn[-1]
     return (
-        f"A labelled pair represents {least['weight']:,.1f} pairs in the stratum “{literal(least['name'])}” and "
-        f"{most['weight']:,.1f} in “{literal(most['name'])}”: the stratum's size divided by its labels. The labels "
+        f"A labelled pair represents {_weight(least):,.1f} pairs in the stratum “{literal(least['name'])}” and "
+        f"{_weight(most):,.1f} in “{literal(most['name'])}”: the stratum's size divided by its labels. The labels "
         "give a posterior distribution of the share of positives in each stratum, given that shares fall with the "
         "score. Each figure is the mean of many draws from it; the interval holds the middle 95% of them."
     )
 
 
-def far_in_words(evaluation: Evaluation) -> str:
-    """Return what is known of the tail stratum, and that recall leaves it out."""
-    audit = evaluation.audit
-    far, inside = audit["far"], estimate(evaluation, "positives")
-    pool = f", about {in_figures('positives', inside.value)}" if inside else ""
-    start = (
-        f"Recall counts only the positives within the sampled ranks{pool}. The tail stratum below them holds "
-        f"{far['size']:,} more pairs. "
-    )
-    if not far["size"]:
-        return f"The sampled ranks hold all pairs, so recall counts every positive{pool}."
-    if not far["sampled"]:
-        return start + "None of them is labelled, so the number of positives among them is unknown."
-    return start + (
-        f"{far['sampled']:,} of them {'is' if far['sampled'] == 1 else 'are'} labelled, {far['positives']:,} positive. "
-        f"With 95% confidence at most {far['high']:,.0f} of them are positives."
+def _weight(stratum: dict[str, Any]) -> float:
+    return float(stratum["size"] / stratum["sampled"])
+
+
+def _below(evaluation: Evaluation) -> str:
+    """Return what the labels say of the pairs below the highest ones, where most pairs and few positives are."""
+    if is_old(evaluation):
+        return POOLED
+    strata = [stratum for stratum in evaluation.audit["strata"] if stratum["far"]]
+    if not strata:
+        return "Pairs of every rank are drawn, so the figures hold over all pairs."
+    size, sampled, positives = (sum(stratum[name] for stratum in strata) for name in ("size", "sampled", "positives"))
+    return (
+        f"Below the highest {evaluation.audit['top']['pairs']:,} pairs lie {size:,} more. {sampled:,} of them are "
+        f"labelled, {positives:,} positive. What so few labels leave open is in every interval."
     )
 
 
@@ -114,7 +112,7 @@ def _reused() -> str:
 
 
 def _double_check(audit: dict[str, Any]) -> list[str]:
-    heavy = sum(s["positives"] for s in audit["strata"] if not s["far"] and s["weight"] > HEAVY)
+    heavy = sum(s["positives"] for s in audit["strata"] if s["positives"] and _weight(s) > HEAVY)
     if not heavy:
         return []
     subject = "1 of the positives represents" if heavy == 1 else f"{heavy:,} of the positives represent"

@@ -11,6 +11,7 @@ from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 
 ROUNDS = 3  # over which the gain is computed
+MOSTLY = 2 / 3  # of an interval's variance
 
 
 def advice(report: Report) -> list[str]:
@@ -62,6 +63,10 @@ def _width(report: Report) -> Iterator[str]:
         return
     halve = evaluation.audit.get("halve")
     more = f" About {counted(halve, 'more audit label')} would halve it." if halve else ""
+    below = evaluation.audit.get("below", 0.5)
+    if max(below, 1 - below) > MOSTLY:
+        where = "below" if below > MOSTLY else "among"
+        more = f" Most of that comes from pairs {where} the highest {evaluation.audit['top']['pairs']:,}.{more}"
     yield f"The 95% interval of average precision is {found.high - found.low:.3f} wide.{more}"
 
 

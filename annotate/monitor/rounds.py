@@ -22,7 +22,7 @@ BIASED = (
 )
 
 
-TAIL = "tail stratum"
+BELOW = "below the pool"  # an earlier version's last stratum, which had no share
 
 
 @dataclass(frozen=True)
@@ -160,20 +160,20 @@ _COUNTED = ("pairs", "negatives", "positives")
 def strata_table(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row for each stratum of the audit, highest first: size, labels, and weight of each label.
 
-    `share` is the estimated share of positives with its 95% interval. For the tail stratum, below the sampled ranks,
-    only an upper bound is known.
+    `share` is the estimated share of positives with its 95% interval; `top`: whether it belongs to the highest pairs.
+    An earlier version knew only an upper bound of the share below these.
     """
     rows = [
         {
-            "stratum": TAIL if stratum["far"] else stratum["name"],
+            "stratum": stratum["name"],
             "score_from": stratum["low"],
             "score_to": stratum["high"],
             "size": stratum["size"],
             "sampled": stratum["sampled"],
             "positives": stratum["positives"],
             "weight": stratum["size"] / stratum["sampled"] if stratum["sampled"] else None,
-            **_share(stratum, evaluation.audit["far"]),
-            "far": stratum["far"],
+            **_share(stratum, evaluation.audit),
+            "top": not stratum["far"],
         }
         for stratum in evaluation.audit.get("strata", [])
     ]
@@ -181,14 +181,14 @@ def strata_table(evaluation: Evaluation) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
 
 
-def _share(stratum: dict[str, Any], far: dict[str, Any]) -> dict[str, float | None]:
-    if stratum["far"]:
-        return {"share": None, "share_low": 0.0, "share_high": far["high"] / stratum["size"]}
+def _share(stratum: dict[str, Any], audit: dict[str, Any]) -> dict[str, float | None]:
+    if stratum["name"] == BELOW and "far" in audit:
+        return {"share": None, "share_low": 0.0, "share_high": audit["far"]["high"] / stratum["size"]}
     return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
 
 
 _STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",
-            "share_high", "far"]  # fmt: skip
+            "share_high", "top"]  # fmt: skip
 
 
 def threshold(matcher: Matcher) -> float | None:

@@ -6,12 +6,11 @@ import altair as alt
 import pandas as pd
 
 from allpairs.annotate.monitor.charts import Plot, tooltips
-from allpairs.annotate.monitor.rounds import TAIL
 from allpairs.annotate.text.palette import NEUTRAL, POSITIVE
 
 ROW, AROUND = 24, 110  # pixels for a stratum, and for axis and legend
-SAMPLED = "sampled ranks"
-KINDS = {SAMPLED: POSITIVE, TAIL: NEUTRAL}
+HIGHEST, BELOW = "the highest pairs", "below them"
+KINDS = {HIGHEST: POSITIVE, BELOW: NEUTRAL}
 DEEPEST = 1e-9  # share at which the axis ends; smaller ones are drawn there
 
 
@@ -23,7 +22,7 @@ def strata_chart(table: pd.DataFrame) -> Plot:
     known = table.dropna(subset=["share_high"])
     low = _axis_low(known)
     drawn = known.assign(
-        kind=known["far"].map({False: SAMPLED, True: TAIL}),
+        kind=known["top"].map({True: HIGHEST, False: BELOW}),
         share=known["share"].clip(lower=low),
         share_low=known["share_low"].fillna(low).clip(lower=low),
         labelled=known["positives"].map("{:,}".format) + " of " + known["sampled"].map("{:,}".format),
@@ -50,11 +49,11 @@ def strata_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_strata(table: pd.DataFrame) -> str:
-    """Return a sentence with the share of positives in the highest and the lowest of the sampled strata."""
-    pool = table[~table["far"].astype(bool)]
-    first, last = pool.iloc[0], pool.iloc[-1]
+    """Return a sentence with the share of positives in the highest and the lowest of the strata."""
+    known = table.dropna(subset=["share"])
+    first, last = known.iloc[0], known.iloc[-1]
     return (
-        f"Estimated share of positives in each of {len(pool)} strata: {first.share:.3g} in the highest, "
+        f"Estimated share of positives in each of {len(known)} strata: {first.share:.3g} in the highest, "
         f"{first.stratum}, down to {last.share:.2g} in the lowest, {last.stratum}."
     )
 

@@ -29,7 +29,7 @@ METHODS = {
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
     "stratified": "false positives estimated from a sample of each score stratum",
 }
-POOLED = "Recall counts only positives within the sampled ranks."
+POOLED = "An earlier version left out the pairs below the sampled ranks: press “Update figures”."
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class Change:
         if self.low is None or self.high is None:
             return not self.sampled and self.value != 0
         return self.low > 0 or self.high < 0
+
+
+def is_old(evaluation: Evaluation) -> bool:
+    """Return whether an earlier version measured an audit, over the highest pairs alone."""
+    return "far" in evaluation.audit
 
 
 def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
@@ -79,7 +84,8 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
     """Return the estimate's interval, if it has a width, its method, and the pairs it covers."""
     between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
     if evaluation.audit:
-        return f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}. {POOLED}"
+        words = f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}"
+        return f"{words}. {POOLED}" if is_old(evaluation) else f"{words}, over all {evaluation.pairs:,} pairs."
     words = f"{between}{METHODS.get(found.method, found.method)}"
     over = f"over all {evaluation.pairs:,} pairs of evaluation items, {counted(evaluation.positives or 0, 'positive')}."
     return f"{words[0].upper()}{words[1:]} {over}"

@@ -29,9 +29,9 @@ class Pool:
         at = np.minimum(np.searchsorted(self.positives, ranks), len(self.positives) - 1)
         return self.positives[at] == ranks
 
-    def truth(self, lowest: int | None = None) -> np.ndarray:
-        """Return the figures (4,), in the order of FIGURES; with `lowest`, of only the positives down to that rank."""
-        ranks = self.positives[: None if lowest is None else int(np.searchsorted(self.positives, lowest, "right"))]
+    def truth(self) -> np.ndarray:
+        """Return the figures (4,), in the order of FIGURES."""
+        ranks = self.positives
         precision = np.arange(1, len(ranks) + 1) / ranks
         found = np.searchsorted(ranks, self.threshold, "right")
         at_20 = precision[int(np.ceil(0.2 * len(ranks))) - 1]

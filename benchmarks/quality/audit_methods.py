@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, importance
+from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, gain_of
 from allpairs.learner.evaluation.audit.figures import as_estimate, figures, found_by
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
-from allpairs.learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
+from allpairs.learner.evaluation.audit.strata import SMALLEST_TOP, TOP, TOP_SHARE
 from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
 from benchmarks.quality import weighted
@@ -24,29 +24,28 @@ BATCH = 50  # labels between two allocations
 DRAWS = 200  # posterior draws of the rates, for the allocation
 
 
-def pool_edges(pool: Pool) -> np.ndarray:
-    """Return the ranks between the strata of the audited ranks, (h + 1,)."""
-    return bands_to(pool.pairs, TOP, max(POOL_SHARE * pool.pairs, SMALLEST_POOL))
+def our_edges(pool: Pool) -> np.ndarray:
+    """Return the ranks between the product's strata, (h + 1,)."""
+    return bands_to(pool.pairs, TOP, pool.pairs)
 
 
 def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """Measure like the product: 15 labels in each stratum and the tail, then 50 at a time where they help most."""
-    edges = pool_edges(pool)
+    """Measure like the product: 15 labels in each stratum, then 50 at a time where they help most."""
+    edges = our_edges(pool)
     sizes = np.diff(edges)
     orders = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
-    far = min(FIRST, pool.pairs - int(edges[-1]))
-    limit = np.r_[[len(order) for order in orders], far]
-    labels = np.zeros(len(sizes) + 1, dtype=np.int64)  # the last one is the tail, where labels measure nothing
+    limit = np.array([len(order) for order in orders])
+    labels = np.zeros(len(sizes), dtype=np.int64)
     answers = []
     for budget in budgets:
         while (missing := budget - labels.sum()) > 0:
-            weight = np.zeros(len(labels))
+            gain = None
             first = int(np.maximum(np.minimum(FIRST, limit) - labels, 0).sum())
             if not first:
-                seen = _sample(pool, orders, labels[:-1], sizes)[0]
-                weight[:-1] = importance(draw_rates(*seen.effective(), sizes, DRAWS, rng), sizes)
-            labels = labels + allocate(labels, limit - labels, weight, min(missing, first or BATCH))
-        answers.append(_estimates(pool, *_sample(pool, orders, labels[:-1], sizes), rng))
+                seen = _sample(pool, orders, labels, sizes)[0]
+                gain = gain_of(draw_rates(*seen.effective(), sizes, DRAWS, rng), sizes)
+            labels = labels + allocate(labels, limit - labels, gain, min(missing, first or BATCH))
+        answers.append(_estimates(pool, *_sample(pool, orders, labels, sizes), rng))
     return np.array(answers)
 
 
@@ -69,7 +68,7 @@ def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Gener
 
 def equal(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     """Measure with equal shares in our strata, by Horvitz–Thompson and a bootstrap, as one would without our model."""
-    return _weighted(pool, pool_edges(pool), budgets, rng)
+    return _weighted(pool, our_edges(pool), budgets, rng)
 
 
 def uniform(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
@@ -78,8 +77,9 @@ def uniform(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.
 
 
 def near_random(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """Measure on Mussmann, Jia and Liang's strata, half of the labels each: near (our pool) and random others."""
-    return _weighted(pool, np.array([0, pool_edges(pool)[-1], pool.pairs]), budgets, rng)
+    """Measure on Mussmann, Jia and Liang's strata, half of the labels each: near (our top) and random others."""
+    near = bands_to(pool.pairs, TOP, max(TOP_SHARE * pool.pairs, SMALLEST_TOP))[-1]
+    return _weighted(pool, np.array([0, near, pool.pairs]), budgets, rng)
 
 
 def _weighted(pool: Pool, edges: np.ndarray, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
@@ -119,4 +119,4 @@ METHODS: dict[str, Method] = {
     "near and random (paper)": near_random,
     "uniform": uniform,
 }
-IN_POOL = ("ours", "Horvitz–Thompson on our strata")  # their figures cover only the audited ranks
+OURS = ("ours", "Horvitz–Thompson on our strata")

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
 from benchmarks.data.real_pools import FILES, real
-from benchmarks.quality.audit_methods import IN_POOL, METHODS, pool_edges
+from benchmarks.quality.audit_methods import METHODS, OURS
 
 TITLES = ("AP", "F1", "P@R20", "recall")  # of FIGURES
 PARTS = 4  # parts of a method's repetitions on one pool, shared among the processes
@@ -68,28 +68,21 @@ def rows(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
 
 def _cells(result: Result, at: int) -> list[str]:
     width = (result.answers[..., 2] - result.answers[..., 1]).mean(0)[at]
+    covered = result.covered(result.pool.truth())[at]
     cells = [f"{(result.answers[:, at, 0, 0] == 0).mean():.2f}"]
     for figure in range(len(FIGURES)):
         cells.append(f"{result.errors.mean(0)[at, figure]:+.3f}, {result.rmse[at, figure]:.3f}")
         has_interval = not np.isnan(width[figure])
-        cells.append(f"{_covered(result, at, figure)}, {width[figure]:.3f}" if has_interval else "–")
+        cells.append(f"{covered[figure]:.2f}, {width[figure]:.3f}" if has_interval else "–")
     return cells
-
-
-def _covered(result: Result, at: int, figure: int) -> str:
-    everywhere = f"{result.covered(result.pool.truth())[at, figure]:.2f}"
-    if result.method not in IN_POOL:
-        return everywhere
-    inside = result.covered(result.pool.truth(int(pool_edges(result.pool)[-1])))[at, figure]
-    return f"{inside:.2f} ({everywhere})"
 
 
 def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
     """Return our errors of AP and F1 for each budget beside Horvitz–Thompson's and the best peer's, in Markdown."""
     head = [f"{title}: {what}" for title in TITLES[:2] for what in ("ours", "HT, our strata", "best peer")]
     lines = [f"| pool | labels | {' | '.join(head)} |", "|" + " --- |" * (len(head) + 2)]
-    ours, weighted = (next(result for result in results if result.method == name) for name in IN_POOL)
-    peers = [result for result in results if result.method not in IN_POOL]
+    ours, weighted = (next(result for result in results if result.method == name) for name in OURS)
+    peers = [result for result in results if result.method not in OURS]
     for at, budget in enumerate(budgets):
         cells = [ours.pool.name, f"{budget:,}"]
         for figure in range(2):

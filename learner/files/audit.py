@@ -30,8 +30,7 @@ class Drawn:
 def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
     """Draw this many pairs from strata of all pairs, ranked by the model; equally many from each stratum.
 
-    model: a matcher or an encoder. Half of the pairs or more may lie below the last stratum, where no label can find
-    anything: none is drawn there. Raises InputError if the model does not score by cosine, or if the pairs are too few
+    model: a matcher or an encoder. Raises InputError if the model does not score by cosine, or if the pairs are too few
     for five in every stratum.
     """
     dataset = dataset_of(all_evaluation(corpus))
@@ -45,8 +44,8 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
     strata = len(bands.sizes)
     if pairs < 5 * strata:
         raise InputError(f"{pairs} pairs are too few for {strata} strata: draw {5 * strata} or more")
-    available = np.bincount(order.stratum, minlength=strata)[:strata]
-    wanted = allocate(np.zeros(strata), available, np.zeros(strata), pairs)
+    available = np.bincount(order.stratum, minlength=strata)
+    wanted = allocate(np.zeros(strata), available, None, pairs)
     first = np.searchsorted(order.stratum, np.arange(strata))
     at = np.concatenate([np.arange(start, start + count) for start, count in zip(first, wanted, strict=True)])
     stratum = order.stratum[at]

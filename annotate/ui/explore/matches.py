@@ -11,7 +11,7 @@ import streamlit as st
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
-from allpairs.annotate.text.measures import counted
+from allpairs.annotate.text.measures import POOLED, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_row
 from allpairs.annotate.ui.state import engine
@@ -84,8 +84,8 @@ def _words(found: Round, above: Scored, expected: matches.Expected | None) -> li
     if expected is None:
         return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
-    if evaluation.audit:
-        words.append("Recall counts only positives within the sampled ranks.")
+    if is_old(evaluation):
+        words.append(POOLED)
     times = found.exploration.times if found.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)

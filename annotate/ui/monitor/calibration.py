@@ -14,7 +14,7 @@ WHAT = (
 )
 METHODS = {
     "exact": "The intervals are binomial (95%).",
-    "audit": "Shares and intervals (95%) are estimated from the audit labels; the tail stratum is left out.",
+    "audit": "Shares and intervals (95%) are estimated from the audit labels.",
 }
 SAMPLED = "Negatives are estimated from a sample; the binomial intervals (95%) ignore that and are too narrow."
 NOTHING = "There is no plot: the score of this round is not informative, so it has no probabilities."

@@ -1,10 +1,10 @@
 """The newest round's figures, each with its interval, its method and its change."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.monitor.method_in_words import far_in_words
 from allpairs.annotate.monitor.rounds import Report, round_name
 from allpairs.annotate.text.measures import (
     AT_THRESHOLD,
@@ -17,15 +17,17 @@ from allpairs.annotate.text.measures import (
     estimate,
     in_figures,
     interval,
+    is_old,
     method_in_words,
+    stored_estimate,
 )
 from allpairs.db.estimate import Estimate
-from allpairs.db.schema.tables import Evaluation
 
 HEURISTIC = (
     "The pairs that came with a label in the data were selected by somebody. Figures on them can be compared with "
     "published ones, but say little about all pairs."
 )
+TOP = "As if there were no other pairs: these figures do not tell how many positives lie below."
 NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
@@ -44,12 +46,12 @@ def headline(report: Report) -> None:
             st.caption(method_in_words(name, found, evaluation))
             if changed and (words := change_in_words(changed)):
                 st.caption(words)
-    if evaluation.audit:
-        _below_the_pool(evaluation)
     with st.container(horizontal=True, gap="large"):
-        _row("At the 50% threshold", AT_THRESHOLD, evaluation)
-        _row("Within the sampled ranks" if evaluation.audit else "Over all pairs", OVER_ALL, evaluation)
-    _row("On the known pairs", STATED, evaluation, HEURISTIC)
+        _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
+        _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
+    if top := evaluation.audit.get("top"):
+        _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], TOP)
+    _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
 
 
 def _with_change(title: str, found: Estimate, changed: Change | None) -> None:
@@ -70,20 +72,9 @@ def since(changed: Change) -> str:
     return f"since round {changed.since}" if changed.since else "since before training"
 
 
-def _below_the_pool(evaluation: Evaluation) -> None:
-    """Draw, in a popover, what is known of the pairs that the audit leaves out."""
-    with st.popover("Tail stratum", icon=":material/south:"):
-        st.write(far_in_words(evaluation))
-        if beyond := evaluation.audit["beyond"]:
-            st.write(
-                f"{beyond:.1%} of the pairs that this round ranks above its 20% recall point lie outside the sampled "
-                "ranks, because an earlier model made the ranking. Positives among them are not counted."
-            )
-
-
-def _row(heading: str, titles: Mapping[str, str], evaluation: Evaluation, caption: str = "") -> None:
+def _row(heading: str, titles: Mapping[str, str], estimates: Mapping[str, Any], caption: str = "") -> None:
     """Draw the figures that could be measured, small, under a heading."""
-    found = {name: known for name in titles if (known := estimate(evaluation, name)) is not None}
+    found = {name: known for name in titles if (known := stored_estimate(estimates, name)) is not None}
     if not found:
         return
     with st.container(width="content", gap="xsmall"):

@@ -19,7 +19,6 @@ def strata(report: Report) -> None:
     table = strata_table(evaluation)
     plot(strata_chart, table, described=describe_strata(table))
     st.caption(
-        "Scores: those of the model that defined the strata. Weight: how many pairs each labelled pair represents. "
-        "The tail stratum holds every pair ranked below the sampled ranks."
+        "Scores: those of the model that defined the strata. Weight: how many pairs each labelled pair represents."
     )
     table_open(table, "strata", FORMATS, height="content")

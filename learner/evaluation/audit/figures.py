@@ -32,13 +32,21 @@ class Found:
 
     @property
     def positives(self) -> np.ndarray:
-        """All positives of the sampled ranks, (draws,); where there are none, so few that every figure is 0."""
+        """All positives, (draws,); where there are none, so few that every figure is 0."""
         return np.maximum(self.found[:, -1], NONE)
 
     def until(self, rank: float, rng: np.random.Generator) -> np.ndarray:
         """Return the positives among the `rank` highest pairs, (draws,)."""
         return np.minimum(rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0],
                           self.positives)  # fmt: skip
+
+    def down_to(self, rank: float) -> "Found":
+        """Return the same for only the `rank` highest pairs, as if there were no others."""
+        if rank >= self.rank[-1]:
+            return self
+        n = int(np.searchsorted(self.rank, rank, side="right"))
+        found = np.column_stack([self.found[:, :n], self._between(rank)])
+        return Found(np.r_[self.rank[:n], rank], found, _longer(self.labels[:n]), _longer(self.positive[:n]))
 
     def _between(self, rank: float) -> np.ndarray:
         after = int(np.clip(np.searchsorted(self.rank, rank), 1, len(self.rank) - 1))
@@ -90,6 +98,11 @@ class Found:
         # where a and b are close the two terms cancel, and the value at the middle is as good
         middle = gain * (self.found[:, :-1] + self.found[:, 1:]) / (low + high)
         return np.where(high - low > CLOSE * high, exact, middle).sum(1) / self.positives
+
+
+def _longer(counts: np.ndarray) -> np.ndarray:
+    """Return the counts with the last one twice."""
+    return np.r_[counts, counts[-1:]]
 
 
 def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> Found:

@@ -15,8 +15,6 @@ from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.inner_product import as_left, as_right
 
-MOST = 0.5  # of all pairs: a last stratum larger than this is the tail stratum
-
 
 def measure_labels(
     dataset: Dataset,
@@ -25,23 +23,16 @@ def measure_labels(
     rng: np.random.Generator,
     progress: Progress = no_progress,
 ) -> AllPairs:
-    """Return the model's figures; recall is over the positives in the sampled ranks.
-
-    The sampled ranks are all strata, except the last one if it holds more than half of all pairs. Raises InputError if
-    any of these strata has fewer than five labels.
-    """
+    """Return the model's figures over all pairs. Raises InputError if any stratum has fewer than five labels."""
     left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
     right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
     ranking = rank_all(left, right, dataset.symmetric, progress)
-    pool = np.ones(len(labels.sizes), dtype=bool)
-    pool[-1] = len(pool) == 1 or labels.sizes[-1] <= MOST * ranking.pairs
-    inside = labels.of_strata(pool)
-    sample = Sample(inside.stratum, inside.positive, 1 / inside.inclusion, inside.sizes)
+    sample = Sample(labels.stratum, labels.positive, 1 / labels.inclusion, labels.sizes)
     if missing := labels_needed(sample.labels, sample.sizes):
-        what = f"{len(inside.positive):,} labels in {len(sample.sizes)} strata"
+        what = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"
         raise InputError(f"{what} are too few: label {missing} more, so that every stratum has {LEAST}")
     layer = scorer.layer
-    view = View(ranking, scorer.score(inside.left, inside.right), layer.threshold if layer else None)
+    view = View(ranking, scorer.score(labels.left, labels.right), layer.threshold if layer else None)
     posterior = draw_posterior(sample, rng, ranks=view.ranks[:, None])
     rows = strata_table(sample, posterior)
     named = [{"name": f"stratum {at}"} | row for at, row in enumerate(rows, start=1)]

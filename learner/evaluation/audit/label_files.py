@@ -32,12 +32,6 @@ class AuditLabels:
     stratum: np.ndarray
     sizes: np.ndarray
 
-    def of_strata(self, kept: np.ndarray) -> "AuditLabels":
-        """Return the labels of the strata where the mask (strata,) is true, renumbered in their order."""
-        here = kept[self.stratum]
-        pairs = self.left[here], self.right[here], self.positive[here], self.inclusion[here]
-        return AuditLabels(*pairs, (np.cumsum(kept) - 1)[self.stratum[here]], self.sizes[kept])
-
 
 def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
     """Read the audit labels of a file with the columns id1, id2, label, inclusion and, optionally, stratum and size.

@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
 
 from allpairs.db.estimate import Estimate
-from allpairs.learner.evaluation.audit.allocation import importance, labels_to_halve
+from allpairs.learner.evaluation.audit.allocation import MOST, average_precision, gain_of, labels_to_halve
 from allpairs.learner.evaluation.audit.figures import as_estimate, curve, figures, found_by
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
 from allpairs.learner.evaluation.exact import BARS, AllPairs
 from allpairs.learner.metrics.confidence_sequence import stratified_lower
 
-LEAST = 5  # labels that every stratum of the sampled ranks needs before there are figures
+LEAST = 5  # labels that every stratum needs before there are figures
 CHANGES = ("average_precision", "precision_at_recall_20")
 
 
@@ -37,12 +36,12 @@ class View:
 
 
 def labels_needed(labels: np.ndarray, sizes: np.ndarray) -> int:
-    """Return how many labels are missing before there are figures: five in each sampled stratum (or all its pairs)."""
+    """Return how many labels are missing before there are figures: five in each stratum (or all its pairs)."""
     return int(np.maximum(np.minimum(LEAST, sizes) - labels, 0).sum())
 
 
 def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Generator) -> AllPairs:
-    """Return the model's figures. Recall is over the positives in the sampled ranks."""
+    """Return the model's figures over all pairs."""
     found = found_by(posterior, sample.positive, view.ranks)
     labels = len(sample.positive)
     drawn = figures(found, view.threshold_rank, rng)
@@ -69,9 +68,9 @@ def changes(
 
 
 def strata_table(sample: Sample, posterior: Posterior | None) -> list[dict[str, Any]]:
-    """Return each sampled stratum's size, sampled, positives, weight, and share of positives with its interval."""
+    """Return each stratum's size, sampled, positives, weight, and share of positives with its interval."""
     rows: list[dict[str, Any]] = [
-        {"size": int(size), "sampled": int(labels), "positives": int(positives), "far": False}
+        {"size": int(size), "sampled": int(labels), "positives": int(positives)}
         | {"weight": float(size / labels) if labels else None}
         for size, labels, positives in zip(sample.sizes, sample.labels, sample.positives, strict=True)
     ]
@@ -81,27 +80,40 @@ def strata_table(sample: Sample, posterior: Posterior | None) -> list[dict[str, 
     return [row | {"rate": rate[h], "rate_low": low[h], "rate_high": high[h]} for h, row in enumerate(rows)]
 
 
-def upper_bound(size: int, positives: int, labels: int) -> float:
-    """Return the most positives that a stratum's labels leave plausible (Clopper and Pearson 1934, one-sided 95 %)."""
-    if labels >= size:
-        return float(positives)
-    return size if positives >= labels else size * float(beta.ppf(0.95, positives + 1, labels - positives))
+def measure_top(
+    sample: Sample, posterior: Posterior, view: View, pairs: int, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """Return the model's figures over its `pairs` highest pairs alone, as if there were no others."""
+    found = found_by(posterior, sample.positive, view.ranks).down_to(pairs)
+    return {name: as_estimate(drawn, len(sample.positive)) for name, drawn in figures(found, None, rng).items()}
 
 
-def reached(sample: Sample, view: View, target: float) -> dict[str, Any] | None:
-    """Return whether precision at the threshold reaches the target, by a bound that holds however often one looks."""
+def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, Any] | None:
+    """Return whether precision at the threshold reaches the target, by a bound that holds however often one looks.
+
+    top: the strata that count; what lies in the others is left out, which makes the bound no higher.
+    """
     above = view.threshold_rank
     if view.threshold is None or above is None or above < 1:
         return None
-    positives = np.bincount(sample.stratum[sample.positive & (view.scores >= view.threshold)],
-                            minlength=len(sample.sizes))  # fmt: skip
+    sizes, labels = sample.sizes[:top], sample.labels[:top]
+    found = sample.stratum[sample.positive & (view.scores >= view.threshold)]
+    positives = np.bincount(found[found < top], minlength=top)
     # In each stratum: the pairs that are positive and above the threshold, among all of the stratum's pairs.
-    share = stratified_lower(sample.sizes, positives, sample.labels)
-    low = min(1.0, share * float(sample.sizes.sum()) / above)
+    share = stratified_lower(sizes, positives, labels)
+    low = min(1.0, share * float(sizes.sum()) / above)
     return {"target": target, "precision_low": low, "reached": low >= target}
 
 
-def more_labels(sample: Sample, posterior: Posterior) -> int | None:
-    """Return about how many more labels would halve the interval of AP under the model that made the strata."""
-    weight = importance(posterior.rates, sample.sizes)
-    return labels_to_halve(sample.labels, (sample.sizes - sample.labels).astype(np.int64), weight)
+def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
+    """Return what more labels would do for AP under the model that made the strata.
+
+    halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
+    the strata below the `top` ones cause, as far as labels can tell.
+    """
+    gain = gain_of(posterior.rates, sample.sizes)
+    available = (sample.sizes - sample.labels).astype(np.int64)
+    variance = float(average_precision(posterior.rates, sample.sizes).var())
+    explained = gain.of(np.full(len(sample.sizes), MOST))
+    below = float(explained[top:].sum() / max(float(explained.sum()), 1e-300))
+    return {"halve": labels_to_halve(sample.labels, available, gain, variance), "below": below}

@@ -14,7 +14,7 @@ SPREAD = 1.5  # found positives that equal the prior weight of probabilities in 
 
 @dataclass(frozen=True)
 class Sample:
-    """Labelled pairs of the sampled ranks.
+    """Labelled pairs.
 
     stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
     probability; sizes: (h,) pairs in each stratum. Every stratum has a labelled pair.

@@ -13,7 +13,7 @@ from allpairs.learner.evaluation.audit.strata import Bands
 from allpairs.learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 
 DEEP = 4_000  # pairs of a band in its sampling order: more than anyone labels
-TAIL = 400  # pairs of the tail stratum
+BELOW = 200_000  # pairs drawn at random for the bands below the top, of which the smallest gets about 2,000
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,18 @@ def _mix(z: np.ndarray) -> np.ndarray:
 
 
 def make_sampling_order(sides: Sides, bands: Bands, seed: int, progress: Progress = no_progress) -> SamplingOrder:
-    """Return the sampling orders of all bands, found in one pass over all pairs, and the tail's, drawn at random."""
+    """Return the sampling orders of all bands: of the top found in one pass over all pairs, of the others at random."""
     bound = _bounds(bands)
-    floor = float(bands.edges[-1])
+    floor = float(bands.edges[bands.top - 1])
     parts = []
     for block in blocks(as_tensor(sides.left), as_tensor(sides.right), sides.symmetric):
         parts.append(_low_numbers(sides, block, floor, bands, bound, seed))
         progress("draw", min(1.0, (block.row + ROWS) / len(sides.left)))
-    parts.append(_tail(sides, bands, seed))
+    parts.append(_below(sides, bands, seed))
     rows, columns, stratum, score, number = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # A pair on the edge of the top, which products of other sizes round differently, may be in both parts.
+    once = np.sort(np.unique(rows * len(sides.right) + columns, return_index=True)[1])
+    rows, columns, stratum, score, number = (column[once] for column in (rows, columns, stratum, score, number))
     order = np.lexsort((number, stratum))
     place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum
     kept = order[place < DEEP]
@@ -91,20 +94,19 @@ def _low_numbers(
     at = (block.scores >= floor).nonzero(as_tuple=True)
     score = block.scores[at].cpu().numpy()
     rows, columns = at[0].cpu().numpy() + block.row, at[1].cpu().numpy() + block.column
-    stratum = np.minimum(bands.place(score), len(bands.edges) - 1)  # guards against rounding at the floor
+    stratum = np.minimum(bands.place(score), bands.top - 1)  # guards against rounding at the floor
     number = sides.numbers(rows, columns, seed)
     low = number <= bound[stratum]
     return rows[low], columns[low], stratum[low], score[low], number[low]
 
 
-def _tail(sides: Sides, bands: Bands, seed: int) -> tuple[np.ndarray, ...]:
-    """Draw at most TAIL pairs uniformly from those below the sampled ranks."""
+def _below(sides: Sides, bands: Bands, seed: int) -> tuple[np.ndarray, ...]:
+    """Return pairs of the bands below the top, drawn uniformly from all pairs: the same ones under every model."""
     rng = np.random.default_rng(seed)
-    wanted = min(bands.pairs, 4 * TAIL)
+    wanted = min(bands.pairs, BELOW) if bands.top < len(bands.edges) else 0
     numbers = rng.choice(bands.pairs, size=wanted, replace=False)
     rows, columns = pairs_numbered(numbers, len(sides.left), len(sides.right), sides.symmetric)
     score = sides.scores(rows, columns)
-    tail = np.nonzero(score < bands.edges[-1])[0][:TAIL]
-    rows, columns, score = rows[tail], columns[tail], score[tail]
-    stratum = np.full(len(tail), len(bands.edges), dtype=np.int64)
-    return rows, columns, stratum, score, sides.numbers(rows, columns, seed)
+    below = np.nonzero(score < bands.edges[bands.top - 1])[0]
+    rows, columns, score = rows[below], columns[below], score[below]
+    return rows, columns, np.maximum(bands.place(score), bands.top), score, sides.numbers(rows, columns, seed)

@@ -17,6 +17,7 @@ STAY = 0.8  # probability that the next step is of the same kind
 STEPS, SMOOTH = 9, 0.3  # points that represent the steps of a kind, and their width
 START = 4.0  # standard deviation of the first stratum's log-odds around 0
 HIGHEST, WIDTH = 7.0, 0.25  # of the grid of log-odds
+DEEPEST = 8.0  # doublings of depth from one stratum to the next: more than old designs have below their last band
 LEAST = 0.1  # a share at which the largest stratum has fewer positives than this counts as zero
 
 
@@ -45,7 +46,7 @@ def draw_rates(
 def _deepening(sizes: np.ndarray) -> np.ndarray:
     """Return how many times the depth doubles from the middle of one stratum to that of the next, (h - 1,)."""
     middle = np.cumsum(sizes) - sizes / 2
-    return np.clip(np.log2(middle[1:] / middle[:-1]), 0.25, 4.0).round(2)
+    return np.clip(np.log2(middle[1:] / middle[:-1]), 0.25, DEEPEST).round(2)
 
 
 def _steps(grid: np.ndarray, deepening: np.ndarray) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
 from allpairs.learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 
-FAR = "below the pool"
+FAR = "below the pool"  # the last stratum of an earlier version's designs, with 99 % of all pairs
 FOLDER = "design"  # begins the name of a design's folder
 
 
@@ -40,18 +40,23 @@ def read_designs(session: Session, project_id: int) -> list[Drawn]:
 
 
 def _read(design: Design) -> Drawn:
-    pool = [stratum for stratum in design.strata if stratum["name"] != FAR]
-    edges = np.array([stratum["low"] for stratum in pool])
-    sizes = np.array([stratum["size"] for stratum in pool], dtype=np.int64)
+    edges = np.array([stratum["low"] for stratum in design.strata])
+    sizes = np.array([stratum["size"] for stratum in design.strata], dtype=np.int64)
+    top = sum(stratum.get("top", stratum["name"] != FAR) for stratum in design.strata)
     stored = load_arrays(artifacts() / design.folder / "decks.npz", "restore it from a back-up")
     order = SamplingOrder(stored["left"], stored["right"], stored["stratum"], stored["score"])
     vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
-    return Drawn(design.id, design.number, Bands(edges, sizes, design.pairs), names, order, vectors)
+    return Drawn(design.id, design.number, Bands(edges, sizes, top), names, order, vectors)
+
+
+def is_old(names: list[str]) -> bool:
+    """Return whether an earlier version made the design with strata of these names: one for all pairs below the top."""
+    return names[-1] == FAR
 
 
 def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
-    """Store an audit design under this matcher, unless the project's newest design already belongs to it."""
+    """Store an audit design under this matcher, unless the project's newest design is already such a one."""
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
@@ -69,17 +74,16 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     )  # fmt: skip
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
-        if newest is None or newest.matcher_id != matcher.id:
+        if newest is None or newest.matcher_id != matcher.id or is_old([one["name"] for one in newest.strata]):
             session.add(row)
 
 
 def _strata(bands: Bands, seen: Seen) -> list[dict[str, Any]]:
-    """Return name, score bounds and size of each stratum, the tail stratum last where there is one."""
+    """Return name, score bounds and size of each stratum, and whether it belongs to the top."""
     ends = np.cumsum(bands.sizes)
-    top = [float(seen.ranking.score(np.array([1]))[0]), *bands.edges.tolist()]
-    strata = [
-        {"name": f"pairs {end - size + 1:,} to {end:,}", "low": float(low), "high": high, "size": int(size)}
-        for end, size, low, high in zip(ends, bands.sizes, bands.edges, top, strict=False)
+    edges = [float(seen.ranking.score(np.array([1]))[0]), *bands.edges.tolist()]
+    return [
+        {"name": f"pairs {end - size + 1:,} to {end:,}", "low": low, "high": high, "size": int(size)}
+        | {"top": at < bands.top}
+        for at, (end, size, low, high) in enumerate(zip(ends, bands.sizes, edges[1:], edges, strict=False))
     ]
-    far = {"name": FAR, "low": -1.0, "high": top[-1], "size": bands.tail}
-    return [*strata, far] if bands.tail else strata

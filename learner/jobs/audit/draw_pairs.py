@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, importance
+from allpairs.learner.evaluation.audit.allocation import Gain, allocate, gain_of
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import DRAWS, Sample
 from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
@@ -30,16 +30,14 @@ class Candidate:
 def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
     """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out."""
     designs = read_designs(session, project_id)
-    labelled = read_labelled(session, project_id, data, designs)
-    design, sample = designs[-1], labelled.sample
-    sizes = np.r_[sample.sizes, design.bands.tail]
-    orders = _left_in_orders(design, labelled, len(sizes))
+    design = designs[-1]
+    labelled = read_labelled(session, project_id, data, designs, design)
+    sample = labelled.sample
+    orders = _left_in_orders(design, labelled, len(sample.sizes))
     available = np.array([len(order) for order in orders])
-    available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more labels there tell nothing new
-    weight = np.r_[_weight(sample, np.random.default_rng([data.settings.seed, design.number])), 0.0]
-    counts = np.r_[sample.labels, labelled.far_labels]
-    wanted = allocate(counts, available, weight, draw)
-    inclusion = (counts + wanted) / np.maximum(sizes, 1)
+    gain = _gain(sample, np.random.default_rng([data.settings.seed, design.number]))
+    wanted = allocate(sample.labels, available, gain, draw)
+    inclusion = (sample.labels + wanted) / sample.sizes
     chosen = [at for order, n in zip(orders, wanted.tolist(), strict=True) for at in order[:n].tolist()]
     order = design.order
     return design.id, [
@@ -49,11 +47,11 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     ]  # fmt: skip
 
 
-def _weight(sample: Sample, rng: np.random.Generator) -> np.ndarray:
-    """Return the importance of each stratum of the pool, (h,); zeros while too few pairs are labelled."""
+def _gain(sample: Sample, rng: np.random.Generator) -> Gain | None:
+    """Return what more labels of each stratum would gain; None while too few pairs are labelled."""
     if labels_needed(sample.labels, sample.sizes):
-        return np.zeros(len(sample.sizes))
-    return importance(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
+        return None
+    return gain_of(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
 
 
 def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:

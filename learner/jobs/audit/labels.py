@@ -17,7 +17,7 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled pairs of the pool with their item ids (n,), the label counts of the tail, and all answered pairs.
+    """Labelled pairs with their item ids (n,), and all answered pairs.
 
     unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn.
     """
@@ -25,32 +25,37 @@ class Labelled:
     sample: Sample
     left_ids: np.ndarray
     right_ids: np.ndarray
-    far_labels: int
-    far_positives: int
     unsure: int
     answered: set[tuple[int, int]]
 
     def placed(self) -> list[list[float]]:
-        """Return items, stratum and inclusion probability of each labelled pair of the pool."""
+        """Return items, stratum and inclusion probability of each labelled pair."""
         columns = self.left_ids, self.right_ids, self.sample.stratum, 1 / self.sample.weight
         return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def read_labelled(session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]) -> Labelled:
-    """Place all labels so far, whichever design drew them, in the strata of the newest design."""
-    newest = designs[-1]
+def read_usable(
+    session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]
+) -> tuple[Drawn, Labelled]:
+    """Return the newest design whose strata have enough labels for figures, with the labels; else the newest one."""
+    placed = ((design, read_labelled(session, project_id, data, designs, design)) for design in reversed(designs))
+    enough = ((design, one) for design, one in placed if not labels_needed(one.sample.labels, one.sample.sizes))
+    return next(enough, None) or (designs[-1], read_labelled(session, project_id, data, designs, designs[-1]))
+
+
+def read_labelled(
+    session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn], under: Drawn
+) -> Labelled:
+    """Place all labels so far, whichever design drew them, in the strata of this design."""
     every = audit_labels(session, project_id, DesignKind.AUDIT)
     decided = [label for label in every if label.answer != AnswerKind.UNSURE]
     left, right = np.array([(one.left_id, one.right_id) for one in decided], dtype=np.int64).reshape(-1, 2).T
     positive = np.array([one.answer == AnswerKind.POSITIVE for one in decided], dtype=bool)
     strata = [_strata(design, decided, data, left, right) for design in designs]
     inclusion = np.max([_inclusion(design, decided, at) for design, at in zip(designs, strata, strict=True)], axis=0)
-    stratum, far = strata[-1], len(newest.bands.edges)
-    pool = np.nonzero(stratum < far)[0]
-    below = np.array([one.design_id == newest.id for one in decided], dtype=bool) & (stratum == far)
+    stratum = strata[[design.id for design in designs].index(under.id)]
     return Labelled(
-        Sample(stratum[pool], positive[pool], 1 / inclusion[pool], newest.bands.sizes),
-        left[pool], right[pool], int(below.sum()), int(positive[below].sum()), len(every) - len(decided),
+        Sample(stratum, positive, 1 / inclusion, under.bands.sizes), left, right, len(every) - len(decided),
         {(one.left_id, one.right_id) for one in every},
     )  # fmt: skip
 
@@ -81,7 +86,7 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
     is equally likely to be any of that order's. Designs share these numbers, so the inclusion probability under several
     designs is the highest of theirs.
     """
-    sizes = np.r_[design.bands.sizes, max(design.bands.tail, 1)]
+    sizes = design.bands.sizes
     depth = np.zeros(len(sizes))
     places = order_places(design)
     for one in labels:

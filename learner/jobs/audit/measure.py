@@ -15,20 +15,20 @@ from allpairs.db.schema.tables import Design, Evaluation, Matcher
 from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
+    advice,
     changes,
     histogram,
     labels_needed,
     measure,
-    more_labels,
+    measure_top,
     reached,
     strata_table,
-    upper_bound,
 )
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.reliability import by_tenth
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
-from allpairs.learner.jobs.audit.designs import Drawn, make_design, read_designs
-from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_labelled
+from allpairs.learner.jobs.audit.designs import Drawn, is_old, make_design, read_designs
+from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_usable
 from allpairs.learner.jobs.data.evaluation_snapshot import Seen, blend_of, has_model, look, scores_of, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.models.output_layer import OutputLayer
@@ -37,7 +37,7 @@ from allpairs.learner.scoring.bare import bare_vectors
 from allpairs.learner.search.exact import count_pairs
 from allpairs.learner.search.top_pairs import best_pairs
 
-BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the pool that calls for a new design
+BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs below the top that calls for a new design
 
 
 def is_audited(data: ProjectData) -> bool:
@@ -62,28 +62,31 @@ def measure_models(
     if not has_design:
         make_design(engine, data, newest, look(data, newest, fresh.get(newest.id), progress), progress)
     with reading(engine) as session:
-        designs = read_designs(session, project_id)
-        labelled = read_labelled(session, project_id, data, designs)
+        design, labelled = read_usable(session, project_id, data, read_designs(session, project_id))
     # keep one model's vectors in memory at a time
     views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
-    rng = np.random.default_rng([data.settings.seed, designs[-1].number])
+    rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
-    halve = more_labels(labelled.sample, posterior) if posterior else None
-    audits = [_audit(data.settings, designs[-1], labelled, posterior, view) | {"halve": halve} for view in views]
+    top = design.bands.top
+    more = advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": 0.0}
+    audits = [_audit(data.settings, design, labelled, posterior, view) | more for view in views]
     if posterior is None:
         rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]
     else:
         rank = _early_rank(labelled.sample, posterior, views[-1])
-        audits[-1]["beyond"] = _beyond(data, designs[-1], look(data, newest, None, progress), rank, progress)
+        audits[-1]["beyond"] = _beyond(data, design, look(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
+        for audit, view in zip(audits, views, strict=True):
+            highest = measure_top(labelled.sample, posterior, view, design.bands.top_pairs, rng)
+            audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
     bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session:
-        for row in rows:
-            session.merge(row)
+        for evaluation in rows:
+            session.merge(evaluation)
         if bare:
             session.get_one(Matcher, newest.id).details = newest.details | bare
-        design = session.get_one(Design, designs[-1].id)
-        design.details = design.details | {"sample": labelled.placed()}
+        row = session.get_one(Design, design.id)
+        row.details = row.details | {"sample": labelled.placed()}
 
 
 def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Progress) -> dict[str, Any]:
@@ -153,27 +156,20 @@ def _audit(
     settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
     """Return what the page shows of the audit besides the figures (see `Evaluation.audit`)."""
-    sample, far = labelled.sample, design.bands.tail
-    rows = strata_table(sample, posterior)
-    if far:
-        rows.append({"size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives, "far": True})
-    places: list[dict[str, Any]] = [{"name": name} for name in design.names]
-    edges = design.bands.edges.tolist()
-    for at, place in enumerate(places):
-        place |= {"low": edges[at] if at < len(edges) else -1.0, "high": edges[at - 1] if at else 1.0}
+    sample, edges = labelled.sample, design.bands.edges.tolist()
+    places = [
+        {"name": name, "low": low, "high": high, "far": at >= design.bands.top}
+        for at, (name, low, high) in enumerate(zip(design.names, edges, [1.0, *edges], strict=False))
+    ]
     return {
         "design": design.number,
-        "labels": len(sample.positive) + labelled.far_labels,
-        "positives": int(sample.positive.sum()) + labelled.far_positives,
+        "labels": len(sample.positive),
+        "positives": int(sample.positive.sum()),
         "unsure": labelled.unsure,
         "needed": labels_needed(sample.labels, sample.sizes),
-        "strata": [place | row for place, row in zip(places, rows, strict=True)],
-        "pool": design.bands.pool,
-        "far": {
-            "size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives,
-            "high": upper_bound(far, labelled.far_positives, labelled.far_labels),
-        },
-        "reached": reached(sample, view, settings.target_precision) if posterior else None,
+        "strata": [place | row for place, row in zip(places, strata_table(sample, posterior), strict=True)],
+        "top": {"pairs": design.bands.top_pairs, "estimates": {}},
+        "reached": reached(sample, view, settings.target_precision, design.bands.top) if posterior else None,
         "changes": {},
         "beyond": 0.0,
     }  # fmt: skip
@@ -186,17 +182,18 @@ def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
 
 
 def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: Progress) -> float:
-    """Return the share of a model's `rank` best pairs that lie outside the audited ranks."""
+    """Return the share of a model's `rank` best pairs that lie below the top of the design."""
     both = sides(data, seen.vectors)
     best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
     under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
-    return float((under_design < design.bands.edges[-1]).mean())
+    return float((under_design < design.bands.edges[design.bands.top - 1]).mean())
 
 
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
-    """Make a new design if the newest model ranks many pairs high that lie outside the audited ranks."""
+    """Make a new design if the newest one is an earlier version's, or its top lacks many of the newest model's."""
     with reading(engine) as session:
         matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
-    if evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND:
+        old = is_old(read_designs(session, project_id)[-1].names)
+    if old or (evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND):
         make_design(engine, data, matcher, look(data, matcher, None, progress), progress)
         measure_models(engine, project_id, data, progress, {})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.method_in_words import explain, far_in_words
+from allpairs.annotate.monitor.method_in_words import explain
 from allpairs.annotate.monitor.more_labels import advice
 from allpairs.annotate.monitor.rounds import Report, read_report
 from allpairs.annotate.text.measures import (
@@ -26,9 +26,7 @@ from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation
 from tests.helpers.factories import make_project
-from tests.helpers.projects.measured import FAR_SIZE, make_audited_project, make_measured_project
-
-FAR = {"size": FAR_SIZE, "sampled": 0, "positives": 0, "high": float(FAR_SIZE)}
+from tests.helpers.projects.measured import make_audited_project, make_measured_project
 
 
 def audited(engine: Engine, **parts: Any) -> Report:
@@ -65,12 +63,12 @@ def test_a_figure_comes_with_its_interval_and_method(engine: Engine, half_width:
     assert re.fullmatch(words, method_in_words("average_precision", found, evaluation))
 
 
-def test_recall_of_an_audit_is_that_of_the_pool(engine: Engine) -> None:
+def test_the_figures_of_an_audit_are_over_all_pairs(engine: Engine) -> None:
     _, evaluation = audited(engine).measured[-1]
     found = estimate(evaluation, "average_precision")
     assert found is not None
     said = method_in_words("average_precision", found, evaluation)
-    assert said.startswith("95% interval 0.520 to 0.680, from 200 audit labels.") and "sampled ranks" in said
+    assert said == "95% interval 0.520 to 0.680, from 200 audit labels, over all 4,498,500 pairs."
 
 
 def test_numbers_of_pairs_are_whole() -> None:
@@ -129,14 +127,11 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
     text = "\n".join(explain(audited(engine)))
     for words in (
         "all 4,498,500 pairs",
-        "The highest 65,536",
-        "into 10 strata",
+        "into 11 strata",
         "labelled 200: 56 are positives",
-        "7.1 pairs in the stratum “pairs 1 to 128” and 1,820",
-        "about 1,348",
-        "4,432,964 more pairs",
+        "7.1 pairs in the stratum “pairs 1 to 128” and 221,648",
+        "Below the highest 65,536 pairs lie 4,432,964 more",
         "20 of them are labelled, 0 positive",
-        "at most 616,182 of them",
         "never train a model",
         "7 of the positives represent more than 50 pairs each",
     ):
@@ -146,18 +141,8 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
 def test_positives_that_stand_for_few_pairs_need_no_double_check(engine: Engine) -> None:
     report = audited(engine)
     evaluation = report.measured[-1][1]
-    light = [stratum | {"weight": 50.0} for stratum in evaluation.audit["strata"]]
+    light = [stratum | {"sampled": stratum["size"] // 40} for stratum in evaluation.audit["strata"]]
     assert "double-check" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
-
-
-def test_nothing_is_known_of_a_tail_stratum_without_labels(engine: Engine) -> None:
-    evaluation = audited(engine, far=FAR).measured[-1][1]
-    assert far_in_words(evaluation).endswith("unknown.")
-
-
-def test_a_pool_of_all_pairs_leaves_nothing_below(engine: Engine) -> None:
-    evaluation = audited(engine, far={"size": 0, "sampled": 0, "positives": 0, "high": 0.0}).measured[-1][1]
-    assert far_in_words(evaluation).endswith("recall counts every positive, about 1,348.")
 
 
 def test_what_is_not_measured_is_not_explained(engine: Engine) -> None:
@@ -190,7 +175,14 @@ def test_a_gain_within_the_interval_may_be_chance(engine: Engine) -> None:
 
 
 def test_no_number_of_labels_is_promised_where_none_is_known(engine: Engine) -> None:
-    assert advice(audited(engine, halve=None))[1] == "The 95% interval of average precision is 0.160 wide."
+    said = advice(audited(engine, halve=None, below=0.5))[1]
+    assert said == "The 95% interval of average precision is 0.160 wide."
+
+
+@pytest.mark.parametrize(("below", "where"), [(0.9, "below"), (0.1, "among")])
+def test_it_is_said_where_the_interval_comes_from(engine: Engine, below: float, where: str) -> None:
+    said = advice(audited(engine, below=below))[1]
+    assert f"comes from pairs {where} the highest 65,536." in said and "480 more audit labels would halve it" in said
 
 
 def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:

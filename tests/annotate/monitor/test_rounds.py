@@ -3,6 +3,7 @@
 import math
 import re
 import tomllib
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -26,7 +27,9 @@ from allpairs.annotate.monitor.rounds import (
     why_unmeasured,
 )
 from allpairs.annotate.text import palette
+from allpairs.annotate.text.measures import method_in_words
 from allpairs.db.domain import AnswerKind, Purpose, Split
+from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task
 from tests.helpers.examples import examples
@@ -136,11 +139,23 @@ def test_the_strata_are_listed_from_the_highest_down(audited: Report) -> None:
     _, evaluation = audited.measured[-1]
     table = strata_table(evaluation)
     assert table["size"].sum() == evaluation.pairs
-    assert table["score_from"].is_monotonic_decreasing and list(table["far"]) == [False] * 10 + [True]
+    assert table["score_from"].is_monotonic_decreasing and list(table["top"]) == [True] * 10 + [False]
     assert (table["weight"] * table["sampled"] - table["size"]).abs().max() < 1e-6
-    pool, far = table[:-1], table.iloc[-1]
-    assert (pool["share_low"] <= pool["share"]).all() and (pool["share"] <= pool["share_high"]).all()
-    assert math.isnan(far["share"]) and far["share_high"] == pytest.approx(616_182 / 4_432_964)
+    assert (table["share_low"] <= table["share"]).all() and (table["share"] <= table["share_high"]).all()
+
+
+def test_an_earlier_versions_last_stratum_has_no_share(engine: Engine) -> None:
+    strata = [
+        {"name": "pairs 1 to 32", "low": 0.5, "high": 1.0, "size": 32, "sampled": 5, "positives": 2, "far": False,
+         "rate": 0.4, "rate_low": 0.2, "rate_high": 0.6},
+        {"name": "below the pool", "low": -1.0, "high": 0.5, "size": 4_000, "sampled": 5, "positives": 0, "far": True},
+    ]  # fmt: skip
+    parts: dict[str, Any] = {"strata": strata, "far": {"size": 4_000, "sampled": 5, "positives": 0, "high": 1_800.0}}
+    _, evaluation = read_report(engine, make_audited_project(engine, **parts)).measured[-1]
+    last = strata_table(evaluation).iloc[-1]
+    assert math.isnan(last["share"]) and last["share_high"] == pytest.approx(1_800 / 4_000)
+    assert strata_chart.describe_strata(strata_table(evaluation)).endswith("pairs 1 to 32.")
+    assert method_in_words("recall", Estimate(0.5, 0.4, 0.6, "audit", 9), evaluation).endswith("“Update figures”.")
 
 
 def test_too_few_audit_labels_are_an_audit_without_figures(engine: Engine) -> None:
@@ -246,15 +261,15 @@ def test_all_pairs_are_one_row_of_bars(audited: Report) -> None:
     assert charts.describe_histogram(table, None) == f"Score histogram: {table['pairs'].sum():,} pairs by score."
 
 
-def test_the_tail_stratum_has_a_colour_of_its_own(audited: Report) -> None:
+def test_the_strata_below_the_highest_pairs_have_a_colour_of_their_own(audited: Report) -> None:
     table = strata_table(audited.measured[-1][1])
     chart = strata_chart.strata_chart(table)
     assert marks(chart) == ["rule", "point"]
     (rows,) = chart.to_dict()["datasets"].values()
-    assert [row["stratum"] for row in rows if row["far"]] == [strata_chart.TAIL] == [list(table["stratum"])[-1]]
-    assert {row["kind"] for row in rows if row["far"]} == {strata_chart.TAIL}
+    assert [row["stratum"] for row in rows if not row["top"]] == [list(table["stratum"])[-1]]
+    assert {row["kind"] for row in rows if not row["top"]} == {strata_chart.BELOW}
     assert chart.to_dict()["layer"][0]["encoding"]["y"]["sort"] == list(table["stratum"])
-    assert strata_chart.describe_strata(table).startswith("Estimated share of positives in each of 10 strata: 0.92 in")
+    assert strata_chart.describe_strata(table).startswith("Estimated share of positives in each of 11 strata: 0.92 in")
 
 
 @settings(max_examples=examples(20))
@@ -262,7 +277,7 @@ def test_the_tail_stratum_has_a_colour_of_its_own(audited: Report) -> None:
 def test_no_share_breaks_the_logarithm_of_the_strata(shares: list[float]) -> None:
     strata = [
         {"stratum": str(i), "size": 9, "sampled": 3, "positives": 0, "share": share, "share_low": share / 2,
-         "share_high": min(1.0, share * 2), "far": False}
+         "share_high": min(1.0, share * 2), "top": True}
         for i, share in enumerate(shares)
     ]  # fmt: skip
     chart = strata_chart.strata_chart(pd.DataFrame(strata)).to_dict()

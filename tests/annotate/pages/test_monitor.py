@@ -108,7 +108,7 @@ def test_figures_at_the_threshold_and_on_given_pairs_are_in_rows_of_their_own(en
     assert any("say little about all pairs" in caption.value for caption in open_page().caption)
 
 
-def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(engine: Engine, home: Path) -> None:
+def test_an_audited_project_shows_intervals_strata_and_the_highest_pairs_apart(engine: Engine, home: Path) -> None:
     make_audited_project(engine)
     page = open_page()
     assert headings(page)[:2] == ["Round 4, after 325 labels", "What more labels would bring"]
@@ -116,14 +116,15 @@ def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(en
     assert any("95% interval 0.520 to 0.680, from 200 audit labels" in caption for caption in captions)
     assert any("95% interval −0.010 to +0.050" in caption for caption in captions)
     assert page.metric[0].delta == "+0.020" and page.metric[0].proto.color == 2  # grey: it may be chance
-    below = " ".join(text.value for text in page.markdown if text.value)
-    assert "at most 616,182 of them" in below and "3.4% of the pairs" in below
-    (strata,) = [table.value for table in page.dataframe if "far" in table.value]
-    assert strata["far"].tolist() == [False] * 10 + [True]
+    said = [text.value for text in page.markdown if text.value]
+    assert said.index("**Over all pairs**") < said.index("**Among the highest 65,536 pairs alone**")
+    assert any("Most of that comes from pairs below the highest 65,536" in text for text in said)
+    (strata,) = [table.value for table in page.dataframe if "score_from" in table.value and "top" in table.value]
+    assert strata["top"].tolist() == [True] * 10 + [False]
     assert page.get("download_button")[-1].proto.label == "Audit labels as CSV"
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
     assert len(descriptions) == 12
-    assert described(page, "Estimated share of positives in each of 10 strata")
+    assert described(page, "Estimated share of positives in each of 11 strata")
 
 
 def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:

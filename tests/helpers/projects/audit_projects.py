@@ -117,10 +117,10 @@ def designs_of(engine: Engine) -> list[Design]:
         return list(session.scalars(select(Design).where(Design.kind == DesignKind.AUDIT).order_by(Design.number)))
 
 
-def in_pool(engine: Engine, project_id: int, number: int = 0) -> dict[tuple[int, int], bool]:
-    """Return the truth of the audited ranks' pairs in the newest design, made under the matcher of this number."""
+def in_top(engine: Engine, project_id: int, number: int = 0) -> dict[tuple[int, int], bool]:
+    """Return the truth of the top's pairs in the newest design, made under the matcher of this number."""
     known, scores = truth(engine), scores_of(engine, project_id, number)
-    edge = designs_of(engine)[-1].strata[-2]["low"]
+    edge = min(stratum["low"] for stratum in designs_of(engine)[-1].strata if stratum["top"])
     return {pair: known[pair] for pair, score in scores.items() if score >= edge}
 
 

@@ -85,9 +85,10 @@ def doubling(floor: int, top: int = 128) -> np.ndarray:
 def normal_pool(
     mean: float, deviation: float, rng: np.random.Generator, pairs: int = 10**8, positives: int = 1_000
 ) -> Pool:
-    """Return the top hundredth (at least 4,096) of all pairs: negatives score N(0, 1), positives N(mean, deviation)."""
+    """Return all pairs down to the last: negatives score N(0, 1), positives N(mean, deviation)."""
     scores = np.sort(rng.normal(mean, deviation, positives))[::-1]
     above = np.cumsum(rng.poisson(pairs * np.diff(norm.sf(scores), prepend=0.0)))
     ranks = above + np.arange(1, positives + 1)
-    sizes = doubling(max(pairs // 100, 4_096))
-    return Pool(sizes, ranks[ranks <= sizes.sum()])
+    sizes = doubling(pairs)
+    sizes[-1] -= sizes.sum() - pairs
+    return Pool(sizes, ranks)

@@ -1,4 +1,4 @@
-"""Simulated audits: 95 % intervals cover the truth about 95 times in 100; two models compared on the same labels."""
+"""Simulated audits: 95 % intervals cover the truth over all pairs; two models compared on the same labels."""
 
 from collections import defaultdict
 
@@ -60,13 +60,13 @@ def test_intervals_hold_the_truth_in_many_runs(kind: str, labels: int) -> None:
 
 
 def test_intervals_hold_the_truth_of_a_small_population() -> None:
-    """Simulate 12,000 pairs, 100 positives, 15 labels in each of six strata."""
+    """Simulate 12,000 pairs, 100 positives, 15 labels in each of eight strata."""
     rng = np.random.default_rng(3)
     runs = []
     for _ in range(150):
         pool = normal_pool(2.6, 1.0, rng, pairs=12_000, positives=100)
-        assert (len(pool.sizes), pool.sizes.sum()) == (6, 4_096)
-        runs.append(audit(pool, 90, 60, rng))
+        assert (len(pool.sizes), pool.sizes.sum()) == (8, 12_000)
+        runs.append(audit(pool, 120, 60, rng))
     check(gather(runs))
 
 

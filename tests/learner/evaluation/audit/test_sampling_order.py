@@ -1,4 +1,4 @@
-"""Sampling orders: every pair of a band is equally likely, the order is permanent, the tail is below the bands."""
+"""Sampling orders: every pair of a band is equally likely, and the order is permanent."""
 
 import numpy as np
 import pytest
@@ -15,16 +15,16 @@ from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 
-DEEP, TAIL = 40, 30
+DEEP, BELOW = 40, 600
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set bands of 16, 16, 32 … pairs down to 256, and sampling orders with a part of the deeper ones."""
+    """Set bands of 16, 16, 32 … pairs, a top of 256, and sampling orders with a part of the deeper ones."""
     monkeypatch.setattr(bands, "TOP", 16)
-    monkeypatch.setattr(bands, "SMALLEST_POOL", 256)
+    monkeypatch.setattr(bands, "SMALLEST_TOP", 256)
     monkeypatch.setattr(sampling_order, "DEEP", DEEP)
-    monkeypatch.setattr(sampling_order, "TAIL", TAIL)
+    monkeypatch.setattr(sampling_order, "BELOW", BELOW)
 
 
 def drawn(sides: Sides, seed: int) -> tuple[Bands, SamplingOrder]:
@@ -45,7 +45,7 @@ def test_a_sampling_order_is_its_bands_pairs_in_the_order_of_their_numbers(symme
     rows, columns, scores = all_pairs(sides)
     place = strata.place(scores)
     numbers = pair_numbers(sides.left_ids[rows], sides.right_ids[columns], seed)
-    for stratum, size in enumerate(strata.sizes):
+    for stratum, size in enumerate(strata.sizes[: strata.top]):
         mine = np.nonzero(place == stratum)[0]
         first = mine[np.argsort(numbers[mine])][:DEEP]
         assert pairs_of(order, stratum) == list(zip(rows[first].tolist(), columns[first].tolist(), strict=True))
@@ -54,15 +54,17 @@ def test_a_sampling_order_is_its_bands_pairs_in_the_order_of_their_numbers(symme
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_the_tail_lies_below_the_pool(symmetric: bool) -> None:
+def test_the_bands_below_the_top_have_pairs_in_the_order_of_their_numbers(symmetric: bool) -> None:
     sides = make_sides(symmetric)
     strata, order = drawn(sides, 1)
-    tail = order.stratum == len(strata.sizes)
-    assert tail.sum() == TAIL
-    assert order.score[tail].max() < strata.edges[-1]
-    assert np.einsum("nd,nd->n", sides.left[order.left[tail]], sides.right[order.right[tail]]) == pytest.approx(
-        order.score[tail], abs=1e-6
+    below = order.stratum >= strata.top
+    assert set(order.stratum[below].tolist()) == set(range(strata.top, len(strata.sizes)))
+    assert np.array_equal(strata.place(order.score), order.stratum)
+    assert np.einsum("nd,nd->n", sides.left[order.left], sides.right[order.right]) == pytest.approx(
+        order.score, abs=1e-6
     )
+    numbers = sides.numbers(order.left, order.right, 1)
+    assert all((np.diff(numbers[order.stratum == stratum]) > 0).all() for stratum in range(len(strata.sizes)))
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -74,10 +76,10 @@ def test_no_pair_is_drawn_twice_or_with_itself(symmetric: bool) -> None:
         assert (order.left < order.right).all()
 
 
-def test_without_pairs_below_the_pool_there_is_no_tail() -> None:
+def test_a_small_corpus_is_all_top() -> None:
     sides = make_sides(True, 20)
     strata, order = drawn(sides, 0)
-    assert strata.tail == 0
+    assert strata.top == len(strata.sizes)
     assert order.stratum.max() == len(strata.sizes) - 1
     assert len(order.left) == np.minimum(strata.sizes, DEEP).sum()
 
@@ -89,9 +91,9 @@ def test_blocks_of_rows_do_not_matter() -> None:
     rows, columns, scores = all_pairs(sides)
     numbers = sides.numbers(rows, columns, 3)
     # single precision rounds differently in blocks: pairs within a hair of an edge are left out
-    inside = np.abs(scores[:, None] - np.r_[strata.edges, strata.edges]).min(1) > 1e-6
+    inside = np.abs(scores[:, None] - strata.edges).min(1) > 1e-6
     found = set(zip(order.left.tolist(), order.right.tolist(), strict=True))
-    for stratum in range(len(strata.sizes)):
+    for stratum in range(strata.top):
         mine = np.nonzero(inside & (strata.place(scores) == stratum))[0]
         first = mine[np.argsort(numbers[mine])][: DEEP - 2]
         assert set(zip(rows[first].tolist(), columns[first].tolist(), strict=True)) <= found
@@ -99,20 +101,20 @@ def test_blocks_of_rows_do_not_matter() -> None:
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling_order, "DEEP", 12)
-    monkeypatch.setattr(sampling_order, "TAIL", 10)
+    monkeypatch.setattr(sampling_order, "BELOW", 300)
     sides = make_sides(True, 32)
     strata = rank_bands(rank_all(sides.left, sides.right, True))
-    sizes = [*strata.sizes, strata.tail]
+    sizes = strata.sizes.tolist()
     rounds = 800
     counts = np.zeros((len(sizes), 32 * 32))
     for seed in range(rounds):
         order = make_sampling_order(sides, strata, seed)
         np.add.at(counts, (order.stratum, order.left * 32 + order.right), 1)
-    assert strata.tail > 10
-    for seen, size, deep in zip(counts, sizes, [12] * len(strata.sizes) + [10], strict=True):
+    assert strata.top < len(sizes)
+    for seen, size in zip(counts, sizes, strict=True):
         turned_up = seen[seen > 0]
         assert len(turned_up) == size  # every pair of it turns up, and no other
-        share = min(1.0, deep / size)
+        share = min(1.0, 12 / size)
         deviation = np.sqrt(share * (1 - share) / rounds)
         assert np.abs(turned_up / rounds - share).max() <= 5 * deviation + 1e-12
 
@@ -129,12 +131,12 @@ def test_sampling_orders_of_two_models_hold_the_same_pairs_where_they_can() -> N
     numbers = sides.numbers(rows, columns, 4)
     place, place_later = strata.place(scores), later.place(all_pairs(other)[2])
     assert 0.02 < (place != place_later).mean() < 0.5  # the models differ
-    for stratum in range(len(strata.sizes)):
+    for stratum in range(strata.top):
         both = [set(pairs_of(one, stratum)) for one in (order, other_order)]
         last = min(max(sides.numbers(*np.array(sorted(one)).T, 4)) for one in both)
         wanted = np.nonzero((place == stratum) & (place_later == stratum) & (numbers <= last))[0]
         assert set(zip(rows[wanted].tolist(), columns[wanted].tolist(), strict=True)) <= both[0] & both[1]
-    deepest = len(strata.sizes) - 1
+    deepest = strata.top - 1
     same, unrelated = (set(pairs_of(drawn(other, seed)[1], deepest)) & set(pairs_of(order, deepest)) for seed in (4, 5))
     assert len(same) > 2 * len(unrelated)
 

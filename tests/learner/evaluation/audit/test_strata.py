@@ -1,4 +1,4 @@
-"""Bands: their sizes are exact, double downward and end near the floor; ties stay together."""
+"""Bands: their sizes are exact, double downward and hold every pair; ties stay together."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from allpairs.learner.evaluation.audit.ranking import BINS, rank_all
-from allpairs.learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
+from allpairs.learner.evaluation.audit.strata import SMALLEST_TOP, TOP, TOP_SHARE, Bands, rank_bands
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, ranking_of, unit_vectors
 
@@ -19,9 +19,9 @@ def test_sizes_are_those_of_counting(symmetric: bool, seed: int) -> None:
     bands = rank_bands(rank_all(sides.left, sides.right, symmetric))
     scores = all_pairs(sides)[2]
     place = bands.place(scores)
-    assert bands.pairs == len(scores) == bands.pool + bands.tail
-    assert np.bincount(place).tolist() == [*bands.sizes, bands.tail]
-    assert scores[place == len(bands.edges)].max() < bands.edges[-1]
+    assert bands.pairs == len(scores)
+    assert np.bincount(place).tolist() == bands.sizes.tolist()
+    assert scores[place == bands.top].max() < bands.edges[bands.top - 1]
 
 
 @given(arrays(np.int64, st.integers(1, 3_000), elements=st.integers(0, 60) | st.integers(0, BINS - 1)))
@@ -32,11 +32,11 @@ def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarr
     assert (np.diff(bands.edges) < 0).all()
     assert np.bincount(bands.place(scores)).tolist() == bands.sizes.tolist()
     assert (bands.sizes > 0).all()
-    assert bands.tail == 0
+    assert 1 <= bands.top <= len(bands.sizes)
 
 
 @pytest.mark.parametrize("pairs", [5_000, 60_000, 500_000, 3_000_000])
-def test_sizes_double_down_to_one_hundredth_of_all_pairs(pairs: int) -> None:
+def test_sizes_double_down_to_the_last_pair_and_the_top_is_one_hundredth(pairs: int) -> None:
     bins = np.random.default_rng(pairs).integers(0, BINS, pairs)
     ranking, _ = ranking_of(bins)
     bands = rank_bands(ranking)
@@ -44,8 +44,9 @@ def test_sizes_double_down_to_one_hundredth_of_all_pairs(pairs: int) -> None:
     goals = np.minimum(TOP * 2 ** np.arange(len(bands.sizes)), pairs)
     ends = np.cumsum(bands.sizes)
     assert ((goals <= ends) & (ends < goals + most)).all()
-    floor = max(SMALLEST_POOL, POOL_SHARE * pairs)
-    assert floor <= bands.pool < 2 * floor + most
+    assert bands.pairs == pairs
+    floor = max(SMALLEST_TOP, TOP_SHARE * pairs)
+    assert floor <= bands.top_pairs < 2 * floor + most
 
 
 def test_pairs_of_one_score_are_in_one_band() -> None:
@@ -60,9 +61,8 @@ def test_copies_of_one_text_are_one_band() -> None:
     vectors = np.repeat(unit_vectors(1), 60, axis=0)
     bands = rank_bands(rank_all(vectors, vectors, True))
     assert bands.sizes.tolist() == [60 * 59 // 2]
-    assert bands.tail == 0
 
 
 def test_a_score_on_an_edge_belongs_to_the_band_above_it() -> None:
-    bands = Bands(np.array([0.9, 0.5, 0.2]), np.array([1, 1, 1]), 10)
-    assert bands.place(np.array([0.95, 0.9, 0.89, 0.5, 0.2, 0.19])).tolist() == [0, 0, 1, 1, 2, 3]
+    bands = Bands(np.array([0.9, 0.5, 0.2]), np.array([1, 1, 1]), 2)
+    assert bands.place(np.array([0.95, 0.9, 0.89, 0.5, 0.2, 0.19])).tolist() == [0, 0, 1, 1, 2, 2]
