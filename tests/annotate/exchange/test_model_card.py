@@ -78,7 +78,7 @@ def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:
 def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
     text = card(engine, make_audited_project(engine, rounds=2), 1)
     assert "| Average precision | 0.440 | 0.360 to 0.520 |" in text
-    assert "95% interval 0.360 to 0.520, from 200 audit labels." in text
+    assert "95% interval 0.360 to 0.520, from 200 audit labels, over all" in text
     assert "| Positives | 1,348 | 1,020 to 1,790 |" in text
 
 

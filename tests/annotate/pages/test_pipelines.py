@@ -127,8 +127,8 @@ def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
     ("name", "config", "chosen", "message"),
     [
         ("none", {}, {}, "there is no pipeline 'none'"),
-        (NAME, {"wanted": 0}, {}, "wanted: Input should be greater"),
-        (NAME, {}, {"source": "air"}, "source: Input should be"),
+        (NAME, {"wanted": 0}, {}, "wanted: input should be greater"),
+        (NAME, {}, {"source": "air"}, "source: input should be"),
         (NAME, {}, {"source": "labels"}, "there are no labelled and 2 known ones"),
     ],
 )
