@@ -63,8 +63,8 @@ def _width(report: Report) -> Iterator[str]:
         return
     halve = evaluation.audit.get("halve")
     more = f" About {counted(halve, 'more audit label')} would halve it." if halve else ""
-    below = evaluation.audit.get("below", 0.5)
-    if max(below, 1 - below) > MOSTLY:
+    below = evaluation.audit.get("below")
+    if below is not None and max(below, 1 - below) > MOSTLY:
         where = "below" if below > MOSTLY else "among"
         more = f" Most of that comes from pairs {where} the highest {evaluation.audit['top']['pairs']:,}.{more}"
     yield f"The 95% interval of average precision is {found.high - found.low:.3f} wide.{more}"

@@ -22,9 +22,6 @@ BIASED = (
 )
 
 
-BELOW = "below the pool"  # an earlier version's last stratum, which had no share
-
-
 @dataclass(frozen=True)
 class Report:
     """The rows behind the monitoring of one project, read at one moment."""
@@ -182,7 +179,7 @@ def strata_table(evaluation: Evaluation) -> pd.DataFrame:
 
 
 def _share(stratum: dict[str, Any], audit: dict[str, Any]) -> dict[str, float | None]:
-    if stratum["name"] == BELOW and "far" in audit:
+    if "rate" not in stratum:
         return {"share": None, "share_low": 0.0, "share_high": audit["far"]["high"] / stratum["size"]}
     return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
 

@@ -29,7 +29,7 @@ METHODS = {
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
     "stratified": "false positives estimated from a sample of each score stratum",
 }
-POOLED = "An earlier version left out the pairs below the sampled ranks: press “Update figures”."
+LEFT_OUT = "An earlier version left out the pairs below the sampled ranks: press “Update figures”."
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
     between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
     if evaluation.audit:
         words = f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}"
-        return f"{words}. {POOLED}" if is_old(evaluation) else f"{words}, over all {evaluation.pairs:,} pairs."
+        return f"{words}. {LEFT_OUT}" if is_old(evaluation) else f"{words}, over all {evaluation.pairs:,} pairs."
     words = f"{between}{METHODS.get(found.method, found.method)}"
     over = f"over all {evaluation.pairs:,} pairs of evaluation items, {counted(evaluation.positives or 0, 'positive')}."
     return f"{words[0].upper()}{words[1:]} {over}"

@@ -11,7 +11,7 @@ import streamlit as st
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
-from allpairs.annotate.text.measures import POOLED, counted, is_old
+from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_row
 from allpairs.annotate.ui.state import engine
@@ -85,7 +85,7 @@ def _words(found: Round, above: Scored, expected: matches.Expected | None) -> li
         return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
     if is_old(evaluation):
-        words.append(POOLED)
+        words.append(LEFT_OUT)
     times = found.exploration.times if found.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)

@@ -49,7 +49,8 @@ def headline(report: Report) -> None:
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
         _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
-    if top := evaluation.audit.get("top"):
+    top = evaluation.audit.get("top")
+    if top and top["pairs"] < evaluation.pairs:
         _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], TOP)
     _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
 

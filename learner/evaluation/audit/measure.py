@@ -109,11 +109,12 @@ def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
     """Return what more labels would do for AP under the model that made the strata.
 
     halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
-    the strata below the `top` ones cause, as far as labels can tell.
+    the strata below the `top` ones cause, as far as labels can tell, None if there are none below.
     """
     gain = gain_of(posterior.rates, sample.sizes)
     available = (sample.sizes - sample.labels).astype(np.int64)
     variance = float(average_precision(posterior.rates, sample.sizes).var())
     explained = gain.of(np.full(len(sample.sizes), MOST))
     below = float(explained[top:].sum() / max(float(explained.sum()), 1e-300))
-    return {"halve": labels_to_halve(sample.labels, available, gain, variance), "below": below}
+    halve = labels_to_halve(sample.labels, available, gain, variance)
+    return {"halve": halve, "below": below if top < len(explained) else None}

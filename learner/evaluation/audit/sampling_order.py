@@ -12,6 +12,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.evaluation.audit.strata import Bands
 from allpairs.learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 
+PART = 10_000  # pairs whose vectors are copied at a time: 70 MB
 DEEP = 4_000  # pairs of a band in its sampling order: more than anyone labels
 BELOW = 200_000  # pairs drawn at random for the bands below the top, of which the smallest gets about 2,000
 
@@ -42,7 +43,8 @@ class Sides:
 
     def scores(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the score of each pair, (n,) float32."""
-        return np.einsum("nd,nd->n", self.left[rows], self.right[columns])
+        parts = [slice(start, start + PART) for start in range(0, max(len(rows), 1), PART)]
+        return np.concatenate([np.einsum("nd,nd->n", self.left[rows[at]], self.right[columns[at]]) for at in parts])
 
 
 def pair_numbers(left: np.ndarray, right: np.ndarray, seed: int) -> np.ndarray:

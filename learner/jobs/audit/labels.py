@@ -38,9 +38,9 @@ def read_usable(
     session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]
 ) -> tuple[Drawn, Labelled]:
     """Return the newest design whose strata have enough labels for figures, with the labels; else the newest one."""
-    placed = ((design, read_labelled(session, project_id, data, designs, design)) for design in reversed(designs))
-    enough = ((design, one) for design, one in placed if not labels_needed(one.sample.labels, one.sample.sizes))
-    return next(enough, None) or (designs[-1], read_labelled(session, project_id, data, designs, designs[-1]))
+    placed = [(design, read_labelled(session, project_id, data, designs, design)) for design in reversed(designs)]
+    enough = (one for one in placed if not labels_needed(one[1].sample.labels, one[1].sample.sizes))
+    return next(enough, placed[0])
 
 
 def read_labelled(

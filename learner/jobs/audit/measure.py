@@ -68,7 +68,7 @@ def measure_models(
     rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
     top = design.bands.top
-    more = advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": 0.0}
+    more = advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": None}
     audits = [_audit(data.settings, design, labelled, posterior, view) | more for view in views]
     if posterior is None:
         rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job
@@ -125,6 +126,14 @@ def test_an_audited_project_shows_intervals_strata_and_the_highest_pairs_apart(e
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
     assert len(descriptions) == 12
     assert described(page, "Estimated share of positives in each of 11 strata")
+
+
+def test_where_all_pairs_are_the_highest_ones_they_are_not_shown_apart(engine: Engine, home: Path) -> None:
+    figures = {"average_precision": Estimate(0.6, 0.5, 0.7, "audit", 200).as_dict()}
+    make_audited_project(engine, below=None, top={"pairs": 4_498_500, "estimates": figures})
+    said = [text.value for text in open_page().markdown if text.value]
+    assert not any("Among the highest" in text or "Most of that comes" in text for text in said)
+    assert any("480 more audit labels would halve it" in text for text in said)
 
 
 def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:

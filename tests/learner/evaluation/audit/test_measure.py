@@ -176,8 +176,9 @@ def test_it_is_said_how_many_labels_would_halve_the_interval_and_where() -> None
     posterior = draw_posterior(sample, rng(), 400)
     found = [advice(sample, posterior, top) for top in range(5)]
     assert found[0]["halve"] is not None and 60 < found[0]["halve"] < 1_000
-    shares = [one["below"] for one in found]
-    assert shares[0] == 1 and shares[-1] == 0 and shares == sorted(shares, reverse=True)
+    *shares, last = [one["below"] for one in found]
+    assert shares[0] == 1 and shares[-1] > 0 and shares == sorted(shares, reverse=True)
+    assert last is None  # nothing lies below
 
 
 def test_the_figures_of_the_highest_pairs_leave_out_what_lies_below() -> None:
