@@ -67,8 +67,8 @@ def draw_audit(
     """Draw pairs whose labels measure this matcher, and others on the same texts, over all pairs.
 
     Arguments as in `evaluate`. Returns the columns id1, id2, text1, text2, label (empty: fill it with 1 and 0),
-    inclusion (the chance that this pair was drawn), stratum and size. Label every pair, or leave out at random.
-    Raises InputError.
+    inclusion (the chance that this pair was drawn), stratum, its size and its band. Label every pair, or leave out at
+    random. Raises InputError.
     """
     import pandas as pd
 
@@ -88,6 +88,7 @@ def draw_audit(
             "inclusion": drawn.inclusion,
             "stratum": drawn.stratum,
             "size": drawn.size,
+            "band": drawn.band,
         }
     )
 

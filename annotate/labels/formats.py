@@ -58,7 +58,7 @@ COLUMNS: dict[Form, dict[str, type]] = {
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.POSITIVES: {"anchor": str, "positive": str},
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
-    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int},
+    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int, "band": int},
     Form.IMPLIED: _TEXTS | {"implied": int},
 }
 
@@ -147,8 +147,9 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
     answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
     for left, right, stratum, inclusion in newest.details["sample"]:
         if answers.get((left, right)) in NUMBERS:
-            label, size = NUMBERS[answers[left, right]], newest.strata[stratum]["size"]
-            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, size
+            label, of = NUMBERS[answers[left, right]], newest.strata[stratum]
+            band = of.get("band", stratum) + 1
+            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, of["size"], band
 
 
 def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:

@@ -68,10 +68,10 @@ _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified
 def _drawn(evaluation: Evaluation) -> str:
     audit = evaluation.audit
     return (
-        f"A model ranked all {evaluation.pairs:,} pairs of evaluation items. They are divided by score into "
-        f"{len(audit['strata'])} strata of known size, each twice as large as the one above. Pairs were drawn at "
-        f"random from each stratum, with a known probability. People labelled {audit['labels']:,}: "
-        f"{audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are left out."
+        f"A model ranked all {evaluation.pairs:,} pairs of evaluation items. They are divided by score into strata of "
+        f"known size, {len(audit['strata'])} in all, which grow with the rank; deep ones are divided again, by lexical "
+        "similarity. Pairs were drawn at random from each stratum, with a known probability. People labelled "
+        f"{audit['labels']:,}: {audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are left out."
     )
 
 

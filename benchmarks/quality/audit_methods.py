@@ -1,10 +1,11 @@
 """The methods that `benchmarks.quality.audits` compares: each spends exactly n labels and returns value and interval.
 
-A method takes a pool, ascending budgets and a generator, and returns (budgets, 4, 3): for each budget and each of
+A method takes a pool, ascending budgets and a generator, and returns (budgets, 5, 3): for each budget and each of
 FIGURES value, low and high (NaN without an interval). A larger budget extends the sample of the smaller one.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, gain_of
 from allpairs.learner.evaluation.audit.figures import as_estimate, figures, found_by
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
-from allpairs.learner.evaluation.audit.strata import SMALLEST_TOP, TOP, TOP_SHARE
-from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
+from allpairs.learner.evaluation.audit.strata import FIRST as FIRST_SHARE
+from allpairs.learner.evaluation.audit.strata import TOP, WHOLE, band_ends, least_top
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
 from benchmarks.quality import weighted
 from benchmarks.quality.oasis_peer import Draws, f_interval, sample
@@ -24,38 +25,74 @@ BATCH = 50  # labels between two allocations
 DRAWS = 200  # posterior draws of the rates, for the allocation
 
 
+@dataclass(frozen=True)
+class Part:
+    """A stratum of a pool: all or some pairs of the ranks `after` + 1 to `until`, and its positives' ranks."""
+
+    after: int
+    until: int
+    band: int
+    size: int
+    positives: np.ndarray
+
+    def draw(self, labels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw so many pairs, or all: their ranks, and whether they are positives."""
+        if self.size == self.until - self.after:
+            ranks = draw_ranks(self.after, self.until, labels, rng)
+            return ranks, np.isin(ranks, self.positives)
+        at = rng.choice(self.size, size=min(labels, self.size), replace=False)
+        positive = at < len(self.positives)
+        ranks = rng.integers(self.after + 1, self.until + 1, len(at))  # of negatives, about
+        ranks[positive] = self.positives[at[positive]]
+        return ranks, positive
+
+
 def our_edges(pool: Pool) -> np.ndarray:
-    """Return the ranks between the product's strata, (h + 1,)."""
-    return bands_to(pool.pairs, TOP, pool.pairs)
+    """Return the ranks between the product's bands, (b + 1,)."""
+    return np.array([0, *band_ends(pool.pairs)])
+
+
+def our_strata(pool: Pool) -> list[Part]:
+    """Return the product's strata: its bands, deep ones in two by lexical similarity."""
+    parts = []
+    for band, (after, until) in enumerate(pairwise(our_edges(pool).tolist())):
+        here = (pool.positives > after) & (pool.positives <= until)
+        ranks, alike = pool.positives[here], pool.alike[here] <= FIRST_SHARE
+        size = until - after
+        if after < WHOLE:
+            parts.append(Part(after, until, band, size, ranks))
+        else:
+            first = round(FIRST_SHARE * size)
+            parts.append(Part(after, until, band, first, ranks[alike]))
+            parts.append(Part(after, until, band, size - first, ranks[~alike]))
+    return parts
 
 
 def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     """Measure like the product: 15 labels in each stratum, then 50 at a time where they help most."""
-    edges = our_edges(pool)
-    sizes = np.diff(edges)
-    orders = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
-    limit = np.array([len(order) for order in orders])
+    strata = our_strata(pool)
+    sizes, band = np.array([part.size for part in strata]), np.array([part.band for part in strata])
+    orders = [part.draw(budgets[-1], rng) for part in strata]
+    limit = np.array([len(ranks) for ranks, _ in orders])
     labels = np.zeros(len(sizes), dtype=np.int64)
+
+    def seen() -> tuple[Sample, np.ndarray]:
+        """Return the labelled pairs, the first of each sampling order, and their ranks."""
+        stratum = np.repeat(np.arange(len(sizes)), labels)
+        taken = [(ranks[:n], positive[:n]) for (ranks, positive), n in zip(orders, labels, strict=True)]
+        ranks, positive = (np.concatenate(column) for column in zip(*taken, strict=True))
+        return Sample(stratum, positive, (sizes / np.maximum(labels, 1))[stratum], sizes, band), ranks
+
     answers = []
     for budget in budgets:
         while (missing := budget - labels.sum()) > 0:
             gain = None
             first = int(np.maximum(np.minimum(FIRST, limit) - labels, 0).sum())
             if not first:
-                seen = _sample(pool, orders, labels, sizes)[0]
-                gain = gain_of(draw_rates(*seen.effective(), sizes, DRAWS, rng), sizes)
+                gain = gain_of(seen()[0].draw_rates(DRAWS, rng), sizes, band)
             labels = labels + allocate(labels, limit - labels, gain, min(missing, first or BATCH))
-        answers.append(_estimates(pool, *_sample(pool, orders, labels, sizes), rng))
+        answers.append(_estimates(pool, *seen(), rng))
     return np.array(answers)
-
-
-def _sample(
-    pool: Pool, orders: Sequence[np.ndarray], labels: np.ndarray, sizes: np.ndarray
-) -> tuple[Sample, np.ndarray]:
-    """Return the labelled pairs, the first of each sampling order, and their ranks."""
-    stratum = np.repeat(np.arange(len(sizes)), labels)
-    ranks = np.concatenate([order[:n] for order, n in zip(orders, labels, strict=True)])
-    return Sample(stratum, pool.labels(ranks), (sizes / np.maximum(labels, 1))[stratum], sizes), ranks
 
 
 def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -78,7 +115,7 @@ def uniform(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.
 
 def near_random(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     """Measure on Mussmann, Jia and Liang's strata, half of the labels each: near (our top) and random others."""
-    near = bands_to(pool.pairs, TOP, max(TOP_SHARE * pool.pairs, SMALLEST_TOP))[-1]
+    near = bands_to(pool.pairs, TOP, least_top(pool.pairs))[-1]
     return _weighted(pool, np.array([0, near, pool.pairs]), budgets, rng)
 
 

@@ -18,16 +18,16 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
-from benchmarks.data.real_pools import FILES, real
+from benchmarks.data.real_pools import NAMES, real
 from benchmarks.quality.audit_methods import METHODS, OURS
 
-TITLES = ("AP", "F1", "P@R20", "recall")  # of FIGURES
+TITLES = ("AP", "F1", "P@R20", "recall", "positives")  # of FIGURES; positives as a share of the true ones
 PARTS = 4  # parts of a method's repetitions on one pool, shared among the processes
 
 
 @dataclass(frozen=True)
 class Result:
-    """A method's answers on a pool. answers: (repeats, budgets, 4, 3): figure by value, low, high."""
+    """A method's answers on a pool. answers: (repeats, budgets, 5, 3): figure by value, low, high."""
 
     pool: Pool
     method: str
@@ -35,21 +35,26 @@ class Result:
 
     @property
     def errors(self) -> np.ndarray:
-        """Return the values' errors against the truth over all pairs: (repeats, budgets, 4)."""
-        return self.answers[..., 0] - self.pool.truth()
+        """Return the values' errors against the truth over all pairs: (repeats, budgets, 5)."""
+        return (self.answers[..., 0] - self.pool.truth()) / self.scale
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Return what errors and widths are divided by, (5,): the true number for positives, 1 for the others."""
+        return np.array([len(self.pool.positives) if name == "positives" else 1.0 for name in FIGURES])
 
     @property
     def rmse(self) -> np.ndarray:
-        """Return the root mean squared errors, (budgets, 4)."""
+        """Return the root mean squared errors, (budgets, 5)."""
         return np.sqrt((self.errors**2).mean(0))
 
     def covered(self, truth: np.ndarray) -> np.ndarray:
-        """Return the share of the intervals that contain the truth (4,), (budgets, 4)."""
+        """Return the share of the intervals that contain the truth (5,), (budgets, 5)."""
         return ((self.answers[..., 1] <= truth) & (truth <= self.answers[..., 2])).mean(0)
 
 
 def run(pool: Pool, method: str, budgets: Sequence[int], repeats: range) -> np.ndarray:
-    """Return the answers of those repetitions, (repeats, budgets, 4, 3)."""
+    """Return the answers of those repetitions, (repeats, budgets, 5, 3)."""
     seed = list(METHODS).index(method)
     return np.array([METHODS[method](pool, budgets, np.random.default_rng([seed, repeat])) for repeat in repeats])
 
@@ -67,7 +72,7 @@ def rows(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
 
 
 def _cells(result: Result, at: int) -> list[str]:
-    width = (result.answers[..., 2] - result.answers[..., 1]).mean(0)[at]
+    width = (result.answers[..., 2] - result.answers[..., 1]).mean(0)[at] / result.scale
     covered = result.covered(result.pool.truth())[at]
     cells = [f"{(result.answers[:, at, 0, 0] == 0).mean():.2f}"]
     for figure in range(len(FIGURES)):
@@ -96,7 +101,7 @@ def main() -> None:
     """Print the table, and write it to a file if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--pools", default=",".join([*SHAPES, *FILES]))
+    parser.add_argument("--pools", default=",".join([*SHAPES, *NAMES]))
     parser.add_argument("--budgets", default="300,1000,3000")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data", type=Path, default=Path("out/data"), help="the files of benchmarks.data.datasets")

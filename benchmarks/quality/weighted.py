@@ -8,7 +8,7 @@ BOOTSTRAPS = 200
 
 
 def answer(pool: Pool, edges: np.ndarray, ranks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-    """Return value, low and high of each figure, (4, 3), from a simple random sample of each stratum.
+    """Return value, low and high of each figure, (5, 3), from a simple random sample of each stratum.
 
     edges: (h + 1,) ranks between the strata; ranks: of each stratum the labelled pairs. The interval comes from 200
     bootstrap samples of each stratum's labelled pairs (percentiles). Without a positive every figure is 0.
@@ -32,7 +32,7 @@ def _resampled(positives: int, labels: int, rng: np.random.Generator) -> np.ndar
 
 
 def figures(ranks: np.ndarray, weight: np.ndarray, threshold: int) -> np.ndarray:
-    """Return figures (draws, 4), in FIGURES' order, of positives at `ranks` (k,) that represent `weight` (draws, k).
+    """Return figures (draws, 5), in FIGURES' order, of positives at `ranks` (k,) that represent `weight` (draws, k).
 
     A rank is known exactly, as all pairs are ranked: precision there is the weight found over the rank, at most 1. In
     average precision a positive sits in the middle of those it represents, which brings the peers closer to the truth.
@@ -48,4 +48,4 @@ def figures(ranks: np.ndarray, weight: np.ndarray, threshold: int) -> np.ndarray
     above = np.minimum((each * (rank <= threshold)).sum(1), threshold)
     first = (found >= 0.2 * total[:, None]).argmax(1)
     at_20 = np.minimum(found[np.arange(len(found)), first] / rank[first], 1.0)
-    return np.column_stack([average, 2 * above / (threshold + total), at_20, above / total])
+    return np.column_stack([average, 2 * above / (threshold + total), at_20, above / total, total])

@@ -102,6 +102,11 @@ def lexicon_by(terms: CorpusTerms, texts: Sequence[str]) -> Lexicon:
     )
 
 
+def lexical_vectors(texts: Sequence[str]) -> np.ndarray:
+    """Return vectors (texts, d) float32 whose products are lexical similarities of equal weights, from about 0 to 1."""
+    return lexicon_of(texts).vectors({"ngrams": 0.5, "words": 0.5})[0]
+
+
 def _each(weights: Mapping[str, float]) -> dict[str, float]:
     return {kind: float(weights.get(kind, 0.0)) for kind in KINDS}
 

@@ -7,10 +7,13 @@ import numpy as np
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import lexical_vectors
 from allpairs.learner.evaluation.audit.allocation import allocate
 from allpairs.learner.evaluation.audit.ranking import rank_all
-from allpairs.learner.evaluation.audit.sampling_order import Sides, make_sampling_order
-from allpairs.learner.evaluation.audit.strata import rank_bands
+from allpairs.learner.evaluation.audit.sampling_order import make_sampling_order
+from allpairs.learner.evaluation.audit.sides import Sides
+from allpairs.learner.evaluation.audit.strata import divide, rank_bands
 from allpairs.learner.files.evaluate import all_evaluation, load_vectors
 from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.search.inner_product import as_left, as_right
@@ -18,11 +21,12 @@ from allpairs.learner.search.inner_product import as_left, as_right
 
 @dataclass(frozen=True)
 class Drawn:
-    """Pairs to label (n,): positions of items, stratum from 1 (the highest scores), its size, and inclusion."""
+    """Pairs to label (n,): positions of items, stratum and band from 1 (the highest), its size, and inclusion."""
 
     left: np.ndarray
     right: np.ndarray
     stratum: np.ndarray
+    band: np.ndarray
     size: np.ndarray
     inclusion: np.ndarray
 
@@ -39,9 +43,10 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
         raise InputError(f"{model} scores by {scorer.space.distance}, and an audit ranks by cosine: name another model")
     rows, columns = dataset.evaluation_left, dataset.evaluation_right
     left, right = as_left(scorer.vectors[rows], scorer.space), as_right(scorer.vectors[columns], scorer.space)
-    bands = rank_bands(rank_all(left, right, dataset.symmetric, progress))
-    order = make_sampling_order(Sides(left, right, rows, columns, dataset.symmetric), bands, seed, progress)
-    strata = len(bands.sizes)
+    both = Sides(left, right, rows, columns, dataset.symmetric, _lexical(dataset))
+    design = divide(rank_bands(rank_all(left, right, dataset.symmetric, progress)), both, progress)
+    order = make_sampling_order(both, design, seed, progress)
+    strata = len(design.sizes)
     if pairs < 5 * strata:
         raise InputError(f"{pairs} pairs are too few for {strata} strata: draw {5 * strata} or more")
     available = np.bincount(order.stratum, minlength=strata)
@@ -49,5 +54,11 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
     first = np.searchsorted(order.stratum, np.arange(strata))
     at = np.concatenate([np.arange(start, start + count) for start, count in zip(first, wanted, strict=True)])
     stratum = order.stratum[at]
-    size = bands.sizes[stratum]
-    return Drawn(rows[order.left[at]], columns[order.right[at]], stratum + 1, size, wanted[stratum] / size)
+    size, band = design.sizes[stratum], design.band[stratum] + 1
+    return Drawn(rows[order.left[at]], columns[order.right[at]], stratum + 1, band, size, wanted[stratum] / size)
+
+
+def _lexical(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the `lexical_vectors` of both sides."""
+    vectors = lexical_vectors(dataset.texts)
+    return vectors[dataset.evaluation_left], vectors[dataset.evaluation_right]

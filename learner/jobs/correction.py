@@ -19,7 +19,7 @@ from allpairs.db.labels.audits import add_audit_tasks
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher, Round
-from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
 from allpairs.learner.jobs.correction_figures import store_figures
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, load_arrays, save_arrays, sides

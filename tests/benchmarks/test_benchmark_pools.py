@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from allpairs.learner.metrics.average_precision import curve_from_counts
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
 from benchmarks.data.real_pools import ranks_of
-from benchmarks.quality.audit_methods import METHODS, equal_shares
+from benchmarks.quality.audit_methods import METHODS, equal_shares, our_strata
 from benchmarks.quality.audits import Result, rows, verdict
 from benchmarks.quality.oasis_peer import Sampler, f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
 from benchmarks.quality.weighted import answer, figures
 
-POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]))
+POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]), np.linspace(0, 1, 10))
 RANKS = st.sets(st.integers(1, 500), min_size=1, max_size=40)
 
 
 def test_the_truth_of_a_pool_is_what_the_definitions_say() -> None:
     average = np.mean([1, 1, 3 / 4, 4 / 7, 5 / 8, 6 / 15, 7 / 30, 8 / 90, 9 / 400, 10 / 3_000])
-    assert POOL.truth() == pytest.approx([average, 2 * 5 / 20, 1.0, 5 / 10])
+    assert POOL.truth() == pytest.approx([average, 2 * 5 / 20, 1.0, 5 / 10, 10])
 
 
 def test_a_simulated_pool_is_always_the_same_and_its_ranks_ascend() -> None:
@@ -35,6 +35,19 @@ def test_bands_double_from_the_top_and_end_with_the_pairs() -> None:
     assert bands_to(700, 128, 1_000).tolist() == [0, 128, 256, 512, 700]
 
 
+def test_our_strata_hold_every_pair_and_every_positive_of_a_pool() -> None:
+    pool = simulated("C")
+    parts = our_strata(pool)
+    assert sum(part.size for part in parts) == pool.pairs
+    assert np.array_equal(np.sort(np.concatenate([part.positives for part in parts])), pool.positives)
+    first, rest = parts[-2:]
+    assert (first.band, first.until) == (rest.band, rest.until)
+    assert first.size / rest.size == pytest.approx(1 / 63, rel=0.01)
+    assert len(first.positives) > len(rest.positives) / 10  # words tell something in this pool
+    ranks, positive = first.draw(1_000, np.random.default_rng(0))
+    assert set(ranks[positive]) <= set(first.positives.tolist())
+
+
 def test_drawn_ranks_lie_between_the_edges_each_once() -> None:
     drawn = draw_ranks(10, 20, 100, np.random.default_rng(0))
     assert sorted(drawn) == list(range(11, 21))
@@ -42,7 +55,7 @@ def test_drawn_ranks_lie_between_the_edges_each_once() -> None:
 
 @given(RANKS)
 def test_with_every_pair_labelled_the_weighted_figures_are_the_truth(ranks: set[int]) -> None:
-    pool = Pool("all", 500, np.array(sorted(ranks)))
+    pool = Pool("all", 500, np.array(sorted(ranks)), np.zeros(len(ranks)))
     everything = [np.arange(1, 501)]
     value, low, high = answer(pool, np.array([0, 500]), everything, np.random.default_rng(0)).T
     assert value == pytest.approx(pool.truth())
@@ -51,11 +64,12 @@ def test_with_every_pair_labelled_the_weighted_figures_are_the_truth(ranks: set[
 
 def test_a_positive_stands_for_its_weight() -> None:
     ranks, weight = np.array([2, 40]), np.array([[1.0, 10.0]])
-    average, f1, at_20, recall = figures(ranks, weight, 2)[0]
+    average, f1, at_20, recall, positives = figures(ranks, weight, 2)[0]
     assert average == pytest.approx((1 / 2 + 10 * 6.5 / 40) / 11)
     assert f1 == pytest.approx(2 * 1 / (2 + 11))
     assert at_20 == pytest.approx(11 / 40)
     assert recall == pytest.approx(1 / 11)
+    assert positives == 11
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.integers(0, 300))

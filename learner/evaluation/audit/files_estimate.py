@@ -27,7 +27,7 @@ def measure_labels(
     left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
     right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
     ranking = rank_all(left, right, dataset.symmetric, progress)
-    sample = Sample(labels.stratum, labels.positive, 1 / labels.inclusion, labels.sizes)
+    sample = Sample(labels.stratum, labels.positive, 1 / labels.inclusion, labels.sizes, labels.band)
     if missing := labels_needed(sample.labels, sample.sizes):
         what = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"
         raise InputError(f"{what} are too few: label {missing} more, so that every stratum has {LEAST}")

@@ -15,14 +15,15 @@ from allpairs.db.errors import InputError
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.search.exact import count_pairs
 
-NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size")
+NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size", "band")
 
 
 @dataclass(frozen=True)
 class AuditLabels:
     """Labelled pairs, each once: rows of the dataset (n,), label (n,) bool and inclusion probability (n,).
 
-    stratum: (n,) int64, from 0, in the order of the file's numbers; sizes: (strata,) int64, all pairs of each.
+    stratum: (n,) int64, from 0, in the order of the file's numbers; sizes: (strata,) int64, all pairs of each; band:
+    (strata,) int64, from 0: equal for the two strata of a divided band.
     """
 
     left: np.ndarray
@@ -31,14 +32,16 @@ class AuditLabels:
     inclusion: np.ndarray
     stratum: np.ndarray
     sizes: np.ndarray
+    band: np.ndarray
 
 
 def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
-    """Read the audit labels of a file with the columns id1, id2, label, inclusion and, optionally, stratum and size.
+    """Read the audit labels of a file: the columns id1, id2, label, inclusion and, optionally, stratum, size and band.
 
-    Strata are numbered from the highest score down. Without `stratum`, pairs with the same inclusion form a stratum,
-    the largest inclusion first; without `size`, a stratum's size is estimated from its labels as Σ 1/inclusion (Horvitz
-    and Thompson 1952). Raises InputError with row and column, and if the strata have more pairs than there are.
+    Strata, and the bands that are one or two of them, are numbered from the highest score down. Without `stratum`,
+    pairs with the same inclusion form a stratum, the largest inclusion first; without `size`, a stratum's size is
+    estimated from its labels as Σ 1/inclusion (Horvitz and Thompson 1952); without `band`, each stratum is a band.
+    Raises InputError with row and column, and if the strata have more pairs than there are.
     """
     reader = _Reader(path, corpus, dataset)
     columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
@@ -59,6 +62,7 @@ class _Reader:
     inclusion: list[float] = field(default_factory=list)
     stratum: list[float] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)  # stratum -> size
+    bands: dict[float, int] = field(default_factory=dict)  # stratum -> band
 
     def __post_init__(self) -> None:
         left = self.corpus.positions(Side.LEFT)
@@ -81,7 +85,9 @@ class _Reader:
         stratum = self._number(values["stratum"], row, "stratum") if "stratum" in values else -inclusion
         self.stratum.append(stratum)
         if "size" in values:
-            self._add_size(row, stratum, values["size"])
+            self._add_of_stratum(self.sizes, row, stratum, "size", values["size"])
+        if "band" in values:
+            self._add_of_stratum(self.bands, row, stratum, "band", values["band"])
 
     def labels(self) -> AuditLabels:
         left, right = np.array(list(self.pairs), dtype=np.int64).T
@@ -96,7 +102,17 @@ class _Reader:
                 what = f"stratum {name:g} has {counted(size, 'pair')} and {labels:,} of them are labelled"
                 raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
         self._check_sum(int(sizes.sum()))
-        return AuditLabels(left, right, np.array(self.positive), inclusion, stratum.astype(np.int64), sizes)
+        band = self._band(names.tolist())
+        return AuditLabels(left, right, np.array(self.positive), inclusion, stratum.astype(np.int64), sizes, band)
+
+    def _band(self, strata: list[float]) -> np.ndarray:
+        """Return the band of each stratum, (strata,) int64 from 0."""
+        stated = [self.bands[stratum] for stratum in strata] if self.bands else list(range(len(strata)))
+        for stratum, band in zip(strata, stated, strict=True):
+            if stated != sorted(stated) or stated.count(band) > 2:
+                what = f"stratum {stratum:g} is in band {band}, but bands are one or two strata, in their order"
+                raise InputError(f"{self.path.name}: {what}: correct the column 'band'")
+        return np.unique(stated, return_inverse=True)[1].astype(np.int64)
 
     def _check_sum(self, pairs: int) -> None:
         total = count_pairs(
@@ -126,14 +142,15 @@ class _Reader:
             raise bad(what, self.path, row, column)
         return item
 
-    def _add_size(self, row: int, stratum: float, value: str) -> None:
-        size = self._number(value, row, "size")
-        if size < 1 or not size.is_integer():
-            raise bad(f"{shown(value)} is not a number of pairs; write a whole number above 0", self.path, row, "size")
-        before = self.sizes.setdefault(stratum, int(size))
-        if before != size:
-            what = f"the stratum has {counted(before, 'pair')} in another row and {int(size):,} here; write one size"
-            raise bad(what, self.path, row, "size")
+    def _add_of_stratum(self, known: dict[float, int], row: int, stratum: float, column: str, value: str) -> None:
+        """Note the stratum's size or band, which is the same in each of its rows."""
+        number = self._number(value, row, column)
+        if number < 1 or not number.is_integer():
+            raise bad(f"{shown(value)} is no {column}; write a whole number above 0", self.path, row, column)
+        before = known.setdefault(stratum, int(number))
+        if before != number:
+            what = f"the stratum's {column} is {before:,} in another row and {int(number):,} here; write one {column}"
+            raise bad(what, self.path, row, column)
 
     def _number(self, value: str, row: int, column: str) -> float:
         try:

@@ -111,9 +111,9 @@ def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
     halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
     the strata below the `top` ones cause, as far as labels can tell, None if there are none below.
     """
-    gain = gain_of(posterior.rates, sample.sizes)
+    gain = gain_of(posterior.rates, sample.sizes, sample.band)
     available = (sample.sizes - sample.labels).astype(np.int64)
-    variance = float(average_precision(posterior.rates, sample.sizes).var())
+    variance = float(average_precision(posterior.rates, sample.sizes, sample.band).var())
     explained = gain.of(np.full(len(sample.sizes), MOST))
     below = float(explained[top:].sum() / max(float(explained.sum()), 1e-300))
     halve = labels_to_halve(sample.labels, available, gain, variance)

@@ -17,13 +17,15 @@ class Sample:
     """Labelled pairs.
 
     stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
-    probability; sizes: (h,) pairs in each stratum. Every stratum has a labelled pair.
+    probability; sizes: (h,) pairs in each stratum; band: (h,) int64 the band of each stratum, ascending, two strata at
+    most to a band; without it each stratum is a band. Every stratum has a labelled pair.
     """
 
     stratum: np.ndarray
     positive: np.ndarray
     weight: np.ndarray
     sizes: np.ndarray
+    band: np.ndarray | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -40,6 +42,10 @@ class Sample:
         total, squares = self._sum(self.weight), self._sum(self.weight**2)
         labels = total**2 / np.maximum(squares, 1e-300)
         return labels * self._sum(self.weight * self.positive) / np.maximum(total, 1e-300), labels
+
+    def draw_rates(self, draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw (draws, h) the strata's shares of positives from their posterior."""
+        return draw_rates(*self.effective(), self.sizes, draws, rng, self.band)
 
     def _sum(self, values: np.ndarray) -> np.ndarray:
         return np.bincount(self.stratum, values, minlength=len(self.sizes))
@@ -64,7 +70,7 @@ def draw_posterior(
     being a positive: otherwise a model better than the one that made the strata would show no gain where few positives
     are found.
     """
-    rates = draw_rates(*sample.effective(), sample.sizes, draws, rng)
+    rates = sample.draw_rates(draws, rng)
     unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
     alike = np.ones((len(sample.positive), 0))
     chance = draw_chances(sample.positive, alike if ranks is None else ranks, draws, rng)

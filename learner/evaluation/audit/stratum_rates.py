@@ -1,80 +1,140 @@
-"""The share of positives in each stratum, from few labels: falling from stratum to stratum, slowly or steeply.
+"""The share of positives in each stratum, from few labels: falling from band to band, slowly or steeply.
 
 Deep strata are large and hold few positives, so that a sample of one usually shows none. An estimate of each stratum by
 itself then knows nothing, and its interval is absurd: half a pseudo-count in a stratum of 500,000 pairs outweighs all
 positives there are. But shares are known to fall with the score.
 
-The model: from one stratum to the next, whose middle lies twice as deep, the log-odds of a positive fall by a uniform
-step, of 0 to 1 in a slow fall and of 0.7 to 4 in a steep one; with probability 0.2 the fall changes its kind. (Where
-log-odds fall by 0.7, each stratum holds as many positives as the one above it.) That is a hidden Markov model on a grid
-of log-odds, solved exactly. `docs/log.md` has the simulations that led to it.
+The model: from one band to the next, whose middle lies twice as deep, the log-odds of a positive fall by a uniform
+step: of 0.3 to 1 in a slow fall, of 0.7 to 3 in a steep one, of 2 to 6 in a fall off a cliff, as below the matches of a
+very good model. With probability 0.2 the fall changes its kind. (Where log-odds fall by 0.7, each band holds as many
+positives as the one above it.) Of a divided band's positives, the share F^a is in the first stratum, which has the
+share F of its pairs: a is 1 where the division tells nothing and near 0 where it tells all, and it seldom changes from
+band to band. That is a hidden Markov model on a grid of log-odds and a, solved exactly. `docs/log.md` has the
+simulations that led to it.
 """
 
-import numpy as np
+from dataclasses import dataclass
 
-FALLS = ((0.0, 1.0), (0.7, 4.0))  # log-odds lost where the depth doubles: slowly, steeply
-STAY = 0.8  # probability that the next step is of the same kind
-STEPS, SMOOTH = 9, 0.3  # points that represent the steps of a kind, and their width
-START = 4.0  # standard deviation of the first stratum's log-odds around 0
-HIGHEST, WIDTH = 7.0, 0.25  # of the grid of log-odds
-DEEPEST = 8.0  # doublings of depth from one stratum to the next: more than old designs have below their last band
-LEAST = 0.1  # a share at which the largest stratum has fewer positives than this counts as zero
+import numpy as np
+from scipy.stats import norm
+
+FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
+KINDS = np.array([0.45, 0.35, 0.2])  # prior probability of each kind
+STAY = 0.8  # probability that the next step is of the same kind; else its kind is drawn anew
+STEPS, SMOOTH = 11, 0.3  # points that represent the steps of a kind, and their width
+START = 5.0  # standard deviation of the first band's log-odds around 0
+HIGHEST, WIDTH = 10.0, 0.25  # of the grid of log-odds
+DEEPEST = 8.0  # doublings of depth from one band to the next: more than old designs have below their last band
+LEAST = 0.1  # a share at which the largest band has fewer positives than this counts as zero
+EXPONENTS = np.array([1.0, 0.84, 0.68, 0.51, 0.33, 0.17, 0.07, 0.025, 0.007, 0.0002])  # the grid of a
+ALIKE = 0.2  # prior probability that a is 1; the others are equally likely
+KEEP = 0.9  # probability that the next band has the same a; else it is drawn anew
+SURE = 1e-9  # a share is no closer to 0 or 1 than this
+
+
+@dataclass(frozen=True)
+class _Band:
+    """A band's strata. rates: (a, g, k) shares of positives by a and log-odds; likelihood: (a, states) of labels."""
+
+    rates: np.ndarray
+    likelihood: np.ndarray
 
 
 def draw_rates(
-    positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, draws: int, rng: np.random.Generator
-) -> np.ndarray:
+    positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, draws: int, rng: np.random.Generator,
+    band: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """Draw (draws, h) the strata's shares of positives from their posterior, the highest stratum first.
 
     positives, labels: (h,) how many of the labelled pairs are positives, and how many are labelled (whole numbers, or
-    effective ones where weights differ); sizes: (h,) pairs in each stratum.
+    effective ones where weights differ); sizes: (h,) pairs in each stratum; band: (h,) int64, as in `Sample`.
     """
-    grid = np.arange(HIGHEST, np.log(LEAST / sizes.max()), -WIDTH)[::-1]
-    share = 1 / (1 + np.exp(-grid))
-    seen = positives[:, None] * np.log(share) + (labels - positives)[:, None] * np.log1p(-share)
-    likelihood = np.tile(np.exp(seen - seen.max(1, keepdims=True)), len(FALLS))  # (h, states): kind by log-odds
-    steps = _steps(grid, _deepening(sizes))
-    ahead = _backward(likelihood, steps)
-    start = np.tile(np.exp(-0.5 * (grid / START) ** 2), len(FALLS)) * likelihood[0] * ahead[0]
-    path = np.empty((draws, len(sizes)), dtype=np.int64)
-    path[:, 0] = rng.choice(len(start), size=draws, p=start / start.sum())
+    first = np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
+    strata = [slice(a, b) for a, b in zip(first, [*first[1:], len(sizes)], strict=True)]
+    whole = np.add.reduceat(sizes, first)
+    grid = np.arange(HIGHEST, np.log(LEAST / whole.max()), -WIDTH)[::-1]
+    exponents = EXPONENTS if len(strata) < len(sizes) else EXPONENTS[:1]
+    bands = [_band(positives[at], labels[at], sizes[at], grid, exponents) for at in strata]
+    path = _draw_path(bands, _steps(grid, _deepening(whole)), grid, draws, rng)
+    found = [one.rates[at // len(FALLS) // len(grid), at % len(grid)] for one, at in zip(bands, path, strict=True)]
+    return np.concatenate(found, axis=1)
+
+
+def _band(
+    positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, grid: np.ndarray, exponents: np.ndarray
+) -> _Band:
+    share = np.repeat(1 / (1 + np.exp(-grid))[None, :], len(exponents), axis=0)
+    if len(sizes) == 1:
+        rates = share[:, :, None]
+    else:
+        part = sizes[0] / sizes.sum()
+        inside = np.minimum(share * (part**exponents / part)[:, None], np.minimum(share / part, 1 - SURE))
+        outside = np.clip((share - part * inside) / (1 - part), 1e-3 * SURE, 1 - SURE)
+        rates = np.stack([inside, outside], axis=-1)
+    seen = (positives * np.log(rates) + (labels - positives) * np.log1p(-rates)).sum(-1)
+    return _Band(rates, np.tile(np.exp(seen - seen.max()), (1, len(FALLS))))
+
+
+def _draw_path(
+    bands: list[_Band], steps: list[np.ndarray], grid: np.ndarray, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw (bands, draws) the state of each band: a, kind and log-odds in one number."""
+    kept, prior = _keeping(len(bands[0].likelihood))
+    after, reached = _backward(bands, steps, kept)
+    start = np.kron(KINDS, norm.pdf(grid, 0, START)) * after[0] * prior[:, None]
+    path = np.empty((len(bands), draws), dtype=np.int64)
+    path[0] = rng.choice(start.size, size=draws, p=start.ravel() / start.sum())
     for h, step in enumerate(steps, start=1):
-        path[:, h] = _draw(step[path[:, h - 1]] * likelihood[h] * ahead[h], rng)
-    return share[path % len(grid)]
+        before, state = np.divmod(path[h - 1], start.shape[1])
+        exponent = _draw(kept[before] * reached[h][:, state].T, rng)
+        path[h] = exponent * start.shape[1] + _draw(step[state] * after[h][exponent], rng)
+    return path
+
+
+def _keeping(exponents: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of the next band's a given this one's, and the prior ones."""
+    if exponents == 1:
+        return np.ones((1, 1)), np.ones(1)
+    prior = np.r_[ALIKE, np.full(exponents - 1, (1 - ALIKE) / (exponents - 1))]
+    return KEEP * np.eye(exponents) + (1 - KEEP) * prior, prior
 
 
 def _deepening(sizes: np.ndarray) -> np.ndarray:
-    """Return how many times the depth doubles from the middle of one stratum to that of the next, (h - 1,)."""
+    """Return how many times the depth doubles from the middle of one band to that of the next, (b - 1,)."""
     middle = np.cumsum(sizes) - sizes / 2
     return np.clip(np.log2(middle[1:] / middle[:-1]), 0.25, DEEPEST).round(2)
 
 
 def _steps(grid: np.ndarray, deepening: np.ndarray) -> list[np.ndarray]:
-    """Return for each step the probabilities (states, states) of the next stratum's kind and log-odds."""
+    """Return for each step the probabilities (states, states) of the next band's kind and log-odds."""
     made = {ratio: _transitions(grid, ratio) for ratio in set(deepening.tolist())}
     return [made[ratio] for ratio in deepening.tolist()]
 
 
 def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
-    switch = np.full((len(FALLS), len(FALLS)), (1 - STAY) / (len(FALLS) - 1))
-    np.fill_diagonal(switch, STAY)
+    switch = STAY * np.eye(len(FALLS)) + (1 - STAY) * KINDS
     kinds = []
     for low, high in FALLS:
-        falls = np.linspace(low, high, STEPS)[:, None, None] * ratio
-        near = np.exp(-0.5 * ((grid[None, :] - grid[:, None] + falls) / SMOOTH) ** 2).sum(0)
-        near[:, 0] += 1e-9  # a step below the grid stays at its bottom
+        after = grid[:, None] - np.linspace(low, high, STEPS) * ratio  # (g, steps)
+        near = norm.pdf(grid, after[..., None], SMOOTH).sum(1) * WIDTH
+        near[:, 0] += norm.cdf(grid[0] - WIDTH / 2, after, SMOOTH).sum(1)  # a step below the grid ends at its bottom
         kinds.append(near / near.sum(1, keepdims=True))
     states = len(FALLS) * len(grid)
     return np.einsum("jk,kgh->jgkh", switch, np.array(kinds)).reshape(states, states)
 
 
-def _backward(likelihood: np.ndarray, steps: list[np.ndarray]) -> np.ndarray:
-    """Return for each stratum the likelihood of all deeper labels by state, (h, states), each row up to a factor."""
-    ahead = np.ones_like(likelihood)
-    for h in range(len(steps) - 1, -1, -1):
-        following = steps[h] @ (ahead[h + 1] * likelihood[h + 1])
-        ahead[h] = following / following.max()
-    return ahead
+def _backward(
+    bands: list[_Band], steps: list[np.ndarray], kept: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return, each (a, states) up to a factor, the likelihoods of the labels from each band down: by that band's state,
+    and by its a and the state of the band above it.
+    """
+    after, reached = [bands[-1].likelihood], []
+    for band, step in zip(bands[-2::-1], steps[::-1], strict=True):
+        reached.append(after[-1] @ step.T)
+        found = band.likelihood * (kept @ reached[-1])
+        after.append(found / found.max())
+    return after[::-1], [np.empty(0), *reached[::-1]]
 
 
 def _draw(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -13,24 +13,29 @@ from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
-from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
-from allpairs.learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
+from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
+from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, load_arrays, save_arrays, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 FAR = "below the pool"  # the last stratum of an earlier version's designs, with 99 % of all pairs
+ALIKE, OTHERS = "similar texts", "other texts"  # end the names of a divided band's strata
 FOLDER = "design"  # begins the name of a design's folder
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A design with its sampling orders, as item ids. vectors: (n, d) of the evaluation items under its model."""
+    """A design with its sampling orders, as item ids.
+
+    vectors: (n, d) of the evaluation items under its model; lexical: (n, d) of `lexical_of`, where it divides bands.
+    """
 
     id: int
     number: int
-    bands: Bands
+    strata: Strata
     names: list[str]
     order: SamplingOrder
     vectors: np.ndarray
+    lexical: np.ndarray | None
 
 
 def read_designs(session: Session, project_id: int) -> list[Drawn]:
@@ -40,14 +45,19 @@ def read_designs(session: Session, project_id: int) -> list[Drawn]:
 
 
 def _read(design: Design) -> Drawn:
-    edges = np.array([stratum["low"] for stratum in design.strata])
+    bands = [stratum.get("band", at) for at, stratum in enumerate(design.strata)]
+    first = [design.strata[at] for at in np.unique(bands, return_index=True)[1]]
+    edges = np.array([stratum["low"] for stratum in first])
+    cuts = np.array([stratum.get("cut") for stratum in first], dtype=np.float64)  # None is NaN
     sizes = np.array([stratum["size"] for stratum in design.strata], dtype=np.int64)
     top = sum(stratum.get("top", stratum["name"] != FAR) for stratum in design.strata)
+    strata = Strata(edges, cuts, sizes, top)
     stored = load_arrays(artifacts() / design.folder / "decks.npz", "restore it from a back-up")
     order = SamplingOrder(stored["left"], stored["right"], stored["stratum"], stored["score"])
     vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
-    return Drawn(design.id, design.number, Bands(edges, sizes, top), names, order, vectors)
+    lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
+    return Drawn(design.id, design.number, strata, names, order, vectors, lexical)
 
 
 def is_old(names: list[str]) -> bool:
@@ -60,17 +70,19 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
-    bands = rank_bands(seen.ranking)
-    both = sides(data, seen.vectors)
-    order = make_sampling_order(both, bands, project_id, progress)
+    lexical = lexical_of(data)
+    both = sides(data, seen.vectors, lexical.astype(np.float32))
+    strata = divide(rank_bands(seen.ranking), both, progress)
+    order = make_sampling_order(both, strata, project_id, progress)
+    kept = {"vectors": seen.vectors.astype(np.float16)} | ({"lexical": lexical} if strata.divided else {})
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
         artifacts() / folder / "decks.npz", left=both.left_ids[order.left], right=both.right_ids[order.right],
-        stratum=order.stratum, score=order.score, vectors=seen.vectors.astype(np.float16),
+        stratum=order.stratum, score=order.score, **kept,
     )  # fmt: skip
     row = Design(
-        project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=bands.pairs,
-        strata=_strata(bands, seen), folder=folder,
+        project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=strata.pairs,
+        strata=_rows(strata, seen), folder=folder,
     )  # fmt: skip
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
@@ -78,12 +90,19 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
             session.add(row)
 
 
-def _strata(bands: Bands, seen: Seen) -> list[dict[str, Any]]:
-    """Return name, score bounds and size of each stratum, and whether it belongs to the top."""
-    ends = np.cumsum(bands.sizes)
-    edges = [float(seen.ranking.score(np.array([1]))[0]), *bands.edges.tolist()]
+def _rows(strata: Strata, seen: Seen) -> list[dict[str, Any]]:
+    """Return each stratum's name, score bounds, size, cut of its band, and whether it belongs to the top."""
+    band = strata.band
+    ends = np.cumsum(np.bincount(band, strata.sizes)).astype(np.int64).tolist()
+    edges = [float(seen.ranking.score(np.array([1]))[0]), *strata.edges.tolist()]
     return [
-        {"name": f"pairs {end - size + 1:,} to {end:,}", "low": low, "high": high, "size": int(size)}
-        | {"top": at < bands.top}
-        for at, (end, size, low, high) in enumerate(zip(ends, bands.sizes, edges[1:], edges, strict=False))
-    ]
+        {"name": _name([0, *ends][at] + 1, ends[at], cut, stratum > 0 and band[stratum - 1] == at),
+         "low": edges[at + 1], "high": edges[at], "size": int(size), "top": stratum < strata.top,
+         "band": at, "cut": None if np.isnan(cut) else float(cut)}
+        for stratum, (at, size, cut) in enumerate(zip(band.tolist(), strata.sizes, strata.cuts[band], strict=True))
+    ]  # fmt: skip
+
+
+def _name(first: int, last: int, cut: float, second: bool) -> str:
+    ranks = f"pairs {first:,} to {last:,}"
+    return ranks if np.isnan(cut) else f"{ranks}, {OTHERS if second else ALIKE}"

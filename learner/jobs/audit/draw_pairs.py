@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from allpairs.learner.evaluation.audit.allocation import Gain, allocate, gain_of
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import DRAWS, Sample
-from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
 from allpairs.learner.jobs.audit.designs import Drawn, read_designs
 from allpairs.learner.jobs.audit.labels import Labelled, read_labelled
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -51,7 +50,7 @@ def _gain(sample: Sample, rng: np.random.Generator) -> Gain | None:
     """Return what more labels of each stratum would gain; None while too few pairs are labelled."""
     if labels_needed(sample.labels, sample.sizes):
         return None
-    return gain_of(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
+    return gain_of(sample.draw_rates(DRAWS, rng), sample.sizes, sample.band)
 
 
 def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from allpairs.db.labels.audits import AuditLabel, audit_labels
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
 from allpairs.learner.jobs.audit.designs import Drawn
-from allpairs.learner.jobs.data.evaluation_snapshot import scores_of
+from allpairs.learner.jobs.data.evaluation_snapshot import scores_of, similarities_of
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 
@@ -55,8 +55,8 @@ def read_labelled(
     inclusion = np.max([_inclusion(design, decided, at) for design, at in zip(designs, strata, strict=True)], axis=0)
     stratum = strata[[design.id for design in designs].index(under.id)]
     return Labelled(
-        Sample(stratum, positive, 1 / inclusion, under.bands.sizes), left, right, len(every) - len(decided),
-        {(one.left_id, one.right_id) for one in every},
+        Sample(stratum, positive, 1 / inclusion, under.strata.sizes, under.strata.band), left, right,
+        len(every) - len(decided), {(one.left_id, one.right_id) for one in every},
     )  # fmt: skip
 
 
@@ -72,7 +72,9 @@ def _strata(
     """Return each labelled pair's stratum under a design: as drawn where it drew the pair, else by the score."""
     if not labels:
         return np.empty(0, dtype=np.int64)
-    placed = design.bands.place(scores_of(data, design.vectors, left, right))
+    placed = design.strata.place(
+        scores_of(data, design.vectors, left, right), similarities_of(data, design.lexical, left, right)
+    )
     return np.array(
         [one.stratum if one.design_id == design.id else int(at) for one, at in zip(labels, placed, strict=True)],
         dtype=np.int64,
@@ -86,7 +88,7 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
     is equally likely to be any of that order's. Designs share these numbers, so the inclusion probability under several
     designs is the highest of theirs.
     """
-    sizes = design.bands.sizes
+    sizes = design.strata.sizes
     depth = np.zeros(len(sizes))
     places = order_places(design)
     for one in labels:

@@ -67,7 +67,7 @@ def measure_models(
     views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
     rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
-    top = design.bands.top
+    top = design.strata.top
     more = advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": None}
     audits = [_audit(data.settings, design, labelled, posterior, view) | more for view in views]
     if posterior is None:
@@ -77,7 +77,7 @@ def measure_models(
         audits[-1]["beyond"] = _beyond(data, design, look(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
         for audit, view in zip(audits, views, strict=True):
-            highest = measure_top(labelled.sample, posterior, view, design.bands.top_pairs, rng)
+            highest = measure_top(labelled.sample, posterior, view, design.strata.top_pairs, rng)
             audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
     bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session:
@@ -156,10 +156,10 @@ def _audit(
     settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
     """Return what the page shows of the audit besides the figures (see `Evaluation.audit`)."""
-    sample, edges = labelled.sample, design.bands.edges.tolist()
+    sample, edges = labelled.sample, [1.0, *design.strata.edges.tolist()]
     places = [
-        {"name": name, "low": low, "high": high, "far": at >= design.bands.top}
-        for at, (name, low, high) in enumerate(zip(design.names, edges, [1.0, *edges], strict=False))
+        {"name": name, "low": edges[band + 1], "high": edges[band], "far": at >= design.strata.top}
+        for at, (name, band) in enumerate(zip(design.names, design.strata.band.tolist(), strict=True))
     ]
     return {
         "design": design.number,
@@ -168,8 +168,8 @@ def _audit(
         "unsure": labelled.unsure,
         "needed": labels_needed(sample.labels, sample.sizes),
         "strata": [place | row for place, row in zip(places, strata_table(sample, posterior), strict=True)],
-        "top": {"pairs": design.bands.top_pairs, "estimates": {}},
-        "reached": reached(sample, view, settings.target_precision, design.bands.top) if posterior else None,
+        "top": {"pairs": design.strata.top_pairs, "estimates": {}},
+        "reached": reached(sample, view, settings.target_precision, design.strata.top) if posterior else None,
         "changes": {},
         "beyond": 0.0,
     }  # fmt: skip
@@ -186,7 +186,7 @@ def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: P
     both = sides(data, seen.vectors)
     best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
     under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
-    return float((under_design < design.bands.edges[design.bands.top - 1]).mean())
+    return float((under_design < design.strata.floor).mean())
 
 
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:

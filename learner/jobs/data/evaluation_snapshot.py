@@ -13,8 +13,9 @@ from allpairs.db.files.checksums import DAMAGE, Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
+from allpairs.learner.data.lexical_features import lexical_vectors
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
-from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.score import Blend, blended
@@ -57,21 +58,42 @@ def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Pro
     return blended(dataset, vectors, blend, progress=progress)[rows]
 
 
-def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
-    """Return the two sides of all evaluation pairs. vectors: (n, d), blended, in the order of `rows_of`."""
+def lexical_of(data: ProjectData) -> np.ndarray:
+    """Return the evaluation items' `lexical_vectors`, (n, d) float16 in the order of `rows_of`."""
+    return lexical_vectors([data.dataset.texts[row] for row in rows_of(data)]).astype(np.float16)
+
+
+def sides(data: ProjectData, vectors: np.ndarray, lexical: np.ndarray | None = None) -> Sides:
+    """Return the two sides of all evaluation pairs.
+
+    vectors: (n, d), blended, and lexical: (n, d) of `lexical_of`, both in the order of `rows_of`.
+    """
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
         as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED),
         data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric,
+        None if lexical is None else (lexical[left], lexical[right]),
     )  # fmt: skip
 
 
 def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
     """Return the score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
+    return scores(vectors, *_places(data, left_ids, right_ids), BLENDED).astype(np.float64)
+
+
+def similarities_of(
+    data: ProjectData, lexical: np.ndarray | None, left_ids: np.ndarray, right_ids: np.ndarray
+) -> np.ndarray | None:
+    """Return the lexical similarity of each pair of items, (n,) float32. lexical: as in `sides`."""
+    left, right = _places(data, left_ids, right_ids)
+    return None if lexical is None else np.einsum("nd,nd->n", lexical[left], lexical[right])
+
+
+def _places(data: ProjectData, left_ids: np.ndarray, right_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of both items of each pair in the order of `rows_of`."""
     ids = data.item_ids[rows_of(data)]
-    left, right = np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
-    return scores(vectors, left, right, BLENDED).astype(np.float64)
+    return np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
 
 
 def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:

@@ -152,8 +152,24 @@ def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: i
     place(engine, audited, stratum=1, inclusion=0.25)
     assert export_labels(engine, "Questions", tmp_path / "audit.csv", Form.AUDIT) == 2
     assert read(tmp_path / "audit.csv") == [
-        {"id1": "left-4", "id2": "left-5", "label": "1", "inclusion": "0.25", "stratum": "1", "size": "16"},
-        {"id1": "left-4", "id2": "left-7", "label": "1", "inclusion": "0.25", "stratum": "1", "size": "16"},
+        {
+            "id1": "left-4",
+            "id2": "left-5",
+            "label": "1",
+            "inclusion": "0.25",
+            "stratum": "1",
+            "size": "16",
+            "band": "2",
+        },
+        {
+            "id1": "left-4",
+            "id2": "left-7",
+            "label": "1",
+            "inclusion": "0.25",
+            "stratum": "1",
+            "size": "16",
+            "band": "2",
+        },
     ]
 
 

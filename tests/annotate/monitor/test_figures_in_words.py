@@ -127,7 +127,7 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
     text = "\n".join(explain(audited(engine)))
     for words in (
         "all 4,498,500 pairs",
-        "into 11 strata",
+        "strata of known size, 11 in all",
         "labelled 200: 56 are positives",
         "7.1 pairs in the stratum “pairs 1 to 128” and 221,648",
         "Below the highest 65,536 pairs lie 4,432,964 more",

@@ -21,6 +21,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
 TOPICS, EVALUATION = 6, 60
+HIGHEST, PAIRS = 256, EVALUATION * (EVALUATION - 1) // 2
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 keys = itertools.count()
 
@@ -145,3 +146,7 @@ def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, i
     found = evaluate_exact(both.left, both.right, positives, True)
     assert found is not None
     return found
+
+
+def figures(evaluation: Evaluation) -> dict[str, tuple[float, float, float]]:
+    return {name: (one["value"], one["low"], one["high"]) for name, one in evaluation.estimates.items()}

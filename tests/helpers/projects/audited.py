@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
 from allpairs.learner.evaluation.audit.sample import Sample
-from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.audit.sides import Sides
 
 WIDTH = (HIGH - LOW) / BINS  # of a ranking's bin
 

@@ -10,7 +10,7 @@ from allpairs.learner.evaluation.audit.figures import Found, as_estimate, curve,
 from allpairs.learner.evaluation.audit.measure import View, measure
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
-from allpairs.learner.evaluation.audit.sampling_order import Sides
+from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models.output_layer import OutputLayer
 from tests.helpers.projects.audited import all_pairs, make_sides, normal_pool

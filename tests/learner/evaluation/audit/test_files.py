@@ -73,7 +73,7 @@ def test_strata_follow_from_the_probabilities_where_they_are_missing(tmp_path: P
         ("q2,q3,1,1,top,1", "row 3, column 'stratum': 'top' is not a number"),
         ("q2,q3,1,1,1,0", "row 3, column 'size': '0'"),
         ("q2,q3,1,1,1,2.5", "row 3, column 'size': '2.5'"),
-        ("q2,q3,1,1,0,7", "row 3, column 'size': the stratum has 1 pair in another row and 7 here"),
+        ("q2,q3,1,1,0,7", "row 3, column 'size': the stratum's size is 1 in another row and 7 here"),
         ("q2,q3,1,1,1,10", "the strata have 11 pairs, but there are only 10"),
         ("q2,q3,1,1,0,1", "stratum 0 has 1 pair and 2 of them are labelled: correct the column 'size'"),
     ],
@@ -100,6 +100,17 @@ def test_ids_of_two_lists_belong_to_their_lists(tmp_path: Path) -> None:
         read(tmp_path, both, "p0,q1,1,1,0,4")
 
 
+def test_strata_of_one_band_are_read_and_refused(tmp_path: Path, corpus: Corpus) -> None:
+    header = HEADER + ",band"
+    rows = "q0,q1,1,1,1,1,1", "q0,q2,0,1,2,1,2", "q0,q3,0,1,3,2,2"
+    assert read(tmp_path, corpus, *rows, header=header).band.tolist() == [0, 1, 1]
+    assert read(tmp_path, corpus, *(row[:-2] for row in rows)).band.tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match=r"stratum 1 is in band 3.*correct the column 'band'"):
+        read(tmp_path, corpus, "q0,q1,1,1,1,1,3", *rows[1:], header=header)
+    with pytest.raises(InputError, match="row 3, column 'band': 'x' is not a number"):
+        read(tmp_path, corpus, rows[0], "q0,q2,0,1,2,1,x", header=header)
+
+
 def audited(labels: int) -> tuple[Dataset, VectorScorer, AuditLabels, np.ndarray]:
     """Return 300 texts in groups of three, so many labels in each of ten strata of their best pairs, all positives."""
     rng = np.random.default_rng(3)
@@ -112,7 +123,9 @@ def audited(labels: int) -> tuple[Dataset, VectorScorer, AuditLabels, np.ndarray
     drawn = [rng.permutation(order[low:high])[:labels] for low, high in pairwise(edges)]
     sizes, counts = np.diff(edges), np.array([len(part) for part in drawn])
     stratum, at = np.repeat(np.arange(len(drawn)), counts), np.concatenate(drawn)
-    found = AuditLabels(left[at], right[at], positive[at], (counts / sizes)[stratum], stratum, sizes)
+    found = AuditLabels(
+        left[at], right[at], positive[at], (counts / sizes)[stratum], stratum, sizes, np.arange(len(sizes))
+    )
     pairs = np.column_stack([left[positive], right[positive]])
     dataset = make_dataset([""] * 300, ["left"] * 300, ["evaluation"] * 300, True, np.empty((0, 2)))
     return dataset, VectorScorer(vectors, OutputLayer(20.0, -14.0)), found, pairs
@@ -142,7 +155,7 @@ def test_pairs_drawn_with_different_probabilities_count_by_their_weights() -> No
     positive = left // 3 == right // 3
     inclusion = np.where(positive, 0.2, 0.004)  # a quarter of the labels are positives, and 1 in 150 pairs is one
     drawn = np.random.default_rng(0).random(len(left)) < inclusion
-    of_one_stratum = np.zeros(drawn.sum(), dtype=np.int64), np.array([len(left)])
+    of_one_stratum = np.zeros(drawn.sum(), dtype=np.int64), np.array([len(left)]), np.array([0])
     labels = AuditLabels(left[drawn], right[drawn], positive[drawn], inclusion[drawn], *of_one_stratum)
     found = measure_labels(dataset, scorer, labels, np.random.default_rng(0)).estimates["positives"]
     assert found.low <= len(positives) <= found.high

@@ -10,8 +10,9 @@ from allpairs.db.errors import Cancelled
 from allpairs.learner.evaluation.audit import sampling_order
 from allpairs.learner.evaluation.audit import strata as bands
 from allpairs.learner.evaluation.audit.ranking import rank_all
-from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
-from allpairs.learner.evaluation.audit.strata import Bands, rank_bands
+from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
+from allpairs.learner.evaluation.audit.sides import Sides, pair_numbers
+from allpairs.learner.evaluation.audit.strata import Strata, rank_bands
 from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 
@@ -27,7 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling_order, "BELOW", BELOW)
 
 
-def drawn(sides: Sides, seed: int) -> tuple[Bands, SamplingOrder]:
+def drawn(sides: Sides, seed: int) -> tuple[Strata, SamplingOrder]:
     strata = rank_bands(rank_all(sides.left, sides.right, sides.symmetric))
     return strata, make_sampling_order(sides, strata, seed)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from allpairs.learner.evaluation.audit.stratum_rates import (
     FALLS,
     HIGHEST,
+    KINDS,
     LEAST,
     SMOOTH,
     START,
@@ -31,15 +32,38 @@ def drawn(
     return draw_rates(np.array(positives, dtype=np.float64), seen, sizes, draws, np.random.default_rng(0))
 
 
+def test_what_similarity_tells_above_is_believed_below() -> None:
+    """A deep divided band without labels: its positives are where those of the divided bands above it were found."""
+    sizes, band = np.array([1_000, 100, 6_300, 400, 25_200, 1_600, 100_800]), np.array([0, 1, 1, 2, 2, 3, 3])
+    shares = []
+    for first, rest in ((30, 0), (1, 2)):
+        positives, labels = np.array([50.0, first, rest, first / 2, rest, 0, 0]), np.array([60, 60, 60, 60, 60, 0, 0])
+        found = draw_rates(positives, labels, sizes, 4_000, np.random.default_rng(0), band) * sizes
+        shares.append(float((found[:, 5] / found[:, 5:].sum(1)).mean()))
+    assert shares[0] > 0.5 > 2 * shares[1]
+
+
+def test_a_divided_band_has_as_many_positives_as_its_share_says() -> None:
+    """Labels of the whole band's pairs in their proportion tell the same as labels of an undivided band."""
+    sizes = np.array([640, 640])
+    undivided = draw_rates(np.array([32.0, 8]), np.array([64, 64]), sizes, 4_000, np.random.default_rng(0))
+    parts, band = np.array([640, 10, 630]), np.array([0, 1, 1])
+    divided = draw_rates(
+        np.array([32.0, 0.125, 7.875]), np.array([64, 1, 63]), parts, 4_000, np.random.default_rng(0), band
+    )
+    whole = (divided * parts)[:, 1:].sum(1) / 640
+    assert whole.mean() == pytest.approx(undivided[:, 1].mean(), rel=0.1)
+
+
 def from_prior(sizes: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return log-odds (draws, h) from the model, without a grid."""
     bottom = np.log(LEAST / sizes.max())
     first = rng.normal(0, START, 3 * draws)
     path = [first[(first > bottom) & (first < HIGHEST)][:draws]]
-    kind = rng.integers(2, size=draws)
+    kind = rng.choice(len(FALLS), size=draws, p=KINDS)
     middle = np.cumsum(sizes) - sizes / 2
     for deeper in np.log2(middle[1:] / middle[:-1]):
-        kind = np.where(rng.random(draws) < STAY, kind, 1 - kind)
+        kind = np.where(rng.random(draws) < STAY, kind, rng.choice(len(FALLS), size=draws, p=KINDS))
         steps = np.linspace(*np.array(FALLS).T, STEPS)[rng.integers(STEPS, size=draws), kind]
         path.append(np.clip(path[-1] - deeper * steps + rng.normal(0, SMOOTH, draws), bottom, HIGHEST))
     return np.column_stack(path)
@@ -81,7 +105,7 @@ def test_with_many_labels_a_share_is_that_of_the_labels() -> None:
 def test_without_positives_the_share_falls() -> None:
     low, middle, high = np.percentile(drawn([0] * 6, 15), (2.5, 50, 97.5), axis=0)
     for falling in (middle, high):
-        assert (np.diff(falling) < 0).all()
+        assert (np.diff(falling) <= 0).all()
     assert high[0] < 0.25
     assert (low > 0).all()
 
