@@ -36,7 +36,7 @@ class Outlook:
 def points(report: Report) -> list[Point]:
     """Return the trained rounds that are measured, first one first."""
     return [
-        Point(matcher.labels, found.value, found.low, found.high, audited=bool(evaluation.audit))
+        Point(matcher.labels, found.value, found.low, found.high, audited=evaluation.by_audit)
         for matcher, evaluation in report.measured
         if matcher.number and matcher.labels and (found := estimate(evaluation, "average_precision")) is not None
     ]

@@ -26,7 +26,13 @@ def _exact(evaluation: Evaluation) -> list[str]:
         f"All {evaluation.pairs:,} pairs of evaluation items were scored. Nothing was sampled, so no interval is "
         f"needed. {APART}",
         _known(evaluation),
+        *_unnamed(evaluation),
     ]
+
+
+def _unnamed(evaluation: Evaluation) -> list[str]:
+    """Return how audit labels count the positives that nobody named; nothing without such labels."""
+    return [_drawn(evaluation), _posterior(evaluation.audit)] if "estimates" in evaluation.audit else []
 
 
 def _known(evaluation: Evaluation) -> str:
@@ -67,11 +73,13 @@ _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified
 
 def _drawn(evaluation: Evaluation) -> str:
     audit = evaluation.audit
+    which, but = ("all", "") if evaluation.by_audit else ("the", ", without the known ones")
     return (
-        f"A model ranked all {evaluation.pairs:,} pairs of evaluation items. They are divided by score into strata of "
-        f"known size, {len(audit['strata'])} in all, which grow with the rank; deep ones are divided again, by lexical "
-        "similarity. Pairs were drawn at random from each stratum, with a known probability. People labelled "
-        f"{audit['labels']:,}: {audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are left out."
+        f"A model ranked {which} {evaluation.pairs:,} pairs of evaluation items{but}. They are divided by score into "
+        f"strata of known size, {len(audit['strata'])} in all, which grow with the rank; deep ones are divided again, "
+        "by lexical similarity. Pairs were drawn at random from each stratum, with a known probability. People "
+        f"labelled {audit['labels']:,}: {audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are "
+        "left out."
     )
 
 

@@ -6,7 +6,7 @@ from math import floor
 import pandas as pd
 
 from allpairs.annotate.monitor.rounds import Report, batches_table
-from allpairs.annotate.text.measures import counted, estimate
+from allpairs.annotate.text.measures import counted, estimate, stored_estimate
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 
@@ -58,7 +58,7 @@ def _width(report: Report) -> Iterator[str]:
     if not report.measured:
         return
     _, evaluation = report.measured[-1]
-    found = estimate(evaluation, _AP)
+    found = stored_estimate(evaluation.audit.get("estimates", evaluation.estimates), _AP)
     if found is None or found.high <= found.low:
         return
     halve = evaluation.audit.get("halve")
@@ -86,7 +86,7 @@ def _target(report: Report) -> Iterator[str]:
         return
     _, evaluation = report.measured[-1]
     found = estimate(evaluation, "precision")
-    if evaluation.audit:
+    if evaluation.by_audit:
         yield from _shown(evaluation)
     elif found is not None and found.method == "exact":
         reached = "reached" if found.value >= report.settings.target_precision else "not reached"

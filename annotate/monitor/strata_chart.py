@@ -29,7 +29,7 @@ def strata_chart(table: pd.DataFrame) -> Plot:
     )
     base = alt.Chart(drawn).encode(
         y=alt.Y("stratum:N", title=None, sort=list(table["stratum"]),
-                axis=alt.Axis(labelLimit=170, labelOverlap=False, labelFlush=False)),
+                axis=alt.Axis(labelLimit=215, labelOverlap=False, labelFlush=False)),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())),
                         legend=alt.Legend(orient="bottom", symbolType="circle", symbolOpacity=1)),
         tooltip=[alt.Tooltip("stratum:N", title="Stratum"), alt.Tooltip("labelled:N", title="Positives of labelled"),

@@ -18,7 +18,7 @@ def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
     at the p of its midpoint, with Wilson's binomial interval, as if the pairs were a sample of all such pairs. Empty
     where a matcher has no probabilities, or where no positives are known.
     """
-    if evaluation.audit:
+    if evaluation.by_audit:
         return pd.DataFrame(evaluation.audit.get("reliability", []), columns=COLUMNS)
     if matcher.w is None or matcher.b is None or matcher.w <= 0 or "positives" not in evaluation.histogram:
         return pd.DataFrame(columns=COLUMNS)

@@ -83,7 +83,7 @@ def interval(measure: str, found: Estimate) -> str:
 def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> str:
     """Return the estimate's interval, if it has a width, its method, and the pairs it covers."""
     between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
-    if evaluation.audit:
+    if evaluation.by_audit:
         words = f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}"
         return f"{words}. {LEFT_OUT}" if is_old(evaluation) else f"{words}, over all {evaluation.pairs:,} pairs."
     words = f"{between}{METHODS.get(found.method, found.method)}"
@@ -99,7 +99,7 @@ def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Chan
     if len(measured) < 2:
         return None
     (earlier, before), (_, newest) = measured[-2:]
-    if newest.audit:
+    if newest.by_audit:
         stored = newest.audit.get("changes", {}).get(measure)
         return stored and Change(stored["value"], stored["since"], True, stored["low"], stored["high"])
     old, new = estimate(before, measure), estimate(newest, measure)

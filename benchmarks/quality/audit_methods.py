@@ -17,7 +17,8 @@ from allpairs.learner.evaluation.audit.strata import FIRST as FIRST_SHARE
 from allpairs.learner.evaluation.audit.strata import TOP, WHOLE, band_ends, least_top
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
 from benchmarks.quality import weighted
-from benchmarks.quality.oasis_peer import Draws, f_interval, sample
+from benchmarks.quality.activeeval_peer import activeeval
+from benchmarks.quality.oasis_peer import f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
 
 Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
@@ -138,15 +139,8 @@ def equal_shares(available: np.ndarray, labels: int) -> np.ndarray:
 def oasis(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     """Measure by OASIS aimed at F1, its scores calibrated on the truth; only F1 has an interval, the normal one."""
     draws = sample(pool, csf_strata(calibrate(pool)), budgets[-1], rng)
-    return np.array([_of_draws(pool, draws.until(budget)) for budget in budgets])
-
-
-def _of_draws(pool: Pool, draws: Draws) -> np.ndarray:
-    weight = draws.weight[draws.positive] * pool.pairs / len(draws.weight)
-    value = weighted.figures(draws.rank[draws.positive], weight[None, :], pool.threshold)[0]
-    answer = np.column_stack([value, np.full((len(FIGURES), 2), np.nan)])
-    answer[FIGURES.index("f1")] = f_interval(draws, pool.threshold)
-    return answer
+    parts = [draws.until(budget) for budget in budgets]
+    return np.array([weighted.of_draws(pool, part, f_interval(part, pool.threshold)) for part in parts])
 
 
 METHODS: dict[str, Method] = {
@@ -155,5 +149,6 @@ METHODS: dict[str, Method] = {
     "OASIS": oasis,
     "near and random (paper)": near_random,
     "uniform": uniform,
+    "activeeval": activeeval,
 }
 OURS = ("ours", "Horvitz–Thompson on our strata")

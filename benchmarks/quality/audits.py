@@ -1,6 +1,6 @@
-"""Compare the audit's estimators with uniform sampling, the paper's two strata, Horvitz–Thompson and OASIS.
+"""Compare the audit's estimators with uniform sampling, the paper's two strata, Horvitz–Thompson, OASIS, activeeval.
 
-    python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,C,D,wikiqa,amazon_google] [--budgets 300,1000,3000]
+    python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,…,wikiqa,wikiqa_weak,…] [--budgets 300,1000,3000]
 
 Simulated pools of 100 million pairs, and the ranks of real positives under the bundled encoder (hidden gold; the files
 are made by `python -m benchmarks.data.datasets`). Every method spends the same labels. Prints a table of bias, root

@@ -41,7 +41,7 @@ def small_pool() -> Pool:
     """Return 200,000 pairs with 200 positives at random ranks, dense at the top."""
     rng = np.random.default_rng(0)
     ranks = np.unique(np.ceil(PAIRS ** rng.beta(2.0, 2.5, 4 * POSITIVES)).astype(np.int64))
-    return Pool("small", PAIRS, np.sort(rng.choice(ranks, POSITIVES, replace=False)))
+    return Pool("small", PAIRS, np.sort(rng.choice(ranks, POSITIVES, replace=False)), np.ones(POSITIVES))
 
 
 def arguments(pool: Pool, draws: int) -> tuple[Strata, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmarks.data.pools import FIGURES, Pool
+from benchmarks.quality.oasis_peer import Draws
 
 BOOTSTRAPS = 200
 
@@ -21,6 +22,15 @@ def answer(pool: Pool, edges: np.ndarray, ranks: list[np.ndarray], rng: np.rando
     value = figures(found, weight[None, :], pool.threshold)[0]
     low, high = np.percentile(figures(found, weight * times, pool.threshold), (2.5, 97.5), axis=0)
     return np.column_stack([value, low, high])
+
+
+def of_draws(pool: Pool, draws: Draws, f1: np.ndarray) -> np.ndarray:
+    """Return value, low and high of each figure, (5, 3), from weighted draws; only F1 has an interval: `f1` (3,)."""
+    weight = draws.weight[draws.positive] * pool.pairs / len(draws.weight)
+    value = figures(draws.rank[draws.positive], weight[None, :], pool.threshold)[0]
+    answer = np.column_stack([value, np.full((len(FIGURES), 2), np.nan)])
+    answer[FIGURES.index("f1")] = f1
+    return answer
 
 
 def _resampled(positives: int, labels: int, rng: np.random.Generator) -> np.ndarray:

@@ -130,7 +130,13 @@ class Evaluation(Base):
     estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method, labels}
     curve: Mapped[dict[str, Any]]  # recall, precision, score, and if sampled low, high: lists of equal length
     histogram: Mapped[dict[str, Any]]  # edges, negatives, positives; if positives are estimated: edges, pairs
-    audit: Mapped[dict[str, Any]] = mapped_column(default=dict)  # strata and advice, if measured by audit labels
+    # Strata, advice and top of an audit; with known positives also `estimates` that count the ones nobody named.
+    audit: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+    @property
+    def by_audit(self) -> bool:
+        """Whether audit labels alone give the figures."""
+        return bool(self.audit) and self.positives is None
 
 
 class Design(Base):

@@ -41,6 +41,13 @@ class Dataset:
         )
 
     @property
+    def evaluation_known(self) -> np.ndarray:
+        """The positives and given negatives among evaluation pairs, each once: (k, 2) as `evaluation_positives`."""
+        left, right, label = self.evaluation_given.T
+        given = np.searchsorted(self.evaluation_left, left), np.searchsorted(self.evaluation_right, right)
+        return np.unique(np.concatenate([self.evaluation_positives, np.column_stack(given)[label == 0]]), axis=0)
+
+    @property
     def evaluation_given(self) -> np.ndarray:
         """The known pairs of evaluation items: (k, 3) rows of the dataset and label."""
         left, right, _ = self.given.T

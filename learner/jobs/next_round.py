@@ -14,9 +14,10 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import SPREAD_STRATEGY, Settings, batch_size_of
+from allpairs.db.domain import SPREAD_STRATEGY, DesignKind, Settings, batch_size_of
 from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
+from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.results.explorations import FOLDER as EXPLORE
@@ -187,12 +188,13 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
 
 @DBOS.step()
 def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
-    """Store every matcher's figures from audit labels, if no evaluation pair is a known positive."""
+    """Store every matcher's figures from audit labels, if the project has an audit, as without known positives."""
     share = plan["train_share"] + plan["encode_share"] + 0.02
     with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
-        if is_audited(data):
+            design = newest_design(session, project_id, DesignKind.AUDIT)
+        if design or is_audited(data):
             vectors = load_vectors(_vectors(project_id, job_id))[rows_of(data)]
             measure_models(engine, project_id, data, progress, {matcher_id: vectors})
 

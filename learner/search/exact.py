@@ -92,8 +92,11 @@ def _rows(vectors: Tensor) -> int:
     return GPU_ROWS if vectors.is_cuda else ROWS
 
 
-def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
-    """Yield the blocks with the scores of these pairs (k, 2), each listed once, at minus infinity."""
+def without(all_blocks: Iterable[Block], pairs: np.ndarray | None) -> Iterator[Block]:
+    """Yield the blocks with the scores of these pairs (k, 2), if any, at minus infinity; each is listed once."""
+    if pairs is None or not len(pairs):
+        yield from all_blocks
+        return
     rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
     for block in all_blocks:
         near = slice(*np.searchsorted(rows, [block.row, block.end]))

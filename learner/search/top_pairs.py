@@ -101,7 +101,7 @@ def _scanning(
 
     def work(part: slice, progress: Progress) -> Columns:
         closest, found = _Closest(wanted), blocks(queries, corpus, symmetric, part)
-        for block in found if known is None or not len(known) else without(found, known):
+        for block in without(found, known):
             closest.look_at(block)
             progress("search", min(1.0, (block.end - part.start) / (part.stop - part.start)))
         return closest.sorted()

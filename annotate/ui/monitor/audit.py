@@ -16,6 +16,10 @@ WHAT = (
     "model. Audit labels measure every round over all pairs, with an interval."
 )
 
+UNNAMED = (
+    "Here only pairs are sampled that did not come with the data. Those that turn out to be positives are counted "
+    "beside the known ones."
+)
 UPDATE = "Measures every round again, on all audit labels."
 
 
@@ -34,15 +38,16 @@ def _missing(report: Report) -> str:
     if report.audited is None:
         return ""
     audit = report.audited.audit
+    if not audit["needed"]:
+        return ""
     return f"**{counted(audit['needed'], 'more audit label')} until the first figures** ({audit['labels']:,} so far). "
 
 
 def audit_section(report: Report, project_id: int) -> None:
-    """Draw the form for more audit pairs, in a project measured by audit labels."""
-    if report.audited is None:
-        return
+    """Draw the form for more audit pairs."""
     st.subheader("Audit pairs", anchor=False)
-    st.caption(f"{WHAT} {_mixed_in(report)}")
+    more = f"{UNNAMED} {_missing(report)}" if report.gold_measurable else _mixed_in(report)
+    st.caption(f"{WHAT} {more}")
     audit_form(report, project_id)
 
 

@@ -33,11 +33,11 @@ def calibration(report: Report) -> None:
     matcher, evaluation = by_number[number]
     table = reliability_table(matcher, evaluation)
     if table.empty:
-        st.caption(OLDER if evaluation.audit and "reliability" not in evaluation.audit else NOTHING)
+        st.caption(OLDER if evaluation.by_audit and "reliability" not in evaluation.audit else NOTHING)
         return
     st.write(in_words(table))
     plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))
-    below = evaluation.histogram.get("below") if not evaluation.audit else 0
+    below = evaluation.histogram.get("below") if not evaluation.by_audit else 0
     left_out = f" {below:,} pairs that score below all positives are left out." if below else ""
     found = estimate(evaluation, "average_precision")
     st.caption(f"{WHAT} {METHODS.get(found.method if found else '', SAMPLED)}{left_out}")

@@ -14,6 +14,7 @@ from allpairs.annotate.text.measures import (
     Change,
     change,
     change_in_words,
+    counted,
     estimate,
     in_figures,
     interval,
@@ -22,12 +23,14 @@ from allpairs.annotate.text.measures import (
     stored_estimate,
 )
 from allpairs.db.estimate import Estimate
+from allpairs.db.schema.tables import Evaluation
 
 HEURISTIC = (
     "The pairs that came with a label in the data were selected by somebody. Figures on them can be compared with "
     "published ones, but say little about all pairs."
 )
 TOP = "As if there were no other pairs: these figures do not tell how many positives lie below."
+UNNAMED = MEASURES | AT_THRESHOLD | {"positives": OVER_ALL["positives"]}
 NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
@@ -49,10 +52,22 @@ def headline(report: Report) -> None:
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
         _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
+    if "estimates" in evaluation.audit:
+        _row("With the positives that nobody named", UNNAMED, evaluation.audit["estimates"], _beside(evaluation))
     top = evaluation.audit.get("top")
     if top and top["pairs"] < evaluation.pairs:
         _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], TOP)
     _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
+
+
+def _beside(evaluation: Evaluation) -> str:
+    """Return what the figures above count, and what those that count them too rest on."""
+    found = counted(evaluation.audit["labels"], "audit label")
+    return (
+        f"The figures above count every pair as a negative that is no known positive, so their precision is a lower "
+        f"bound. These rest on the known pairs, the checked false positives and {found}, over all "
+        f"{evaluation.pairs:,} pairs."
+    )
 
 
 def _with_change(title: str, found: Estimate, changed: Change | None) -> None:

@@ -31,17 +31,23 @@ class Gain:
         return self.of(labels + 1) - self.of(labels)
 
 
-def gain_of(rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None) -> Gain:
-    """Return the gain of labels, from draws (draws, h) of the strata's shares of positives; band: as in `Sample`."""
-    average, apart = average_precision(rates, sizes, band), rates - rates.mean(0)
+def gain_of(
+    rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
+) -> Gain:
+    """Return the gain of labels, from draws (draws, h) of the strata's shares of positives; others: as in `Sample`."""
+    average, apart = average_precision(rates, sizes, band, known), rates - rates.mean(0)
     noise = (rates * (1 - rates)).mean(0) + LEAST
     return Gain((average - average.mean()) @ apart / len(rates), noise, rates.var(0))
 
 
-def average_precision(rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None) -> np.ndarray:
+def average_precision(
+    rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
+) -> np.ndarray:
     """Return AP (draws,) of bands with evenly spread positives: the precision in each band's middle."""
     first = np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
-    positives, sizes = np.add.reduceat(rates * sizes, first, axis=1), np.add.reduceat(sizes, first)
+    beside = np.zeros(len(sizes)) if known is None else known
+    positives = np.add.reduceat(rates * sizes + beside, first, axis=1)
+    sizes = np.add.reduceat(sizes + beside, first)
     precision = np.minimum((np.cumsum(positives, 1) - positives / 2) / (np.cumsum(sizes) - sizes / 2), 1.0)
     return np.asarray((positives * precision).sum(1) / positives.sum(1))
 

@@ -12,6 +12,7 @@ from allpairs.learner.metrics.average_precision import Curve
 METHOD = "audit"
 TAILS = (2.5, 97.5)  # per cent: the ends of an interval
 POINTS = 100  # of a curve
+POSITIONS = 1_000  # at most so many known positives' ranks are kept one by one
 CLOSE = 1e-3  # ranks count as close if they differ by a smaller fraction than this
 NONE = 1e-3  # stands for zero positives, to avoid division by zero
 ENOUGH = 15  # with this many labelled pairs above a rank, straight lines between them describe the pairs above well
@@ -44,7 +45,7 @@ class Found:
         """Return the same for only the `rank` highest pairs, as if there were no others."""
         if rank >= self.rank[-1]:
             return self
-        n = int(np.searchsorted(self.rank, rank, side="right"))
+        n = int(np.searchsorted(self.rank, rank))
         found = np.column_stack([self.found[:, :n], self._between(rank)])
         return Found(np.r_[self.rank[:n], rank], found, _longer(self.labels[:n]), _longer(self.positive[:n]))
 
@@ -105,15 +106,42 @@ def _longer(counts: np.ndarray) -> np.ndarray:
     return np.r_[counts, counts[-1:]]
 
 
-def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> Found:
-    """Return the positives found by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model."""
-    order = np.argsort(ranks, kind="stable")
-    rank, first = np.unique(ranks[order], return_index=True)
-    last = np.r_[first[1:], len(ranks)] - 1  # of the pairs with one rank
-    found = np.cumsum(posterior.mass[:, order], axis=1)[:, last]
-    rank = np.r_[0.0, rank]
-    labels, known = np.r_[0, last + 1], np.r_[0, np.cumsum(positive[order])[last]]
-    return Found(rank, np.minimum(np.column_stack([np.zeros(len(found)), found]), rank), labels, known)
+def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, known: np.ndarray | None = None) -> Found:
+    """Return the positives found by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model.
+
+    Within each band of ranks the drawn positives are adjusted by the ranks, which are known (regression estimator):
+    where all labelled pairs are positives, each rank has as many positives as pairs, whatever the draws say. known:
+    (k,) the ranks of known positives, which no stratum contains.
+    """
+    listed = np.sort(np.empty(0) if known is None else known)
+    ends = np.r_[posterior.ends[:-1], posterior.ends[-1] + len(listed)]
+    rank = np.unique(np.r_[0.0, ranks, ends, listed[_spread(len(listed))]])
+    given = np.diff(np.searchsorted(listed, rank, side="right"), prepend=0)
+    at = np.searchsorted(rank, ranks)
+    mass, pairs = (_summed(drawn, at, len(rank)) for drawn in (posterior.mass, posterior.pairs))
+    gap = np.maximum(np.diff(rank, prepend=0.0) - given, 1e-9)
+    band = np.searchsorted(ends, rank)
+    starts = np.unique(band, return_index=True)[1]
+    for part in (slice(a, b) for a, b in zip(starts, [*starts[1:], len(rank)], strict=True)):
+        every = pairs[:, part].sum(1, keepdims=True)
+        share = mass[:, part].sum(1, keepdims=True) / np.maximum(every, 1e-300)
+        mass[:, part] += share * (every * gap[part] / gap[part].sum() - pairs[:, part])
+    found = np.maximum.accumulate(np.cumsum(mass, axis=1), axis=1)
+    found = np.minimum(np.minimum(found, mass.sum(1, keepdims=True)) + np.cumsum(given), rank)
+    labels, positives = (np.searchsorted(np.sort(some), rank, side="right") for some in (ranks, ranks[positive]))
+    return Found(rank, found, labels + np.cumsum(given), positives + np.cumsum(given))
+
+
+def _spread(n: int) -> np.ndarray:
+    """Return positions among n sorted ranks: all of few, of many denser at the top."""
+    return np.unique(np.geomspace(1, n, POSITIONS).astype(np.int64)) - 1 if n > POSITIONS else np.arange(n)
+
+
+def _summed(drawn: np.ndarray, at: np.ndarray, points: int) -> np.ndarray:
+    """Return the draws (draws, n) summed at each point, (draws, points)."""
+    summed = np.zeros((points, len(drawn)))
+    np.add.at(summed, at, drawn.T)
+    return summed.T
 
 
 def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:

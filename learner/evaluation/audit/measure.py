@@ -1,13 +1,13 @@
 """One model's audit: figures with intervals, curve, strata, and the gain from more labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.audit.allocation import MOST, average_precision, gain_of, labels_to_halve
-from allpairs.learner.evaluation.audit.figures import as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
 from allpairs.learner.evaluation.exact import BARS, AllPairs
@@ -19,15 +19,23 @@ CHANGES = ("average_precision", "precision_at_recall_20")
 
 @dataclass(frozen=True)
 class View:
-    """How one model scores the labelled pairs: its ranking of all pairs, the pairs' scores (n,), its threshold."""
+    """How one model scores the labelled pairs: its ranking of all pairs, the pairs' scores (n,), its threshold.
+
+    known: (k,) the scores of known positives, which need no audit.
+    """
 
     ranking: Ranking
     scores: np.ndarray
     threshold: float | None
+    known: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @property
     def ranks(self) -> np.ndarray:
         return self.ranking.rank(self.scores)
+
+    def found(self, sample: Sample, posterior: Posterior) -> Found:
+        """Return the positives found by rank under the model."""
+        return found_by(posterior, sample.positive, self.ranks, self.ranking.rank(self.known))
 
     @property
     def threshold_rank(self) -> float | None:
@@ -42,7 +50,7 @@ def labels_needed(labels: np.ndarray, sizes: np.ndarray) -> int:
 
 def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Generator) -> AllPairs:
     """Return the model's figures over all pairs."""
-    found = found_by(posterior, sample.positive, view.ranks)
+    found = view.found(sample, posterior)
     labels = len(sample.positive)
     drawn = figures(found, view.threshold_rank, rng)
     estimates = {name: as_estimate(values, labels) for name, values in drawn.items()}
@@ -60,10 +68,7 @@ def changes(
 ) -> dict[str, Estimate]:
     """Return by how much two models differ, on the same draws of the same labels: `after` minus `before`."""
     seed = rng.integers(2**63)  # the same random draws for both
-    old, new = (
-        figures(found_by(posterior, sample.positive, view.ranks), None, np.random.default_rng(seed))
-        for view in (before, after)
-    )
+    old, new = (figures(view.found(sample, posterior), None, np.random.default_rng(seed)) for view in (before, after))
     return {name: as_estimate(new[name] - old[name], len(sample.positive)) for name in CHANGES}
 
 
@@ -84,7 +89,7 @@ def measure_top(
     sample: Sample, posterior: Posterior, view: View, pairs: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Return the model's figures over its `pairs` highest pairs alone, as if there were no others."""
-    found = found_by(posterior, sample.positive, view.ranks).down_to(pairs)
+    found = view.found(sample, posterior).down_to(pairs)
     return {name: as_estimate(drawn, len(sample.positive)) for name, drawn in figures(found, None, rng).items()}
 
 
@@ -101,7 +106,8 @@ def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, An
     positives = np.bincount(found[found < top], minlength=top)
     # In each stratum: the pairs that are positive and above the threshold, among all of the stratum's pairs.
     share = stratified_lower(sizes, positives, labels)
-    low = min(1.0, share * float(sizes.sum()) / above)
+    listed = int((view.known >= view.threshold).sum())
+    low = min(1.0, (share * float(sizes.sum()) + listed) / above)
     return {"target": target, "precision_low": low, "reached": low >= target}
 
 
@@ -111,9 +117,10 @@ def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
     halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
     the strata below the `top` ones cause, as far as labels can tell, None if there are none below.
     """
-    gain = gain_of(posterior.rates, sample.sizes, sample.band)
+    strata = sample.sizes, sample.band, sample.known
+    gain = gain_of(posterior.rates, *strata)
     available = (sample.sizes - sample.labels).astype(np.int64)
-    variance = float(average_precision(posterior.rates, sample.sizes, sample.band).var())
+    variance = float(average_precision(posterior.rates, *strata).var())
     explained = gain.of(np.full(len(sample.sizes), MOST))
     below = float(explained[top:].sum() / max(float(explained.sum()), 1e-300))
     halve = labels_to_halve(sample.labels, available, gain, variance)

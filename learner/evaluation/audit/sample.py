@@ -18,7 +18,8 @@ class Sample:
 
     stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
     probability; sizes: (h,) pairs in each stratum; band: (h,) int64 the band of each stratum, ascending, two strata at
-    most to a band; without it each stratum is a band. Every stratum has a labelled pair.
+    most to a band; without it each stratum is a band; known: (h,) known positives beside each stratum's pairs. Every
+    stratum has a labelled pair.
     """
 
     stratum: np.ndarray
@@ -26,6 +27,12 @@ class Sample:
     weight: np.ndarray
     sizes: np.ndarray
     band: np.ndarray | None = None
+    known: np.ndarray | None = None
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first stratum of each band, (b,) int64."""
+        return np.arange(len(self.sizes)) if self.band is None else np.unique(self.band, return_index=True)[1]
 
     @property
     def labels(self) -> np.ndarray:
@@ -53,10 +60,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Draws from the posterior. rates: (draws, h); mass: (draws, n), the positives that each pair stands for."""
+    """Draws from the posterior.
+
+    rates: (draws, h) shares of positives; mass, pairs: (draws, n) the positives, and all pairs, that each labelled pair
+    stands for; ends: (b,) the last rank of each band, ascending, under the model that made them.
+    """
 
     rates: np.ndarray
     mass: np.ndarray
+    pairs: np.ndarray
+    ends: np.ndarray
 
 
 def draw_posterior(
@@ -74,15 +87,20 @@ def draw_posterior(
     unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
     alike = np.ones((len(sample.positive), 0))
     chance = draw_chances(sample.positive, alike if ranks is None else ranks, draws, rng)
-    mass = np.empty_like(chance)
+    mass, pairs = np.empty_like(chance), np.empty_like(chance)
     for stratum in range(len(sample.sizes)):
         here = np.nonzero(sample.stratum == stratum)[0]
         positive = sample.positive[here]
         likely = chance[:, here] / chance[:, here].sum(1, keepdims=True)
         shape = _evenness(positive.sum()) * (positive + SPREAD * likely)
-        part = rng.standard_gamma(shape) * sample.weight[here] + 1e-300
+        others = sample.weight[here] - 1  # a pair that was certain to be drawn stands for itself alone
+        part = rng.standard_gamma(shape) * others + 1e-300
         mass[:, here] = part * (unseen[:, stratum] / part.sum(1))[:, None] + positive
-    return Posterior((sample.positives + unseen) / sample.sizes, mass)
+        other = rng.standard_gamma(1.0, part.shape) * others * ~positive + 1e-300
+        rest = sample.sizes[stratum] - sample.labels[stratum] - unseen[:, stratum]
+        pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
+    ends = np.cumsum(np.add.reduceat(sample.sizes, sample.first)).astype(np.float64)
+    return Posterior((sample.positives + unseen) / sample.sizes, mass, pairs, ends)
 
 
 def _evenness(positives: int) -> float:

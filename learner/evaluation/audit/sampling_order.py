@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import Strata
-from allpairs.learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
+from allpairs.learner.search.exact import ROWS, Block, pairs_numbered
 
 DEEP = 4_000  # pairs of a stratum in its sampling order: more than anyone labels
 BELOW = 1_000_000  # pairs drawn at random for the strata below the top, of which the smallest gets about 500
@@ -31,7 +31,7 @@ def make_sampling_order(sides: Sides, strata: Strata, seed: int, progress: Progr
     """Return the sampling orders of all strata: the top's by one pass over all pairs, the others' at random."""
     bound = _bounds(strata)
     parts = []
-    for block in blocks(as_tensor(sides.left), as_tensor(sides.right), sides.symmetric):
+    for block in sides.blocks():
         parts.append(_low_numbers(sides, block, strata, bound, seed))
         progress("draw", min(1.0, (block.row + ROWS) / len(sides.left)))
     parts.append(_below(sides, strata, seed))
@@ -67,11 +67,11 @@ def _low_numbers(sides: Sides, block: Block, strata: Strata, bound: np.ndarray, 
 def _below(sides: Sides, strata: Strata, seed: int) -> tuple[np.ndarray, ...]:
     """Return pairs of the strata below the top, drawn uniformly from all pairs: the same ones under every model."""
     rng = np.random.default_rng(seed)
-    wanted = min(strata.pairs, BELOW) if strata.top < len(strata.sizes) else 0
-    numbers = rng.choice(strata.pairs, size=wanted, replace=False)
+    wanted = min(sides.pairs, BELOW) if strata.top < len(strata.sizes) else 0
+    numbers = rng.choice(sides.pairs, size=wanted, replace=False)
     rows, columns = pairs_numbered(numbers, len(sides.left), len(sides.right), sides.symmetric)
     score = sides.scores(rows, columns)
-    below = np.nonzero(score < strata.floor)[0]
+    below = np.nonzero((score < strata.floor) & sides.unknown(rows, columns))[0]
     rows, columns, score = rows[below], columns[below], score[below]
     similarity = sides.similarities(rows, columns) if strata.divided else None
     stratum = np.maximum(strata.place(score, similarity), strata.top)

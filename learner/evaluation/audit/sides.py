@@ -1,8 +1,11 @@
 """The two sides of all pairs of an audit: their scores, lexical similarity, and permanent random numbers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
+from allpairs.learner.search.exact import Block, as_tensor, blocks, count_pairs, without
 
 PART = 10_000  # pairs whose vectors are copied at a time: 70 MB
 
@@ -11,7 +14,8 @@ PART = 10_000  # pairs whose vectors are copied at a time: 70 MB
 class Sides:
     """The two sides of all pairs: vectors (n, d) and (m, d) whose products are scores, and the items' ids, int64.
 
-    lexical: vectors of both sides whose products are lexical similarities, if the texts are known.
+    lexical: vectors of both sides whose products are lexical similarities, if the texts are known. known: (k, 2) rows
+    of the pairs that need no audit, since their labels came with the data.
     """
 
     left: np.ndarray
@@ -20,6 +24,21 @@ class Sides:
     right_ids: np.ndarray
     symmetric: bool
     lexical: tuple[np.ndarray, np.ndarray] | None = None
+    known: np.ndarray | None = None
+
+    @property
+    def pairs(self) -> int:
+        """All pairs, the known ones too."""
+        return count_pairs(len(self.left), len(self.right), self.symmetric)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the scores of all pairs, block by block; those of known pairs are minus infinity."""
+        return without(blocks(as_tensor(self.left), as_tensor(self.right), self.symmetric), self.known)
+
+    def unknown(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return which of the pairs (n,) are not known, (n,) bool."""
+        known = np.empty((0, 2), dtype=np.int64) if self.known is None else self.known
+        return ~np.isin(rows * len(self.right) + columns, known[:, 0] * len(self.right) + known[:, 1])
 
     def numbers(self, rows: np.ndarray, columns: np.ndarray, seed: int) -> np.ndarray:
         """Return the permanent random number of each pair, (n,) float64 from 0 to 1."""

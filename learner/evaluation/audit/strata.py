@@ -15,7 +15,7 @@ from torch import Tensor
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.search.exact import ROWS, as_tensor, blocks
+from allpairs.learner.search.exact import ROWS, as_tensor
 
 TOP = 32  # pairs in each of the two highest bands: few, for corpora with few positives (docs/log.md)
 TOP_SHARE, SMALLEST_TOP = 0.01, 4_096  # of all pairs: the bands down to here are the top, and double; then they grow
@@ -138,7 +138,7 @@ def count_similarities(bands: Strata, sides: Sides, progress: Progress = no_prog
     left, right = map(as_tensor, sides.lexical)
     edges = as_tensor(bands.edges[::-1])
     counts = np.zeros(len(edges) * BINS, dtype=np.int64)
-    for block in blocks(as_tensor(sides.left), as_tensor(sides.right), sides.symmetric):
+    for block in sides.blocks():
         columns = slice(block.column, block.column + block.scores.shape[1])
         similarity = left[block.row : block.end] @ right[columns].T
         counts += torch.bincount(_bins(block.scores, similarity, edges), minlength=len(counts)).cpu().numpy()

@@ -16,6 +16,7 @@ simulations that led to it.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import toeplitz
 from scipy.stats import norm
 
 FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
@@ -113,11 +114,14 @@ def _steps(grid: np.ndarray, deepening: np.ndarray) -> list[np.ndarray]:
 
 def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
     switch = STAY * np.eye(len(FALLS)) + (1 - STAY) * KINDS
+    lost = WIDTH * np.arange(1 - len(grid), len(grid))
     kinds = []
     for low, high in FALLS:
-        after = grid[:, None] - np.linspace(low, high, STEPS) * ratio  # (g, steps)
-        near = norm.pdf(grid, after[..., None], SMOOTH).sum(1) * WIDTH
-        near[:, 0] += norm.cdf(grid[0] - WIDTH / 2, after, SMOOTH).sum(1)  # a step below the grid ends at its bottom
+        steps = np.linspace(low, high, STEPS) * ratio
+        chance = norm.pdf(lost[:, None], steps, SMOOTH).mean(1) * WIDTH
+        near = toeplitz(chance[len(grid) - 1 :], chance[len(grid) - 1 :: -1])
+        # a step below the grid ends at its bottom
+        near[:, 0] = norm.sf(grid[:, None] - grid[0] - WIDTH / 2, steps, SMOOTH).mean(1)
         kinds.append(near / near.sum(1, keepdims=True))
     states = len(FALLS) * len(grid)
     return np.einsum("jk,kgh->jgkh", switch, np.array(kinds)).reshape(states, states)

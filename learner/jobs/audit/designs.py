@@ -1,6 +1,6 @@
 """Audit designs: strata computed from a model's scores, stored as a row and a folder with the sampling orders."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ from allpairs.db.labels.audits import newest_design
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher
+from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
 from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, load_arrays, save_arrays, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 FAR = "below the pool"  # the last stratum of an earlier version's designs, with 99 % of all pairs
-ALIKE, OTHERS = "similar texts", "other texts"  # end the names of a divided band's strata
+ALIKE, OTHERS = "similar", "other"  # begin the names of a divided band's strata
 FOLDER = "design"  # begins the name of a design's folder
 
 
@@ -71,8 +72,9 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
     lexical = lexical_of(data)
-    both = sides(data, seen.vectors, lexical.astype(np.float32))
-    strata = divide(rank_bands(seen.ranking), both, progress)
+    both = replace(sides(data, seen.vectors, lexical.astype(np.float32)), known=data.dataset.evaluation_known)
+    ranking = rank_all(both.left, both.right, both.symmetric, progress, both.known)
+    strata = divide(rank_bands(ranking), both, progress)
     order = make_sampling_order(both, strata, project_id, progress)
     kept = {"vectors": seen.vectors.astype(np.float16)} | ({"lexical": lexical} if strata.divided else {})
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
@@ -82,7 +84,7 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     )  # fmt: skip
     row = Design(
         project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=strata.pairs,
-        strata=_rows(strata, seen), folder=folder,
+        strata=_rows(strata, ranking), folder=folder,
     )  # fmt: skip
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
@@ -90,11 +92,11 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
             session.add(row)
 
 
-def _rows(strata: Strata, seen: Seen) -> list[dict[str, Any]]:
+def _rows(strata: Strata, ranking: Ranking) -> list[dict[str, Any]]:
     """Return each stratum's name, score bounds, size, cut of its band, and whether it belongs to the top."""
     band = strata.band
     ends = np.cumsum(np.bincount(band, strata.sizes)).astype(np.int64).tolist()
-    edges = [float(seen.ranking.score(np.array([1]))[0]), *strata.edges.tolist()]
+    edges = [float(ranking.score(np.array([1]))[0]), *strata.edges.tolist()]
     return [
         {"name": _name([0, *ends][at] + 1, ends[at], cut, stratum > 0 and band[stratum - 1] == at),
          "low": edges[at + 1], "high": edges[at], "size": int(size), "top": stratum < strata.top,
@@ -105,4 +107,4 @@ def _rows(strata: Strata, seen: Seen) -> list[dict[str, Any]]:
 
 def _name(first: int, last: int, cut: float, second: bool) -> str:
     ranks = f"pairs {first:,} to {last:,}"
-    return ranks if np.isnan(cut) else f"{ranks}, {OTHERS if second else ALIKE}"
+    return ranks if np.isnan(cut) else f"{OTHERS if second else ALIKE} {ranks}"

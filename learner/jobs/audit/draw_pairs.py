@@ -50,7 +50,7 @@ def _gain(sample: Sample, rng: np.random.Generator) -> Gain | None:
     """Return what more labels of each stratum would gain; None while too few pairs are labelled."""
     if labels_needed(sample.labels, sample.sizes):
         return None
-    return gain_of(sample.draw_rates(DRAWS, rng), sample.sizes, sample.band)
+    return gain_of(sample.draw_rates(DRAWS, rng), sample.sizes, sample.band, sample.known)
 
 
 def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:

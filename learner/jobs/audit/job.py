@@ -12,7 +12,7 @@ from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Round
 from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_pairs
-from allpairs.learner.jobs.audit.measure import is_audited, measure_models, renew_design
+from allpairs.learner.jobs.audit.measure import is_measured, measure_models, renew_design
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.queue.job_state import database, job_state
@@ -72,8 +72,5 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
 def _require_audit(session: Session, project_id: int, data: ProjectData) -> None:
     if newest_matcher(session, project_id) is None:
         raise InputError("this project has no model yet: make its first batch, which creates one")
-    if not is_audited(data):
-        raise InputError(
-            "an audit needs evaluation items whose pairs have no known positives: "
-            "this project has no evaluation items, or known positives measure it already"
-        )
+    if not is_measured(data):
+        raise InputError("this project has no evaluation items, or only one: there are no pairs to audit")

@@ -17,9 +17,10 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled pairs with their item ids (n,), and all answered pairs.
+    """Labelled pairs with their item ids (n,), and all pairs that need no label any more.
 
-    unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn.
+    unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn. known: (k, 2)
+    item ids of the known positives: those that came with the data, and those that checks of false positives found.
     """
 
     sample: Sample
@@ -27,6 +28,7 @@ class Labelled:
     right_ids: np.ndarray
     unsure: int
     answered: set[tuple[int, int]]
+    known: np.ndarray
 
     def placed(self) -> list[list[float]]:
         """Return items, stratum and inclusion probability of each labelled pair."""
@@ -46,18 +48,47 @@ def read_usable(
 def read_labelled(
     session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn], under: Drawn
 ) -> Labelled:
-    """Place all labels so far, whichever design drew them, in the strata of this design."""
+    """Place all labels so far, whichever design drew them, in the strata of this design.
+
+    Pairs that a check of false positives labelled are known now: they leave their strata, at whose other pairs the
+    audit's labels are a random sample as before.
+    """
     every = audit_labels(session, project_id, DesignKind.AUDIT)
     decided = [label for label in every if label.answer != AnswerKind.UNSURE]
-    left, right = np.array([(one.left_id, one.right_id) for one in decided], dtype=np.int64).reshape(-1, 2).T
+    left, right = _items(decided)
+    answered = {(one.left_id, one.right_id) for one in every}
+    checked = [one for one in _checked(session, project_id) if (one.left_id, one.right_id) not in answered]
+    known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
+    sizes, beside = under.strata.sizes.copy(), np.zeros(len(under.strata.sizes))
+    np.subtract.at(sizes, _strata(under, checked, data, *_items(checked)), 1)
+    np.add.at(beside, _placed(under, data, *known.T), 1)
     positive = np.array([one.answer == AnswerKind.POSITIVE for one in decided], dtype=bool)
     strata = [_strata(design, decided, data, left, right) for design in designs]
     inclusion = np.max([_inclusion(design, decided, at) for design, at in zip(designs, strata, strict=True)], axis=0)
     stratum = strata[[design.id for design in designs].index(under.id)]
     return Labelled(
-        Sample(stratum, positive, 1 / inclusion, under.strata.sizes, under.strata.band), left, right,
-        len(every) - len(decided), {(one.left_id, one.right_id) for one in every},
+        Sample(stratum, positive, 1 / inclusion, sizes, under.strata.band, beside), left, right,
+        len(every) - len(decided), answered | {(one.left_id, one.right_id) for one in checked}, known,
     )  # fmt: skip
+
+
+def _checked(session: Session, project_id: int) -> list[AuditLabel]:
+    """Return the decided labels of checks of false positives."""
+    every = audit_labels(session, project_id, DesignKind.CORRECTION)
+    return [label for label in every if label.answer != AnswerKind.UNSURE]
+
+
+def _given(data: ProjectData) -> np.ndarray:
+    """Return the item ids (k, 2) of the evaluation pairs that are positives in the data."""
+    left, right = data.dataset.evaluation_positives.T
+    ids = data.item_ids[data.dataset.evaluation_left[left]], data.item_ids[data.dataset.evaluation_right[right]]
+    return np.column_stack(ids)
+
+
+def _items(labels: Sequence[AuditLabel], answer: AnswerKind | None = None) -> np.ndarray:
+    """Return the item ids (2, n) of the labels' pairs, of all or of those with this answer."""
+    pairs = [(one.left_id, one.right_id) for one in labels if answer in (None, one.answer)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
 
 def posterior_of(labelled: Labelled, ranks: np.ndarray, rng: np.random.Generator) -> Posterior | None:
@@ -70,15 +101,19 @@ def _strata(
     design: Drawn, labels: Sequence[AuditLabel], data: ProjectData, left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
     """Return each labelled pair's stratum under a design: as drawn where it drew the pair, else by the score."""
-    if not labels:
-        return np.empty(0, dtype=np.int64)
-    placed = design.strata.place(
-        scores_of(data, design.vectors, left, right), similarities_of(data, design.lexical, left, right)
-    )
+    placed = _placed(design, data, left, right)
     return np.array(
         [one.stratum if one.design_id == design.id else int(at) for one, at in zip(labels, placed, strict=True)],
         dtype=np.int64,
     )
+
+
+def _placed(design: Drawn, data: ProjectData, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the stratum in which each pair of items would be under a design, by its score and similarity."""
+    if not len(left):
+        return np.empty(0, dtype=np.int64)
+    similarities = similarities_of(data, design.lexical, left, right)
+    return design.strata.place(scores_of(data, design.vectors, left, right), similarities)
 
 
 def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Settings
 from allpairs.db.labels.audits import newest_design
@@ -12,7 +13,6 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Evaluation, Matcher
-from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
     advice,
@@ -40,11 +40,15 @@ from allpairs.learner.search.top_pairs import best_pairs
 BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs below the top that calls for a new design
 
 
-def is_audited(data: ProjectData) -> bool:
-    """Return whether audit labels measure the project: it has evaluation pairs, none of them a known positive."""
+def is_measured(data: ProjectData) -> bool:
+    """Return whether the project has evaluation pairs."""
     dataset = data.dataset
-    pairs = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric)
-    return pairs > 0 and not len(dataset.evaluation_positives)
+    return count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric) > 0
+
+
+def is_audited(data: ProjectData) -> bool:
+    """Return whether audit labels alone measure the project: it has evaluation pairs, none of them a known positive."""
+    return is_measured(data) and not len(data.dataset.evaluation_positives)
 
 
 def measure_models(
@@ -52,8 +56,9 @@ def measure_models(
 ) -> None:
     """Store every matcher's figures from all audit labels, and make a design if there is none.
 
-    A matcher whose model was not imported with its archive keeps its figures. fresh: the evaluation items' vectors by
-    matcher id, as far as they are at hand.
+    Where known positives measure the matchers, their figures stay; those with the positives that nobody named are
+    stored beside them. A matcher whose model was not imported with its archive keeps its figures. fresh: the evaluation
+    items' vectors by matcher id, as far as they are at hand.
     """
     with reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
@@ -82,17 +87,26 @@ def measure_models(
     bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session:
         for evaluation in rows:
-            session.merge(evaluation)
+            _store(session, evaluation, beside=not is_audited(data))
         if bare:
             session.get_one(Matcher, newest.id).details = newest.details | bare
         row = session.get_one(Design, design.id)
         row.details = row.details | {"sample": labelled.placed()}
 
 
+def _store(session: Session, found: Evaluation, beside: bool) -> None:
+    """Store the figures, or put them beside those that known positives give."""
+    stored = session.get(Evaluation, found.matcher_id) if beside else None
+    if stored is None:
+        session.merge(found)
+    else:
+        stored.audit = found.audit | {"estimates": found.estimates}
+
+
 def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Progress) -> dict[str, Any]:
     """Return the details of the matcher's bare score with its average precision; empty while that is unknown."""
     known = matcher.details.get(BARE)
-    if not known:
+    if not known or not is_audited(data):
         return {}
     bare = bare_vectors(look(data, matcher, None, progress).vectors, blend_of(matcher))
     seen = sides(data, bare)
@@ -142,14 +156,13 @@ def _reliability(
     """Return the reliability of the matcher's probabilities, by tenth; empty if it has no output layer."""
     if matcher.w is None or matcher.b is None:
         return []
-    found = found_by(posterior, sample.positive, view.ranks)
-    return by_tenth(found, view.ranking, OutputLayer(matcher.w, matcher.b), rng)
+    return by_tenth(view.found(sample, posterior), view.ranking, OutputLayer(matcher.w, matcher.b), rng)
 
 
 def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:
     scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
-    return View(seen.ranking, scores, threshold)
+    return View(seen.ranking, scores, threshold, scores_of(data, seen.vectors, *labelled.known.T))
 
 
 def _audit(
@@ -177,7 +190,7 @@ def _audit(
 
 def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
     """Return roughly the rank by which a fifth of the positives is found."""
-    rank = np.median(found_by(posterior, sample.positive, view.ranks).rank_at(np.array([0.2])))
+    rank = np.median(view.found(sample, posterior).rank_at(np.array([0.2])))
     return int(np.clip(rank, 1, MOST_BEYOND))
 
 

@@ -185,7 +185,7 @@ def test_deep_bands_are_divided_by_lexical_similarity_and_read_back(
     assert sum(row["size"] for row in rows) == design.pairs == PAIRS
     for first, rest in (rows[5:7], rows[7:]):
         assert (first["low"], first["high"], first["cut"]) == (rest["low"], rest["high"], rest["cut"])
-        assert first["name"].removesuffix(ALIKE) == rest["name"].removesuffix(OTHERS)
+        assert first["name"].removeprefix(ALIKE) == rest["name"].removeprefix(OTHERS)
         assert 1 / 512 <= first["size"] / (first["size"] + rest["size"]) <= 1 / 8
     with reading(engine) as session:
         data = read_project(session, project)

@@ -25,7 +25,8 @@ def rng() -> np.random.Generator:
 def known(positive: np.ndarray, ranks: np.ndarray, draws: int = 2) -> Found:
     """Return what is found when every pair is labelled."""
     mass = np.tile(positive.astype(np.float64), (draws, 1))
-    return found_by(Posterior(np.full((draws, 1), positive.mean()), mass), positive, ranks)
+    one_band = Posterior(np.full((draws, 1), positive.mean()), mass, np.ones_like(mass), ranks[-1:])
+    return found_by(one_band, positive, ranks)
 
 
 def many(seed: int, n: int = 3_000, shift: float = 2.0) -> np.ndarray:
@@ -133,7 +134,8 @@ def test_a_monotone_transformation_of_the_scores_changes_nothing(squeeze: float)
 )
 def test_no_more_is_found_than_there_are_pairs(pairs: list[tuple[int, float]], threshold: int, seed: int) -> None:
     ranks, mass = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
-    found = found_by(Posterior(np.full((1, 1), 0.5), mass[None]), mass >= 1, ranks)
+    pairs, ends = np.maximum(mass, 1.0), np.array([100.0, 2_000.0, 12_000.0])
+    found = found_by(Posterior(np.full((1, 1), 0.5), mass[None], pairs[None], ends), mass >= 1, ranks)
     assert (np.diff(found.rank) > 0).all()
     assert (np.diff(found.found, axis=1) >= -1e-9).all()
     assert (found.found <= found.rank + 1e-9).all()
@@ -146,12 +148,35 @@ def test_no_more_is_found_than_there_are_pairs(pairs: list[tuple[int, float]], t
 
 def test_pairs_of_one_rank_are_found_together_in_whatever_order() -> None:
     mass, ranks = np.array([3.0, 0.0, 2.0, 1.0]), np.array([7.0, 7.0, 7.0, 20.0])
-    posterior = Posterior(np.ones((1, 1)), mass[None])
-    turned = Posterior(np.ones((1, 1)), mass[None, [2, 1, 0, 3]])
+    pairs = np.array([3.0, 1.0, 3.0, 13.0])
+    posterior = Posterior(np.ones((1, 1)), mass[None], pairs[None], np.array([20.0]))
+    turned = Posterior(np.ones((1, 1)), mass[None, [2, 1, 0, 3]], pairs[None, [2, 1, 0, 3]], np.array([20.0]))
     for one in (posterior, turned):
         found = found_by(one, mass[:4] > 0, ranks)
         assert found.rank.tolist() == [0, 7, 20]
-        assert found.found[0].tolist() == [0, 5, 6]
+        assert found.found[0] == pytest.approx([0, 5, 6])
+
+
+def test_where_every_labelled_pair_is_a_positive_precision_is_the_drawn_share_everywhere() -> None:
+    """Without the known ranks, draws that find fewer than that count, and those that find more are cut off."""
+    sample = Sample(np.zeros(15, dtype=np.int64), np.ones(15, dtype=bool), np.full(15, 100.0), np.array([1_500]))
+    ranks = np.sort(rng().choice(1_500, 15, replace=False)) + 1.0
+    posterior = draw_posterior(sample, rng(), 400)
+    average = found_by(posterior, sample.positive, ranks).average_precision()
+    assert np.abs(average - posterior.rates[:, 0]).mean() < 0.01
+
+
+def test_known_positives_are_found_at_their_own_ranks() -> None:
+    pattern = many(1)
+    given = pattern & (np.arange(len(pattern)) % 3 > 0)
+    ranks = np.arange(1.0, len(pattern) + 1)
+    left = pattern & ~given
+    mass = np.tile(left[~given].astype(np.float64), (2, 1))
+    posterior = Posterior(np.full((2, 1), left.mean()), mass, np.ones_like(mass), np.array([float(mass.shape[1])]))
+    found = found_by(posterior, left[~given], ranks[~given], ranks[given])
+    whole = known(pattern, ranks)
+    assert found.positives == pytest.approx(whole.positives)
+    assert found.average_precision() == pytest.approx(whole.average_precision(), abs=0.003)
 
 
 def test_without_a_threshold_there_are_no_figures_at_it() -> None:

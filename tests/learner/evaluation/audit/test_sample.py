@@ -82,9 +82,9 @@ def test_positives_of_one_weight_stand_for_equally_many_on_average() -> None:
     assert 0.7 * mean.sum() < mean[:4].sum() < 0.8 * mean.sum()  # 1.5 positives in 5.5 lie anywhere
 
 
-def test_a_positive_that_was_drawn_with_a_third_of_the_probability_stands_for_three_times_as_many() -> None:
+def test_positives_stand_for_others_by_their_weight() -> None:
     stratum, positive = np.zeros(200, dtype=np.int64), np.arange(200) < 80
-    weight = np.where(np.arange(200) % 2 == 0, 1.0, 3.0)
+    weight = np.where(np.arange(200) % 2 == 0, 3.0, 7.0)  # each stands for itself, and for 2 or 6 others
     posterior = draw_posterior(Sample(stratum, positive, weight, np.array([20_000])), np.random.default_rng(0))
     unseen = (posterior.mass - positive).mean(0)[:80]
     assert unseen[1::2].sum() / unseen[::2].sum() == pytest.approx(3, rel=0.08)
