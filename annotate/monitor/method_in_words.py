@@ -32,7 +32,7 @@ def _exact(evaluation: Evaluation) -> list[str]:
 
 def _unnamed(evaluation: Evaluation) -> list[str]:
     """Return how audit labels count the positives that nobody named; nothing without such labels."""
-    return [_drawn(evaluation), _posterior(evaluation.audit)] if "estimates" in evaluation.audit else []
+    return [_drawn(evaluation), _posterior(evaluation.audit)] if evaluation.audit.get("estimates") else []
 
 
 def _known(evaluation: Evaluation) -> str:
@@ -90,7 +90,8 @@ def _posterior(audit: dict[str, Any]) -> str:
         f"A labelled pair represents {_weight(least):,.1f} pairs in the stratum “{literal(least['name'])}” and "
         f"{_weight(most):,.1f} in “{literal(most['name'])}”: the stratum's size divided by its labels. The labels "
         "give a posterior distribution of the share of positives in each stratum, given that shares fall with the "
-        "score. Each figure is the mean of many draws from it; the interval holds the middle 95% of them."
+        "score. Each figure is the mean of many draws from it. The interval is as wide as it takes to hold the truth "
+        "in 95% of simulated audits."
     )
 
 

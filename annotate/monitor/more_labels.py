@@ -58,7 +58,7 @@ def _width(report: Report) -> Iterator[str]:
     if not report.measured:
         return
     _, evaluation = report.measured[-1]
-    found = stored_estimate(evaluation.audit.get("estimates", evaluation.estimates), _AP)
+    found = stored_estimate(evaluation.audit.get("estimates") or evaluation.estimates, _AP)
     if found is None or found.high <= found.low:
         return
     halve = evaluation.audit.get("halve")

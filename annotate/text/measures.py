@@ -100,13 +100,18 @@ def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Chan
         return None
     (earlier, before), (_, newest) = measured[-2:]
     if newest.by_audit:
-        stored = newest.audit.get("changes", {}).get(measure)
-        return stored and Change(stored["value"], stored["since"], True, stored["low"], stored["high"])
+        return stored_change(newest.audit, measure)
     old, new = estimate(before, measure), estimate(newest, measure)
     if old is None or new is None:
         return None
     difference = round(new.value - old.value, 3) + 0.0  # -0.0 becomes 0.0
     return Change(difference, earlier.number, sampled=old.low < old.high or new.low < new.high)
+
+
+def stored_change(part: Mapping[str, Any], measure: str) -> Change | None:
+    """Return a measure's difference from the round before, from an audit or its part `top`; None if there is none."""
+    stored = part.get("changes", {}).get(measure)
+    return stored and Change(stored["value"], stored["since"], True, stored["low"], stored["high"])
 
 
 def change_in_words(found: Change) -> str:

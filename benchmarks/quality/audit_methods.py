@@ -145,10 +145,9 @@ def oasis(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.nd
 
 METHODS: dict[str, Method] = {
     "ours": ours,
-    "Horvitz–Thompson on our strata": equal,
+    "HT": equal,
     "OASIS": oasis,
-    "near and random (paper)": near_random,
+    "near-random": near_random,
     "uniform": uniform,
     "activeeval": activeeval,
 }
-OURS = ("ours", "Horvitz–Thompson on our strata")

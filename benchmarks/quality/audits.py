@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
 from benchmarks.data.real_pools import NAMES, real
-from benchmarks.quality.audit_methods import METHODS, OURS
+from benchmarks.quality.audit_methods import METHODS
 
 TITLES = ("AP", "F1", "P@R20", "recall", "positives")  # of FIGURES; positives as a share of the true ones
 PARTS = 4  # parts of a method's repetitions on one pool, shared among the processes
@@ -83,18 +83,24 @@ def _cells(result: Result, at: int) -> list[str]:
 
 
 def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
-    """Return our errors of AP and F1 for each budget beside Horvitz–Thompson's and the best peer's, in Markdown."""
-    head = [f"{title}: {what}" for title in TITLES[:2] for what in ("ours", "HT, our strata", "best peer")]
-    lines = [f"| pool | labels | {' | '.join(head)} |", "|" + " --- |" * (len(head) + 2)]
-    ours, weighted = (next(result for result in results if result.method == name) for name in OURS)
-    peers = [result for result in results if result.method not in OURS]
+    """Return our errors for each budget beside the best of the others, and what our intervals hold, in Markdown."""
+    head = ["pool", "labels", "AP: bias", "RMSE", "best other", "width", "F1: RMSE", "best other", *TITLES]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    ours, *others = results
+    covered = ours.covered(ours.pool.truth())
     for at, budget in enumerate(budgets):
-        cells = [ours.pool.name, f"{budget:,}"]
-        for figure in range(2):
-            error, best = min((peer.rmse[at, figure], peer.method) for peer in peers)
-            cells += [f"{ours.rmse[at, figure]:.3f}", f"{weighted.rmse[at, figure]:.3f}", f"{error:.3f} ({best})"]
+        width = (ours.answers[:, at, 0, 2] - ours.answers[:, at, 0, 1]).mean()
+        cells = [ours.pool.name, f"{budget:,}", f"{ours.errors[:, at, 0].mean():+.3f}", *_best(ours, others, at, 0)]
+        cells += [f"{width:.3f}", *_best(ours, others, at, 1), *(f"{share:.2f}" for share in covered[at])]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _best(ours: Result, others: Sequence[Result], at: int, figure: int) -> list[str]:
+    """Return our error of a figure, bold if it is the smallest, and the smallest of the others with its method."""
+    own = ours.rmse[at, figure]
+    error, method = min((other.rmse[at, figure], other.method) for other in others)
+    return [f"**{own:.3f}**" if own <= error else f"{own:.3f}", f"{error:.3f} ({method})"]
 
 
 def main() -> None:

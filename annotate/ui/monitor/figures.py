@@ -20,6 +20,8 @@ from allpairs.annotate.text.measures import (
     interval,
     is_old,
     method_in_words,
+    signed,
+    stored_change,
     stored_estimate,
 )
 from allpairs.db.estimate import Estimate
@@ -31,6 +33,7 @@ HEURISTIC = (
 )
 TOP = "As if there were no other pairs: these figures do not tell how many positives lie below."
 UNNAMED = MEASURES | AT_THRESHOLD | {"positives": OVER_ALL["positives"]}
+FEW = 5  # positives among the audit labels
 NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
@@ -49,15 +52,37 @@ def headline(report: Report) -> None:
             st.caption(method_in_words(name, found, evaluation))
             if changed and (words := change_in_words(changed)):
                 st.caption(words)
+    if evaluation.by_audit and evaluation.audit["positives"] < FEW:
+        st.warning(_few(evaluation.audit), icon=":material/warning:")
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
         _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
-    if "estimates" in evaluation.audit:
+    if evaluation.audit.get("estimates"):
         _row("With the positives that nobody named", UNNAMED, evaluation.audit["estimates"], _beside(evaluation))
     top = evaluation.audit.get("top")
     if top and top["pairs"] < evaluation.pairs:
-        _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], TOP)
+        _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], _of_top(top))
     _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
+
+
+def _few(audit: Mapping[str, Any]) -> str:
+    """Return what the figures are worth while hardly a positive is labelled."""
+    verb = "is a positive" if audit["positives"] == 1 else "are positives"
+    return (
+        f"Only {audit['positives']:,} of {counted(audit['labels'], 'audit label')} {verb}. These figures rest mostly "
+        "on the assumption that positives get rarer with the rank: label more audit pairs before you rely on them."
+    )
+
+
+def _of_top(top: Mapping[str, Any]) -> str:
+    """Return what the figures among the highest pairs leave out, and how they changed."""
+    moved = stored_change(top, "average_precision")
+    if moved is None:
+        return TOP
+    return (
+        f"{TOP} Average precision {since(moved)}: {signed(moved.value)}. {change_in_words(moved)} If as many positives "
+        "lie below in both rounds, this comparison is the clearer one."
+    )
 
 
 def _beside(evaluation: Evaluation) -> str:

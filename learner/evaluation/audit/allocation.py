@@ -6,7 +6,7 @@ import numpy as np
 
 FIRST = 15  # labels that every stratum gets before any gets more
 MOST = 20_000  # beyond this many labels no number is reported
-LEAST = 1e-15  # variance of a label where all of a stratum is known
+LEAST = 1e-15  # variance of a label where all of a stratum is known; positives where there are none
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def average_precision(
     positives = np.add.reduceat(rates * sizes + beside, first, axis=1)
     sizes = np.add.reduceat(sizes + beside, first)
     precision = np.minimum((np.cumsum(positives, 1) - positives / 2) / (np.cumsum(sizes) - sizes / 2), 1.0)
-    return np.asarray((positives * precision).sum(1) / positives.sum(1))
+    return np.asarray((positives * precision).sum(1) / np.maximum(positives.sum(1), LEAST))
 
 
 def allocate(labels: np.ndarray, available: np.ndarray, gain: Gain | None, draw: int) -> np.ndarray:

@@ -10,7 +10,9 @@ from allpairs.learner.evaluation.audit.sample import Posterior
 from allpairs.learner.metrics.average_precision import Curve
 
 METHOD = "audit"
-TAILS = (2.5, 97.5)  # per cent: the ends of an interval
+# Per cent: the ends of a 95 % interval. The model of the shares is an approximation: the draws' middle 95 % hold the
+# truth less often than that, their middle 98 % about as often (docs/estimators.md).
+TAILS = (1.0, 99.0)
 POINTS = 100  # of a curve
 POSITIONS = 1_000  # at most so many known positives' ranks are kept one by one
 CLOSE = 1e-3  # ranks count as close if they differ by a smaller fraction than this
@@ -163,7 +165,7 @@ def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator
 
 
 def as_estimate(drawn: np.ndarray, labels: int) -> Estimate:
-    """Return the mean of the draws, which has the least squared error, and their central 95 %."""
+    """Return the mean of the draws, which has the least squared error, and their 95 % interval."""
     low, high = np.percentile(drawn, TAILS)
     return Estimate(float(drawn.mean()), float(low), float(high), METHOD, labels)
 

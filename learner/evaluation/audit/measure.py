@@ -7,7 +7,7 @@ import numpy as np
 
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.audit.allocation import MOST, average_precision, gain_of, labels_to_halve
-from allpairs.learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.figures import TAILS, Found, as_estimate, curve, figures, found_by
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
 from allpairs.learner.evaluation.exact import BARS, AllPairs
@@ -64,11 +64,17 @@ def histogram(view: View) -> dict[str, list[float] | int]:
 
 
 def changes(
-    sample: Sample, posterior: Posterior, before: View, after: View, rng: np.random.Generator
+    sample: Sample, posterior: Posterior, before: View, after: View, rng: np.random.Generator, pairs: float = np.inf
 ) -> dict[str, Estimate]:
-    """Return by how much two models differ, on the same draws of the same labels: `after` minus `before`."""
+    """Return by how much two models differ, on the same draws of the same labels: `after` minus `before`.
+
+    pairs: as in `measure_top`, for each of the two models.
+    """
     seed = rng.integers(2**63)  # the same random draws for both
-    old, new = (figures(view.found(sample, posterior), None, np.random.default_rng(seed)) for view in (before, after))
+    old, new = (
+        figures(view.found(sample, posterior).down_to(pairs), None, np.random.default_rng(seed))
+        for view in (before, after)
+    )
     return {name: as_estimate(new[name] - old[name], len(sample.positive)) for name in CHANGES}
 
 
@@ -81,7 +87,7 @@ def strata_table(sample: Sample, posterior: Posterior | None) -> list[dict[str, 
     ]
     if posterior is None:
         return rows
-    low, rate, high = np.percentile(posterior.rates, (2.5, 50, 97.5), axis=0).tolist()
+    low, rate, high = np.percentile(posterior.rates, (TAILS[0], 50, TAILS[1]), axis=0).tolist()
     return [row | {"rate": rate[h], "rate_low": low[h], "rate_high": high[h]} for h, row in enumerate(rows)]
 
 

@@ -21,7 +21,7 @@ from scipy.stats import norm
 
 FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
 KINDS = np.array([0.45, 0.35, 0.2])  # prior probability of each kind
-STAY = 0.8  # probability that the next step is of the same kind; else its kind is drawn anew
+SWITCH = np.array([[0.83, 0.125, 0.045], [0.065, 0.875, 0.06], [0.18, 0.23, 0.59]])  # of the next step's kind, by row
 STEPS, SMOOTH = 11, 0.3  # points that represent the steps of a kind, and their width
 START = 5.0  # standard deviation of the first band's log-odds around 0
 HIGHEST, WIDTH = 10.0, 0.25  # of the grid of log-odds
@@ -113,7 +113,6 @@ def _steps(grid: np.ndarray, deepening: np.ndarray) -> list[np.ndarray]:
 
 
 def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
-    switch = STAY * np.eye(len(FALLS)) + (1 - STAY) * KINDS
     lost = WIDTH * np.arange(1 - len(grid), len(grid))
     kinds = []
     for low, high in FALLS:
@@ -124,7 +123,7 @@ def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
         near[:, 0] = norm.sf(grid[:, None] - grid[0] - WIDTH / 2, steps, SMOOTH).mean(1)
         kinds.append(near / near.sum(1, keepdims=True))
     states = len(FALLS) * len(grid)
-    return np.einsum("jk,kgh->jgkh", switch, np.array(kinds)).reshape(states, states)
+    return np.einsum("jk,kgh->jgkh", SWITCH, np.array(kinds)).reshape(states, states)
 
 
 def _backward(

@@ -81,9 +81,6 @@ def measure_models(
         rank = _early_rank(labelled.sample, posterior, views[-1])
         audits[-1]["beyond"] = _beyond(data, design, look(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
-        for audit, view in zip(audits, views, strict=True):
-            highest = measure_top(labelled.sample, posterior, view, design.strata.top_pairs, rng)
-            audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
     bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session:
         for evaluation in rows:
@@ -100,7 +97,7 @@ def _store(session: Session, found: Evaluation, beside: bool) -> None:
     if stored is None:
         session.merge(found)
     else:
-        stored.audit = found.audit | {"estimates": found.estimates}
+        stored.audit = found.audit | ({"estimates": found.estimates} if found.estimates else {})
 
 
 def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Progress) -> dict[str, Any]:
@@ -138,10 +135,13 @@ def _measured(
     for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
         measured = measure(sample, posterior, view, rng)
         audit["reliability"] = _reliability(matcher, view, sample, posterior, rng.spawn(1)[0])
-        if at:
-            since = {"since": matchers[at - 1].number}
-            found = changes(sample, posterior, views[at - 1], view, rng)
-            audit["changes"] = {name: estimate.as_dict() | since for name, estimate in found.items()}
+        for part, pairs in ((audit, np.inf), (audit["top"], audit["top"]["pairs"])):
+            if at:
+                found = changes(sample, posterior, views[at - 1], view, rng, pairs)
+                since = {"since": matchers[at - 1].number}
+                part["changes"] = {name: estimate.as_dict() | since for name, estimate in found.items()}
+        highest = measure_top(sample, posterior, view, audit["top"]["pairs"], rng)
+        audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
         rows.append(
             Evaluation(matcher_id=matcher.id, pairs=measured.pairs, positives=None,
                        estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from allpairs.learner.evaluation.audit.figures import figures, found_by
+from allpairs.learner.evaluation.audit.figures import TAILS, figures, found_by
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from tests.helpers.projects.audited import Pool, doubling, normal_pool
 
@@ -24,7 +24,7 @@ def audit(pool: Pool, labels: int, threshold: int, rng: np.random.Generator) -> 
     found = found_by(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
     drawn = figures(found, float(threshold), rng)
     truth = pool.truth(threshold)
-    return {name: (*np.percentile(values, (2.5, 97.5)), truth[name]) for name, values in drawn.items()}
+    return {name: (*np.percentile(values, TAILS), truth[name]) for name, values in drawn.items()}
 
 
 def gather(runs: list[dict[str, tuple[float, float, float]]]) -> Intervals:
@@ -82,7 +82,7 @@ def test_no_interval_has_width_0_while_pairs_are_unlabelled(rates: tuple[int, ..
     sample, ranks = pool.draw(np.full(4, labels), rng)
     drawn = figures(found_by(draw_posterior(sample, rng, DRAWS), sample.positive, ranks), 200.0, rng)
     for name, values in drawn.items():
-        low, high = np.percentile(values, (2.5, 97.5))
+        low, high = np.percentile(values, TAILS)
         assert low < high, name
 
 
@@ -129,7 +129,7 @@ def compared() -> dict[str, np.ndarray]:
         for name, values, truth in (
             ("later", new, new_truth), ("paired", new - old, change), ("apart", elsewhere - old, change),
         ):  # fmt: skip
-            rows[name].append((*np.percentile(values, (2.5, 97.5)), truth))
+            rows[name].append((*np.percentile(values, TAILS), truth))
     return {name: np.array(found) for name, found in rows.items()}
 
 

@@ -187,9 +187,9 @@ def test_without_a_threshold_there_are_no_figures_at_it() -> None:
     assert figures(found, 1.0, rng()).keys() >= at_it
 
 
-def test_an_estimate_is_the_median_and_the_central_95_per_cent() -> None:
+def test_an_estimate_is_the_mean_and_the_central_98_per_cent() -> None:
     found = as_estimate(np.arange(1_001.0), 40)
-    assert (found.value, found.low, found.high, found.method, found.labels) == (500, 25, 975, "audit", 40)
+    assert (found.value, found.low, found.high, found.method, found.labels) == (500, 10, 990, "audit", 40)
 
 
 def test_a_curve_has_a_band_around_its_precision() -> None:

@@ -12,8 +12,8 @@ from allpairs.learner.evaluation.audit.stratum_rates import (
     LEAST,
     SMOOTH,
     START,
-    STAY,
     STEPS,
+    SWITCH,
     draw_rates,
 )
 from tests.helpers.examples import examples
@@ -63,7 +63,7 @@ def from_prior(sizes: np.ndarray, draws: int, rng: np.random.Generator) -> np.nd
     kind = rng.choice(len(FALLS), size=draws, p=KINDS)
     middle = np.cumsum(sizes) - sizes / 2
     for deeper in np.log2(middle[1:] / middle[:-1]):
-        kind = np.where(rng.random(draws) < STAY, kind, rng.choice(len(FALLS), size=draws, p=KINDS))
+        kind = (rng.random(draws)[:, None] > np.cumsum(SWITCH, axis=1)[kind]).sum(1)
         steps = np.linspace(*np.array(FALLS).T, STEPS)[rng.integers(STEPS, size=draws), kind]
         path.append(np.clip(path[-1] - deeper * steps + rng.normal(0, SMOOTH, draws), bottom, HIGHEST))
     return np.column_stack(path)
