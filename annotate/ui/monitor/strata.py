@@ -13,8 +13,8 @@ FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weigh
 def strata(report: Report) -> None:
     """Draw the share of positives in each stratum, and the table of the strata."""
     _, evaluation = report.measured[-1]
-    if not evaluation.audit:
-        return
+    if evaluation.audit.get("needed", 1):
+        return  # there are too few audit labels, or none
     st.subheader("Strata of the audit", anchor=False)
     table = strata_table(evaluation)
     plot(strata_chart, table, described=describe_strata(table))

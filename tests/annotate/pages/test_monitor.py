@@ -128,6 +128,29 @@ def test_an_audited_project_shows_intervals_strata_and_the_highest_pairs_apart(e
     assert described(page, "Estimated share of positives in each of 11 strata")
 
 
+def test_an_audit_counts_the_positives_that_nobody_named_beside_the_known_ones(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=2, audit_needs=38)
+    page = open_page()
+    assert any("38 more audit labels until the first figures" in caption.value for caption in page.caption)
+    assert "Strata of the audit" not in headings(page)
+    assert not any("nobody named" in text.value for text in page.markdown)
+    make_measured_project(engine, name="Audited", rounds=2, audit_needs=0)
+    page = open_page()
+    said = [text.value for text in page.markdown if text.value]
+    found = said.index("**With the positives that nobody named**")
+    assert said.index("**At the 50% threshold**") < found < said.index("**Among the highest 65,536 pairs alone**")
+    assert "##### 1,348" in said[found : found + 8]
+    assert any("their precision is a lower bound" in caption.value for caption in page.caption)
+    assert any("without the known ones" in text for text in said)
+    assert page.metric[0].delta is not None
+    assert "Strata of the audit" in headings(page)
+
+
+def test_hardly_any_positive_among_the_audit_labels_is_a_warning(engine: Engine, home: Path) -> None:
+    make_audited_project(engine, rounds=1, positives=1)
+    assert "Only 1 of 200 audit labels is a positive" in open_page().warning[0].value
+
+
 def test_where_all_pairs_are_the_highest_ones_they_are_not_shown_apart(engine: Engine, home: Path) -> None:
     figures = {"average_precision": Estimate(0.6, 0.5, 0.7, "audit", 200).as_dict()}
     make_audited_project(engine, below=None, top={"pairs": 4_498_500, "estimates": figures})

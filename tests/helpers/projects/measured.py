@@ -22,16 +22,35 @@ EVALUATION = 120
 
 
 def make_measured_project(
-    engine: Engine, name: str = "Help desk questions", rounds: int = 5, half_width: float = 0.0, stated: bool = False
+    engine: Engine,
+    name: str = "Help desk questions",
+    rounds: int = 5,
+    half_width: float = 0.0,
+    stated: bool = False,
+    audit_needs: int | None = None,
 ) -> int:
     """Make a project with the pre-trained encoder and `rounds - 1` trained rounds, measured by gold; return its id.
 
-    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on known pairs.
+    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on known pairs;
+    `audit_needs` adds an audit of the other pairs, which needs so many more labels.
     """
     project_id = _make_help_desk(engine, name)
     add_gold(engine, project_id, 30)
-    _add_rounds(engine, project_id, [deepcopy(_by_gold(number, half_width, stated)) for number in range(rounds)])
+    evaluations = [deepcopy(_by_gold(number, half_width, stated)) for number in range(rounds)]
+    if audit_needs is not None:
+        for number, evaluation in enumerate(evaluations):
+            audited = _by_audit(number, audit_needs, {})
+            evaluation["audit"] = audited["audit"] | ({} if audit_needs else {"estimates": audited["estimates"]})
+            if audit_needs:
+                evaluation["audit"]["strata"] = [_unlabelled(one) for one in audited["audit"]["strata"]]
+    _add_rounds(engine, project_id, evaluations)
     return project_id
+
+
+def _unlabelled(stratum: dict[str, Any]) -> dict[str, Any]:
+    """Return the stratum as it is before any of its pairs is labelled."""
+    kept = {name: value for name, value in stratum.items() if not name.startswith("rate")}
+    return kept | {"sampled": 0, "positives": 0, "weight": None}
 
 
 def make_audited_project(
