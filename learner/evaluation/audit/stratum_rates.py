@@ -6,11 +6,11 @@ positives there are. But shares are known to fall with the score.
 
 The model: from one band to the next, whose middle lies twice as deep, the log-odds of a positive fall by a uniform
 step: of 0.3 to 1 in a slow fall, of 0.7 to 3 in a steep one, of 2 to 6 in a fall off a cliff, as below the matches of a
-very good model. With probability 0.2 the fall changes its kind. (Where log-odds fall by 0.7, each band holds as many
-positives as the one above it.) Of a divided band's positives, the share F^a is in the first stratum, which has the
-share F of its pairs: a is 1 where the division tells nothing and near 0 where it tells all, and it seldom changes from
-band to band. That is a hidden Markov model on a grid of log-odds and a, solved exactly. `docs/log.md` has the
-simulations that led to it.
+very good model. The kind seldom changes from band to band, and least of all into a slower fall. (Where log-odds fall by
+0.7, each band holds as many positives as the one above it.) Of a divided band's positives, the share F^a is in the
+first stratum, which has the share F of its pairs: a is 1 where the division tells nothing and near 0 where it tells
+all, and it seldom changes from band to band. That is a hidden Markov model on a grid of log-odds and a, solved exactly.
+`docs/log.md` has the simulations that led to it.
 """
 
 from dataclasses import dataclass

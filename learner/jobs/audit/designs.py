@@ -72,8 +72,9 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
     lexical = lexical_of(data)
-    both = replace(sides(data, seen.vectors, lexical.astype(np.float32)), known=data.dataset.evaluation_known)
-    ranking = rank_all(both.left, both.right, both.symmetric, progress, both.known)
+    known = data.dataset.evaluation_known
+    both = replace(sides(data, seen.vectors, lexical.astype(np.float32)), known=known)
+    ranking = rank_all(both.left, both.right, both.symmetric, progress, known) if len(known) else seen.ranking
     strata = divide(rank_bands(ranking), both, progress)
     order = make_sampling_order(both, strata, project_id, progress)
     kept = {"vectors": seen.vectors.astype(np.float16)} | ({"lexical": lexical} if strata.divided else {})
