@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allpairs.learner.evaluation.audit.stratum_rates import first_strata
+
 FIRST = 15  # labels that every stratum gets before any gets more
 MOST = 20_000  # beyond this many labels no number is reported
 LEAST = 1e-15  # variance of a label where all of a stratum is known; positives where there are none
@@ -44,7 +46,7 @@ def average_precision(
     rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
 ) -> np.ndarray:
     """Return AP (draws,) of bands with evenly spread positives: the precision in each band's middle."""
-    first = np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
+    first = first_strata(sizes, band)
     beside = np.zeros(len(sizes)) if known is None else known
     positives = np.add.reduceat(rates * sizes + beside, first, axis=1)
     sizes = np.add.reduceat(sizes + beside, first)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.learner.evaluation.audit.match_probability import draw_chances
-from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
+from allpairs.learner.evaluation.audit.stratum_rates import draw_rates, first_strata
 
 DRAWS = 1_000
 LEAST = 0.2  # shape of the shares when very few positives were found
@@ -28,11 +28,6 @@ class Sample:
     sizes: np.ndarray
     band: np.ndarray | None = None
     known: np.ndarray | None = None
-
-    @property
-    def first(self) -> np.ndarray:
-        """The first stratum of each band, (b,) int64."""
-        return np.arange(len(self.sizes)) if self.band is None else np.unique(self.band, return_index=True)[1]
 
     @property
     def labels(self) -> np.ndarray:
@@ -99,7 +94,7 @@ def draw_posterior(
         other = rng.standard_gamma(1.0, part.shape) * others * ~positive + 1e-300
         rest = sample.sizes[stratum] - sample.labels[stratum] - unseen[:, stratum]
         pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
-    ends = np.cumsum(np.add.reduceat(sample.sizes, sample.first)).astype(np.float64)
+    ends = np.cumsum(np.add.reduceat(sample.sizes, first_strata(sample.sizes, sample.band))).astype(np.float64)
     return Posterior((sample.positives + unseen) / sample.sizes, mass, pairs, ends)
 
 

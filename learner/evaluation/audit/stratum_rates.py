@@ -50,7 +50,7 @@ def draw_rates(
     positives, labels: (h,) how many of the labelled pairs are positives, and how many are labelled (whole numbers, or
     effective ones where weights differ); sizes: (h,) pairs in each stratum; band: (h,) int64, as in `Sample`.
     """
-    first = np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
+    first = first_strata(sizes, band)
     strata = [slice(a, b) for a, b in zip(first, [*first[1:], len(sizes)], strict=True)]
     whole = np.add.reduceat(sizes, first)
     grid = np.arange(HIGHEST, np.log(LEAST / whole.max()), -WIDTH)[::-1]
@@ -59,6 +59,11 @@ def draw_rates(
     path = _draw_path(bands, _steps(grid, _deepening(whole)), grid, draws, rng)
     found = [one.rates[at // len(FALLS) // len(grid), at % len(grid)] for one, at in zip(bands, path, strict=True)]
     return np.concatenate(found, axis=1)
+
+
+def first_strata(sizes: np.ndarray, band: np.ndarray | None) -> np.ndarray:
+    """Return the first stratum of each band, (b,) int64; without bands each of the strata is one."""
+    return np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
 
 
 def _band(
