@@ -38,6 +38,12 @@ def test_the_gain_of_a_label_is_the_drop_in_the_variance_of_average_precision() 
         assert found[stratum] == pytest.approx(average.var() - after)
 
 
+def test_known_positives_count_as_pairs_of_their_stratum() -> None:
+    rates, sizes, known = np.array([[0.5, 0.1], [0.8, 0.2]]), np.array([40, 60]), np.array([10.0, 5.0])
+    with_them = average_precision((rates * sizes + known) / (sizes + known), sizes + known)
+    assert average_precision(rates, sizes, known=known) == pytest.approx(with_them)
+
+
 def test_a_label_gains_the_less_the_more_are_known() -> None:
     drawn = np.random.default_rng(0).beta(2, 30, (500, 4))
     found = gain_of(drawn, np.array([50, 50, 100, 200]))

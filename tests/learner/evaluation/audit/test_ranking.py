@@ -91,3 +91,16 @@ def test_a_cancelled_pass_stops() -> None:
 
     with pytest.raises(Cancelled, match="rank"):
         rank_all(unit_vectors(5), unit_vectors(5), False, cancel)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_known_pairs_can_be_left_out(symmetric: bool) -> None:
+    sides = make_sides(symmetric)
+    rows, columns, scores = all_pairs(sides)
+    known = np.arange(0, len(rows), 7)
+    pairs = np.column_stack([rows[known], columns[known]])
+    ranking = rank_all(sides.left, sides.right, symmetric, known=pairs)
+    left = np.delete(scores, known)
+    assert ranking.pairs == len(left)
+    middle = float(np.median(left))
+    assert ranking.rank(np.array([middle]))[0] == pytest.approx((left >= middle).sum(), abs=3)
