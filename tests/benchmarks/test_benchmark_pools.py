@@ -131,4 +131,10 @@ def test_the_table_has_a_line_for_each_budget_and_method() -> None:
     lines = rows(results, (300, 1_000))
     assert len(lines) == 2 + 2 * len(METHODS)
     assert "1.00, 0.002" in lines[2]
-    assert verdict(results, (300, 1_000))[2].count("(OASIS)") == 2
+    worse = [Result(POOL, result.method, result.answers + 0.1 * (result.method == "OASIS")) for result in results]
+    head, _, first, second = verdict([worse[0], worse[list(METHODS).index("OASIS")]], (300, 1_000))
+    for line, budget in ((first, "300"), (second, "1,000")):
+        cells = dict(zip(head.split("|"), line.split("|"), strict=True))
+        assert (cells[" labels "], cells[" RMSE "], cells[" width "]) == (f" {budget} ", " **0.000** ", " 0.002 ")
+        assert cells[" best other "] == " 0.100 (OASIS) "
+        assert cells[" AP "] == cells[" positives "] == " 1.00 "
