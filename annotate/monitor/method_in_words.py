@@ -18,7 +18,7 @@ def explain(report: Report) -> list[str]:
     _, evaluation = report.measured[-1]
     found = estimate(evaluation, "average_precision")
     method = found.method if found else ""
-    return _WAYS[method](evaluation) if method in _WAYS else []
+    return [*_WAYS[method](evaluation), *_unnamed(evaluation)] if method in _WAYS else []
 
 
 def _exact(evaluation: Evaluation) -> list[str]:
@@ -26,7 +26,6 @@ def _exact(evaluation: Evaluation) -> list[str]:
         f"All {evaluation.pairs:,} pairs of evaluation items were scored. Nothing was sampled, so no interval is "
         f"needed. {APART}",
         _known(evaluation),
-        *_unnamed(evaluation),
     ]
 
 

@@ -67,10 +67,12 @@ def headline(report: Report) -> None:
 
 def _few(audit: Mapping[str, Any]) -> str:
     """Return what the figures are worth while hardly a positive is labelled."""
-    verb = "is a positive" if audit["positives"] == 1 else "are positives"
+    found = audit["positives"]
+    who = f"Only {found:,}" if found else "None"
+    verb = "are positives" if found > 1 else "is a positive"
     return (
-        f"Only {audit['positives']:,} of {counted(audit['labels'], 'audit label')} {verb}. These figures rest mostly "
-        "on the assumption that positives get rarer with the rank: label more audit pairs before you rely on them."
+        f"{who} of {counted(audit['labels'], 'audit label')} {verb}. These figures rest mostly on the assumption that "
+        "positives get rarer with the rank: label more audit pairs before you rely on them."
     )
 
 

@@ -146,9 +146,21 @@ def test_an_audit_counts_the_positives_that_nobody_named_beside_the_known_ones(e
     assert "Strata of the audit" in headings(page)
 
 
-def test_hardly_any_positive_among_the_audit_labels_is_a_warning(engine: Engine, home: Path) -> None:
-    make_audited_project(engine, rounds=1, positives=1)
-    assert "Only 1 of 200 audit labels is a positive" in open_page().warning[0].value
+@pytest.mark.parametrize(("positives", "said"), [(0, "None of 200"), (1, "Only 1 of 200"), (4, "Only 4 of 200")])
+def test_hardly_any_positive_among_the_audit_labels_is_a_warning(
+    engine: Engine, home: Path, positives: int, said: str
+) -> None:
+    make_audited_project(engine, rounds=1, positives=positives)
+    assert open_page().warning[0].value.startswith(f"{said} audit labels")
+
+
+def test_rounds_are_compared_among_the_highest_pairs_too(engine: Engine, home: Path) -> None:
+    found = Estimate(0.6, 0.5, 0.7, "audit", 200).as_dict()
+    moved = {"value": 0.031, "low": 0.012, "high": 0.05, "since": 1}
+    top = {"pairs": 65_536, "estimates": {"average_precision": found}, "changes": {"average_precision": moved}}
+    make_audited_project(engine, rounds=3, top=top)
+    captions = [caption.value for caption in open_page().caption]
+    assert any("since round 1: +0.031" in caption and "+0.012 to +0.050" in caption for caption in captions)
 
 
 def test_where_all_pairs_are_the_highest_ones_they_are_not_shown_apart(engine: Engine, home: Path) -> None:
