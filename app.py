@@ -10,14 +10,14 @@ from allpairs.annotate.cli.serve import lifespan
 from allpairs.annotate.exchange import download_routes, model_export
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.state import is_forced
-from allpairs.annotate.web import health, login_routes
+from allpairs.annotate.web import frame, health, login_routes
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import Telemetry
 
-SCRIPT = Path(__file__).resolve().parent / "annotate" / "shell" / "app.py"
+ANNOTATE = Path(__file__).resolve().parent / "annotate"
 telemetry = Telemetry()
 app = st.App(
-    SCRIPT,
+    ANNOTATE / "shell" / "app.py",
     lifespan=lifespan(is_forced),
     routes=[
         *health.routes(),
@@ -26,6 +26,7 @@ app = st.App(
         *download_routes.routes(),
         *login_routes.routes(providers),
         api(telemetry.observe),
+        *frame.routes(page.stem for page in sorted((ANNOTATE / "pages").glob("*.py"))),
     ],
     middleware=[Middleware(AuthMiddleware, is_forced=is_forced)],
 )

@@ -14,6 +14,7 @@ from allpairs.annotate.projects.lifecycle import list_archive
 from allpairs.annotate.shell.sign_in import sign_in
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained
+from allpairs.annotate.ui.common.upload import visit
 from allpairs.annotate.ui.label.tour import tour
 from allpairs.annotate.ui.state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
 from allpairs.db.files.logs import about
@@ -69,13 +70,18 @@ def _show_page() -> None:
     _restore("project")
     mine = rights(database, project.id if (project := current_project(database)) else None)
     pages, seen = _pages(mine, asking.guest is not None)
-    page = st.navigation(list(pages.values()), expanded=True)
-    shown = page.url_path or seen[0]  # the start page's path is empty
+    # The start page has no address of its own: a page that started here would be unknown at its own one.
+    start = st.Page(lambda: None, title="Start", url_path="start", default=True, visibility="hidden")
+    page = st.navigation([start, *pages.values()], expanded=True)
+    shown = page.url_path
+    if not shown:
+        st.switch_page(pages[seen[0]], query_params=st.query_params.to_dict())
     with st.sidebar:
         pick_project(database, asked)
         if asking.guest is None:
             name_annotator(database)
     warn_without_worker(database)
+    visit(shown if shown in seen else "", asking.guest)
     if shown not in seen:
         refuse(pages[shown].title, project)
         return
@@ -89,7 +95,7 @@ def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, Streamlit
     listed = (*NAVIGATION, *(OF_PEOPLE if logged_in else ()))
     seen = [file for file, _, _, right in listed if right is None or right in mine]
     pages = {
-        file: st.Page(PAGES / f"{file}.py", title=title, icon=icon, default=file == seen[0],
+        file: st.Page(PAGES / f"{file}.py", title=title, icon=icon,
                       visibility="visible" if file in seen and file not in HIDDEN else "hidden")
         for file, title, icon, _ in listed
     }  # fmt: skip

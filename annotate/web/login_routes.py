@@ -18,6 +18,7 @@ from allpairs.annotate.access import cookies, invitations, logins
 from allpairs.annotate.access.logins import Guest, TooMany
 from allpairs.annotate.access.roles import ABOUT
 from allpairs.annotate.web import login_forms
+from allpairs.annotate.web.addresses import is_own, public_urls
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import make_engine
@@ -154,7 +155,7 @@ def _is_own(request: Request) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return request.headers.get("sec-fetch-site") == "same-origin"
-    return urlsplit(origin).netloc == request.headers.get("host")
+    return is_own(origin, request.headers.get("host"), public_urls())
 
 
 def _guest(request: Request) -> Guest | None:

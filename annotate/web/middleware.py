@@ -5,12 +5,10 @@ without it. The API and the metrics accept only tokens of programs, no cookie. W
 the same machine are answered. Health checks always answer, even while the database is unreachable.
 """
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
@@ -21,11 +19,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allpairs.annotate.access import cookies, logins, mode, tokens
 from allpairs.annotate.access.logins import Guest, TooMany
+from allpairs.annotate.web.addresses import is_own, public_urls
 from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT
 from allpairs.annotate.web.health import LIVES, READY
 from allpairs.annotate.web.problems import problem
 from allpairs.annotate.web.prometheus import PATH as METRICS
+from allpairs.annotate.web.proxies import FORWARDED, UntrustedProxies
 from allpairs.annotate.web.security_headers import guarding
+from allpairs.annotate.web.sessions import Sessions
+from allpairs.annotate.web.sockets import PageSocket, page_headers
+from allpairs.annotate.web.uploads import PATH as UPLOADS
+from allpairs.annotate.web.uploads import Uploads
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
 from allpairs.db.schema.engine import as_person, database_url, make_engine
@@ -38,8 +42,7 @@ OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
+STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
 NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
 ALONE = (
@@ -51,26 +54,40 @@ ALONE = (
 class AuthMiddleware:
     """The middleware; is_forced: whether users must sign in even without accounts, called at the first request."""
 
-    def __init__(self, app: ASGIApp, is_forced: Callable[[], bool], clock: Callable[[], datetime] = now) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        is_forced: Callable[[], bool],
+        clock: Callable[[], datetime] = now,
+        sessions: Sessions | None = None,
+    ) -> None:
         self.app, self.is_forced, self.clock = app, is_forced, clock
+        self.sessions = sessions or Sessions()
+        self.uploads = Uploads(app, self.sessions)
+        self.proxies = UntrustedProxies()
         self.engines: dict[str, Engine] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            send = guarding(send, is_secure(HTTPConnection(scope)))
-        if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME) or scope["path"] in PROBES:
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
+            return
+        asking = HTTPConnection(scope)
+        self.proxies.look(asking)
+        if scope["type"] == "http":
+            send = guarding(send, is_secure(asking))
+        if scope["path"].startswith(FRAME) or scope["path"] in PROBES:
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host"), public_urls()):
+            await _refuse(PlainTextResponse(), scope, receive, send)
         elif await run_in_threadpool(self._login_needed):
             await (self._by_token if _is_for_programs(scope) else self._guarded)(scope, receive, send)
-        elif not _is_alone(HTTPConnection(scope)):
+        elif not _is_alone(asking):
             await _refuse(_not_alone(scope), scope, receive, send)
         elif _is_for_programs(scope):
             scope.setdefault("state", {}).update(engine=self._engine(), annotator=mode.ANNOTATOR)
             await self.app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._watched(lambda: not self._login_needed(), scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            await self._pass(lambda: not self._login_needed(), True, scope, receive, send)
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         asking = HTTPConnection(scope)
@@ -78,20 +95,32 @@ class AuthMiddleware:
         guest = await run_in_threadpool(self._guest, token) if token else None
         scope.setdefault("state", {}).update(person=guest.person_id if guest else 0, guest=guest)
         if scope["type"] == "websocket":
-            scope["headers"] = _headers(scope, known=guest is not None)
             good = partial(self._still, guest) if guest is not None else lambda: True
-            await self._watched(good, scope, receive, send)
+            await self._pass(good, guest is not None, scope, receive, send)
         elif guest is not None:
             if _is_page(asking) and guest.unseen:
                 await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
             if _is_page(asking) and guest.rotate:
                 send = await self._rotating(guest, asking, send)
             with about(person=guest.person_id):
-                await self.app(scope, receive, send)
+                await self._pass(lambda: True, True, scope, receive, send)
         elif _is_open(asking):
             await self.app(scope, receive, send)
         else:
             await _refuse(_to_login(asking), scope, receive, send)
+
+    async def _pass(self, good: Callable[[], bool], known: bool, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass what a page asks of Streamlit, and nothing else of Streamlit's."""
+        path = scope["path"]
+        if scope["type"] == "websocket":
+            scope["headers"] = page_headers(scope, known, urlsplit(_origin(HTTPConnection(scope))).netloc)
+            await PageSocket(self.app, good, known, self.sessions).run(scope, receive, send)
+        elif path.startswith(UPLOADS):
+            await self.uploads(scope, receive, send)
+        elif path.startswith(STREAMLIT) and path not in OPEN and not path.startswith(COMPONENTS):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
     async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a program that sends a valid token; a cookie will not do, so no page of another site gets through."""
@@ -129,33 +158,6 @@ class AuthMiddleware:
             await send(message)
 
         return sending
-
-    async def _watched(self, good: Callable[[], bool], scope: Scope, receive: Receive, send: Send) -> None:
-        """Run a websocket until it ends or its login does; after that, it neither receives nor sends."""
-        ended, looked = False, asyncio.get_running_loop().time()
-
-        async def receiving() -> Message:
-            nonlocal ended, looked
-            loop, message = asyncio.get_running_loop(), asyncio.ensure_future(receive())
-            try:
-                while not ended:
-                    await asyncio.wait({message}, timeout=LOOK_EVERY)
-                    if loop.time() - looked >= LOOK_EVERY:
-                        ended, looked = not await run_in_threadpool(good), loop.time()
-                    if message.done() and not ended:
-                        return message.result()
-            finally:
-                if not message.done():
-                    message.cancel()
-            with suppress(RuntimeError, OSError):  # it may already be closed
-                await send({"type": "websocket.close", "code": 1008})
-            return {"type": "websocket.disconnect", "code": 1008}
-
-        async def sending(message: Message) -> None:
-            if not ended:
-                await send(message)
-
-        await self.app(scope, receiving, sending)
 
     def _login_needed(self) -> bool:
         return mode.login_needed(self._engine(), self.is_forced())
@@ -196,6 +198,10 @@ def _is_alone(asking: HTTPConnection) -> bool:
     return named and not forwarded and mode.is_loopback(address_of(asking))
 
 
+def _origin(asking: HTTPConnection) -> str:
+    return asking.headers.get("origin", "")
+
+
 def _is_for_programs(scope: Scope) -> bool:
     """Return whether the address belongs to the API or the metrics."""
     path = scope["path"]
@@ -231,15 +237,3 @@ async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send
         await send({"type": "websocket.close", "code": 1008})
     else:
         await response(scope, receive, send)
-
-
-def _headers(scope: Scope, known: bool) -> list[tuple[bytes, bytes]]:
-    """Return the websocket's headers without the session it would resume, which may be another person's, and
-    without our cookies unless they are valid, so that the script sees only what the middleware has accepted.
-    """
-    headers = MutableHeaders(raw=list(scope["headers"]))
-    if (asked := headers.get("sec-websocket-protocol")) is not None:
-        headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in asked.split(",")[:2])
-    if not known and "cookie" in headers:
-        headers["cookie"] = cookies.without_tokens(headers["cookie"])
-    return headers.raw

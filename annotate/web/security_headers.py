@@ -7,8 +7,10 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-# The only inline scripts: the one in Streamlit's empty frame (a test compares them), and the one that leaves the page.
+# The only inline scripts: the one in Streamlit's empty frame (a test compares them), ours in its place at the addresses
+# of pages, and the one that leaves the page.
 FRAME_SCRIPT: Final = "\n      window.prerenderReady = false\n    "
+APP_SCRIPT: Final = 'window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };'
 LEAVE_SCRIPT: Final = (
     '{ const way = document.querySelector("a[data-leave]"), add = way.dataset.leave;'
     " const here = window.location.pathname + window.location.search;"
@@ -30,7 +32,7 @@ POLICY: Final = "; ".join(
     (
         "default-src 'none'",
         # Streamlit gives the browser the labelling card's script as a blob. Charts are drawn without `eval`.
-        f"script-src 'self' blob: {_hash_of(FRAME_SCRIPT)} {_hash_of(LEAVE_SCRIPT)}",
+        f"script-src 'self' blob: {' '.join(map(_hash_of, (FRAME_SCRIPT, APP_SCRIPT, LEAVE_SCRIPT)))}",
         "style-src 'self' 'unsafe-inline'",  # Streamlit writes its styles into the page
         "img-src 'self' data: blob:",
         "font-src 'self' data:",

@@ -16,6 +16,7 @@ from allpairs.db.schema.tables import Project, Worker, now
 from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.outside import Outside
 from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.programs import Require
@@ -38,10 +39,12 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def app(database: Engine) -> Iterator[App]:
-    app = App(Path(str(database.url.database)).parent, free_port())
-    app.start()
-    yield app
-    app.stop()
+    with Outside() as outside:
+        app = App(Path(str(database.url.database)).parent, free_port(), proxy=outside.url)
+        app.start()
+        yield app
+        app.stop()
+    assert outside.asked == [], "the app called an address outside"
 
 
 _numbers = count(1)
@@ -123,5 +126,6 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if "Content Security" in message.text else None)
+    page.on("response", lambda response: errors.append(response.url) if response.status == 404 else None)
     yield page
     assert errors == []

@@ -1,10 +1,11 @@
 """Texts that try to be scripts, on every page that shows them, under the browser's security rules."""
 
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy import Engine
 
 from allpairs.annotate.projects.projects import delete_project
@@ -54,3 +55,22 @@ def test_no_text_becomes_a_script_or_markup_and_nothing_is_asked_of_another_site
         assert page.evaluate("window.pwned") is None, name
     assert all("evil.invalid/pixel.png" in message for message in kept_out) and len(kept_out) == 1
     assert [url for url in asked if not url.startswith((app.url, "blob:", "data:"))] == []
+
+
+def test_a_page_of_another_site_opens_no_socket_and_the_app_asks_nobody_about_it(app: App) -> None:
+    for origin, status in (("http://evil.example", 403), ("http://localhost:9999", 403), (app.url, 101)):
+        connection = HTTPConnection("localhost", app.port, timeout=60)
+        key = {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+        headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Origin": origin} | key
+        connection.request("GET", "/_stcore/stream", headers=headers)
+        assert connection.getresponse().status == status
+        connection.close()  # who was called outside is looked at when the app stops
+
+
+@pytest.mark.parametrize("address", ["", "label", "monitor"])
+def test_a_page_opened_by_its_address_is_shown_at_once(page: Page, app: App, hostile: str, address: str) -> None:
+    page.goto(f"{app.url}/{address}?{hostile}")  # the fixture counts every 404
+    page.wait_for_url(f"{app.url}/{address or 'label'}?*")
+    expect(page.locator(PAGES["Label" if address != "monitor" else "Monitor"]).first).to_be_visible(timeout=WAIT)
+    drawn(page)
+    assert page.get_by_role("dialog").count() == 0

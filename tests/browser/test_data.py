@@ -81,7 +81,7 @@ def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp
     original = next(found for found in list_projects(database) if found.name == NAME)
     assert (copy.answers, copy.rounds, copy.created_at) == (original.answers, original.rounds, original.created_at)
     data.get_by_role("link", name="Open the project").click()
-    data.wait_for_url(f"**/?project={quote_plus(f'{NAME} (2)')}*", timeout=30_000)
+    data.wait_for_url(f"**/label?project={quote_plus(f'{NAME} (2)')}*", timeout=30_000)
 
 
 def test_a_file_is_checked_before_it_is_stored(

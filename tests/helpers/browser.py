@@ -88,12 +88,16 @@ MakeDesk = Callable[..., Desk]
 
 @dataclass
 class App:
-    """The app in a process of its own; database: its address; default: a file in its home."""
+    """The app in a process of its own.
+
+    database: its address; default: a file in its home. proxy: the address through which it would reach others.
+    """
 
     home: Path
     port: int
     demo: bool = False
     database: str = ""
+    proxy: str = ""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -103,6 +107,8 @@ class App:
     def start(self) -> None:
         environment = os.environ | {"ALLPAIRS_HOME": str(self.home), "ALLPAIRS_DEMO": str(int(self.demo))}
         environment["ALLPAIRS_DATABASE_URL"] = self.database
+        if self.proxy:
+            environment |= {"HTTP_PROXY": self.proxy, "HTTPS_PROXY": self.proxy, "NO_PROXY": ""}
         options = ["--server.headless", "true", "--server.port", str(self.port)]
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         with (self.home / "app.log").open("ab") as log:

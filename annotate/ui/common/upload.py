@@ -1,18 +1,32 @@
 """A file that a person uploads, or names by its path on the server."""
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.import_files import keep_upload
 from allpairs.annotate.ui.state import may
+from allpairs.annotate.web.sessions import VISIT, Visit
 from allpairs.db.corpus.files import FORMATS
 
 TABLES = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
 TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
+
+
+def visit(page: str, guest: Guest | None) -> None:
+    """Note which page is shown, and to whom; delete what was uploaded to another one."""
+    shown: Visit | None = st.session_state.get(VISIT)
+    person = guest.person_id if guest is not None else 0
+    if shown is None or (shown.page, shown.person) != (page, person):
+        st.session_state[VISIT] = Visit(page, person)
+        st.session_state.pop("uploads", None)
+        _free()
 
 
 def chosen_file(
@@ -20,19 +34,42 @@ def chosen_file(
 ) -> Path | None:
     """Draw the upload and path fields; return the chosen file, or None before there is one."""
     one, other = st.columns(2)
-    upload = one.file_uploader("Upload a file", list(types), key=f"{which}_upload", help=about)
+    key = f"{which}_upload"
+    upload = one.file_uploader("Upload a file", list(types), key=key, help=about)
     typed = ""
     if may(Right.INSTALL):  # a path can name any file on the server
         typed = other.text_input("Or enter a path on the server", key=f"{which}_path", placeholder=example)
-    if upload is None:
+    sent = st.session_state.get(key)  # even after it was freed, when the field above says None
+    _keep_only(uploads() / which, sent.file_id if sent is not None else "")
+    if sent is None:
         return Path(typed.strip()).expanduser() if typed.strip() else None
-    folder = uploads() / which / upload.file_id
-    path = folder / Path(upload.name).name
-    return path if path.exists() else keep_upload(upload, upload.name, folder)
+    folder = uploads() / which / sent.file_id
+    if upload is not None:
+        keep_upload(upload, upload.name, folder)
+        _free(upload.file_id)
+    return next(folder.glob("*"), None)
 
 
 def uploads() -> Path:
-    """Return a folder that is deleted when the browser session ends."""
+    """Return a folder that is deleted when the person leaves the page."""
     if "uploads" not in st.session_state:
         st.session_state["uploads"] = tempfile.TemporaryDirectory(prefix="allpairs-")
     return Path(st.session_state["uploads"].name)
+
+
+def _keep_only(folder: Path, file: str) -> None:
+    """Delete what was uploaded here before."""
+    for old in folder.glob("*"):
+        if old.name != file:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _free(file: str = "") -> None:
+    """Free Streamlit's copy of the file in memory, or of all files of this session."""
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    if file:
+        context.uploaded_file_mgr.remove_file(context.session_id, file)
+    else:
+        context.uploaded_file_mgr.remove_session_files(context.session_id)

@@ -89,7 +89,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
     assert "Batch 1 · 0 of 3 answered" in text
     assert "The first batch is not ready yet." in text
     links = [(link.proto.page, link.proto.query_string) for link in page.get("page_link")]
-    assert ("", "project=Products") in links  # labelling is the start page
+    assert ("label", "project=Products") in links
     assert ("monitor", "project=Help+%2Adesk%2A") in links
 
 

@@ -1,29 +1,20 @@
 """Who gets a response: cookies, forms, the auth middleware before every address, and public pages."""
 
-import asyncio
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit
 from sqlalchemy import Engine
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from allpairs.annotate.access import invitations, logins, people
-from allpairs.annotate.exchange import download_routes, model_export
-from allpairs.annotate.web import login_forms, middleware
+from allpairs.annotate.web import frame, login_forms, middleware
 from allpairs.annotate.web import security_headers as headers
-from allpairs.annotate.web.login_routes import routes, safe_next
-from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.annotate.web.login_routes import safe_next
 from allpairs.db.domain import Role
 from allpairs.db.people.logins import ROTATED
 from allpairs.db.projects.matchers import matchers_of
@@ -31,74 +22,10 @@ from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.site import COOKIE, PAGE, SITE, Open, connect, log_in, opened, person_in
 
-SITE = "https://pairs.example.org"
-COOKIE = "__Host-allpairs"
-
-
-async def _echo(websocket: WebSocket) -> None:
-    """Says what it was told, and what the script would see."""
-    protocols = websocket.headers.get("sec-websocket-protocol", "")
-    await websocket.accept(subprotocol="streamlit" if protocols else None)
-    await websocket.send_json({"protocols": protocols, "cookies": websocket.cookies})
-    try:
-        while True:
-            await websocket.send_text(await websocket.receive_text())
-    except WebSocketDisconnect:
-        return
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-Open = Callable[..., TestClient]
-
-
-@pytest.fixture
-def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """Return a function that opens a browser at the site; forced: people must sign in."""
-    monkeypatch.setattr(middleware, "LOOK_EVERY", 0.05)
-
-    def page(request: Request) -> JSONResponse:
-        return JSONResponse({"person": request.scope.get("state", {}).get("person")})
-
-    def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
-        site = Starlette(
-            routes=[
-                *routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
-                WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
-                Route("/_stcore/upload_file/1/2", page, methods=["PUT"]), Route("/{rest:path}", page),
-            ],
-            middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=clock)],
-        )  # fmt: skip
-        return TestClient(site, base_url=base, client=(address, 50_000), follow_redirects=False)
-
-    return open_
-
-
-@pytest.fixture
-def site(open_site: Open) -> TestClient:
-    return open_site()
-
-
-def stream(site: TestClient) -> str:
-    """Return the address of the page's websocket, with TLS if the site uses it."""
-    return f"{str(site.base_url).replace('http', 'ws', 1).rstrip('/')}/_stcore/stream"
-
-
-PAGE = {"Accept": "text/html"}
+RERUN = BackMsg(rerun_script={}).SerializeToString()
 FORM = {"Origin": SITE}
-
-
-def log_in(site: TestClient, name: str = "Anna", password: str = PASSWORD, next_: str = "", **headers: str) -> Any:
-    form = {"name": name, "password": password, "next": next_}
-    return site.post("/login", data=form, headers={"Origin": str(site.base_url).rstrip("/")} | headers)
-
-
-def person_in(site: TestClient) -> int | None:
-    return site.get("/", headers=PAGE).json()["person"] if site.get("/", headers=PAGE).status_code == 200 else None
 
 
 # The log-in form
@@ -238,13 +165,10 @@ def test_an_answer_keeps_its_own_headers(site: TestClient) -> None:
 
 
 def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
-    frame = (Path(streamlit.__file__).parent / "static" / "index.html").read_text()
-    inline = [
-        body
-        for attributes, body in re.findall(r"<script([^>]*)>(.*?)</script>", frame, re.S)
-        if "src=" not in attributes
-    ]
-    assert inline == [headers.FRAME_SCRIPT]
+    index = (Path(streamlit.__file__).parent / "static" / "index.html").read_text()
+    for page, allowed in ((index, headers.FRAME_SCRIPT), (frame.framed(index), headers.APP_SCRIPT)):
+        scripts = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.S)
+        assert [body for attributes, body in scripts if "src=" not in attributes] == [allowed]
 
 
 # The middleware
@@ -265,10 +189,10 @@ def test_without_a_login_nothing_of_ours_is_answered(site: TestClient, engine: E
 def test_who_is_disabled_or_logged_out_gets_nothing_from_the_next_request_on(site: TestClient, engine: Engine) -> None:
     person_id = make_person(engine, "Anna")
     log_in(site)
-    assert site.put("/_stcore/upload_file/1/2").json() == {"person": person_id}
+    assert site.get("/media/x").json() == {"person": person_id}
     make_person(engine, "Root", administrator=True)
     people.disable(engine, person_id, at())
-    assert site.put("/_stcore/upload_file/1/2").status_code == 401 and person_in(site) is None
+    assert site.get("/media/x").status_code == 401 and person_in(site) is None
 
 
 @pytest.fixture
@@ -318,92 +242,24 @@ def test_without_accounts_only_the_machine_itself_is_answered(
     site = open_site(base, forced=False, address=address)
     assert site.get("/", headers=headers).status_code == status
     if status == 200:
-        with site.websocket_connect(stream(site), headers=headers) as socket:
+        with connect(site, **headers) as socket:
             assert socket.receive_json()["cookies"] == {}
     else:
         assert "people add NAME --administrator" in site.get("/", headers=headers).text
-        with pytest.raises(WebSocketDisconnect), site.websocket_connect(stream(site), headers=headers):
+        with pytest.raises(WebSocketDisconnect), connect(site, **headers):
             pass
 
 
 def test_the_first_account_ends_the_life_without_login(open_site: Open, engine: Engine) -> None:
     site = open_site("http://localhost:8501", forced=False)
-    with site.websocket_connect(stream(site)) as socket:
-        socket.receive_json()
-        socket.send_text("still alone")
-        assert socket.receive_text() == "still alone"
+    with connect(site) as socket:
+        opened(socket)
+        socket.send_bytes(RERUN)
+        assert socket.receive_text() == "rerun_script"
         make_person(engine, "Anna", administrator=True)
         with pytest.raises(WebSocketDisconnect):
             socket.receive_text()
     assert site.get("/", headers=PAGE).headers["location"] == "/login"
-
-
-# Open pages
-
-
-def test_an_open_page_ends_with_its_login_though_nobody_touches_it(site: TestClient, engine: Engine) -> None:
-    person_id = make_person(engine, "Anna")
-    log_in(site)
-    with site.websocket_connect(stream(site)) as socket:
-        assert COOKIE in socket.receive_json()["cookies"]
-        socket.send_text("hello")
-        assert socket.receive_text() == "hello"
-        people.end_all_logins(engine, person_id, at())
-        with pytest.raises(WebSocketDisconnect) as ended:
-            socket.receive_text()
-        assert ended.value.code == 1008
-
-
-def test_an_open_page_begins_anew_when_rights_change(site: TestClient, engine: Engine) -> None:
-    person_id, project = make_person(engine, "Anna"), make_project(engine, ["a", "b"])
-    log_in(site)
-    with site.websocket_connect(stream(site)) as socket:
-        socket.receive_json()
-        people.set_role(engine, person_id, project, Role.VIEWER, at(1))
-        with pytest.raises(WebSocketDisconnect):
-            socket.receive_text()
-    with site.websocket_connect(stream(site)) as socket:
-        assert COOKIE in socket.receive_json()["cookies"]
-
-
-def test_a_page_without_login_sees_no_cookie_and_goes_on_with_nobodys_session(site: TestClient, engine: Engine) -> None:
-    make_person(engine, "Anna")
-    site.cookies.set(COOKIE, "stale")
-    site.cookies.set("other", "kept")
-    with site.websocket_connect(stream(site), subprotocols=["streamlit", "xsrf", "session-of-anna"]) as socket:
-        assert socket.receive_json() == {"protocols": "streamlit, xsrf", "cookies": {"other": "kept"}}
-    log_in(site)
-    with site.websocket_connect(stream(site), subprotocols=["streamlit", "xsrf", "session-of-ben"]) as socket:
-        assert socket.receive_json()["protocols"] == "streamlit, xsrf"
-
-
-def test_a_message_that_came_after_the_end_is_not_heard(engine: Engine) -> None:
-    heard: list[Any] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        while (message := await receive())["type"] != "websocket.disconnect":
-            heard.append(message)
-
-    async def run() -> None:
-        loop_gate, sent = AuthMiddleware(app, lambda: True), []
-        messages = iter([{"type": "websocket.receive", "text": "late"}])
-
-        async def receive() -> Any:
-            await asyncio.sleep(0.1)  # the login ended meanwhile
-            return next(messages)
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await loop_gate._watched(lambda: False, {}, receive, send)
-        assert sent == [{"type": "websocket.close", "code": 1008}]
-
-    gate_look, middleware.LOOK_EVERY = middleware.LOOK_EVERY, 0.05
-    try:
-        asyncio.run(run())
-    finally:
-        middleware.LOOK_EVERY = gate_look
-    assert heard == []
 
 
 # Invitations and providers

@@ -1,0 +1,43 @@
+"""What the middleware asks of Streamlit's sessions: which page each shows, and to free what it holds."""
+
+from dataclasses import dataclass, field
+
+from streamlit.runtime import Runtime
+
+VISIT = "visit"  # where a session keeps what it shows
+WITH_UPLOADS = frozenset({"data", "new_project"})  # the pages that take files
+
+
+@dataclass(eq=False)
+class Visit:
+    """A page that a person has open, which their role includes, and the files that they sent to it."""
+
+    page: str
+    person: int = 0  # where nobody signs in
+    files: dict[str, int] = field(default_factory=dict)  # bytes by the file's id
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether the page has an uploader."""
+        return self.page in WITH_UPLOADS
+
+
+class Sessions:
+    """The sessions of the Streamlit that runs in this process."""
+
+    def visit(self, session: str) -> Visit | None:
+        """Return what an open page shows; None for an unknown session, and before it shows anything."""
+        found = Runtime.instance().get_app_session(session) if Runtime.exists() else None
+        try:
+            return found.session_state[VISIT] if found is not None else None
+        except KeyError:
+            return None
+
+    def drop_file(self, session: str, file: str) -> None:
+        """Free a file."""
+        Runtime.instance().uploaded_file_mgr.remove_file(session, file)
+
+    def close(self, session: str) -> None:
+        """End a session and free all that it holds: no later page goes on with it."""
+        if Runtime.exists():
+            Runtime.instance().close_session(session)

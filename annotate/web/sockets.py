@@ -1,0 +1,112 @@
+"""The websocket of an open page: which messages pass, until when, and what is left when it closes.
+
+Streamlit acts on whatever a socket sends: it clears the caches of everybody, installs files, hands out upload
+addresses. Only what our pages send gets through to it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from google.protobuf.message import DecodeError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from allpairs.annotate.access import cookies
+from allpairs.annotate.web.sessions import Sessions
+
+LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
+BEFORE_LOGIN = frozenset({"rerun_script"})  # draws the way to the sign-in page, or to the provider
+PASSING = BEFORE_LOGIN | {"stop_script", "file_urls_request", "backend_operation_request"}
+OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})  # downloads, and long tables
+UPLOAD = "file_urls_request"
+REFUSED = {"type": "websocket.close", "code": 1008}
+
+
+class PageSocket:
+    """One page's websocket.
+
+    good: whether it may go on, asked every two seconds. is_known: whether the page is of somebody who may see it.
+    """
+
+    def __init__(self, app: ASGIApp, good: Callable[[], bool], is_known: bool, sessions: Sessions) -> None:
+        self.app, self.good, self.is_known, self.sessions = app, good, is_known, sessions
+        self.ended, self.session = False, ""
+
+    async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the page until its socket or its login ends; after that, it neither receives nor sends, nor is kept."""
+        self.looked = asyncio.get_running_loop().time()
+
+        async def receiving() -> Message:
+            while True:
+                message = await self._next(receive)
+                if message is None:
+                    with suppress(RuntimeError, OSError):  # it may already be closed
+                        await send(REFUSED)
+                    return {"type": "websocket.disconnect", "code": 1008}
+                if message["type"] != "websocket.receive" or self._passes(message):
+                    return message
+
+        async def sending(message: Message) -> None:
+            if not self.ended:
+                self._learn_session(message)
+                await send(message)
+
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            if self.session:
+                self.sessions.close(self.session)
+
+    async def _next(self, receive: Receive) -> Message | None:
+        """Return the next message; None once the page may not go on."""
+        loop, message = asyncio.get_running_loop(), asyncio.ensure_future(receive())
+        try:
+            while not self.ended:
+                await asyncio.wait({message}, timeout=LOOK_EVERY)
+                if loop.time() - self.looked >= LOOK_EVERY:
+                    self.ended, self.looked = not await run_in_threadpool(self.good), loop.time()
+                if message.done() and not self.ended:
+                    return message.result()
+        finally:
+            if not message.done():
+                message.cancel()
+        return None
+
+    def _passes(self, message: Message) -> bool:
+        """Return whether a page of ours sends such a message."""
+        try:
+            asked = BackMsg.FromString(message.get("bytes") or b"")
+        except DecodeError:
+            return False
+        kind = asked.WhichOneof("type")
+        if kind == UPLOAD and not ((shown := self.sessions.visit(self.session)) and shown.takes_files):
+            return False
+        if kind == "backend_operation_request":
+            return self.is_known and asked.backend_operation_request.WhichOneof("payload") in OPERATIONS
+        return kind in (PASSING if self.is_known else BEFORE_LOGIN)
+
+    def _learn_session(self, message: Message) -> None:
+        """Remember the number that Streamlit gives this page's session; it says it in one of its first messages."""
+        if not self.session and message["type"] == "websocket.send" and message.get("bytes"):
+            with suppress(DecodeError):
+                self.session = ForwardMsg.FromString(message["bytes"]).new_session.initialize.session_id
+
+
+def page_headers(scope: Scope, known: bool, host: str | None = None) -> list[tuple[bytes, bytes]]:
+    """Return the websocket's headers as Streamlit may see them.
+
+    They lack the session that it would resume, which may be another person's, and our cookies unless they are valid.
+    host: what the page's origin names, so that Streamlit need not find out, by asking elsewhere, who else it is.
+    """
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    if (asked := headers.get("sec-websocket-protocol")) is not None:
+        headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in asked.split(",")[:2])
+    if not known and "cookie" in headers:
+        headers["cookie"] = cookies.without_tokens(headers["cookie"])
+    if host:
+        headers["host"] = host
+    return headers.raw

@@ -1,0 +1,116 @@
+"""A small site behind the auth middleware, as a browser or a program sees it."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.web.login_routes import routes
+from allpairs.annotate.web.middleware import AuthMiddleware
+from allpairs.annotate.web.sessions import Sessions, Visit
+from tests.helpers.people import PASSWORD, Clock
+
+SITE = "https://pairs.example.org"
+COOKIE = "__Host-allpairs"
+SESSION = "session-1"
+PAGE = {"Accept": "text/html"}
+Open = Callable[..., TestClient]
+
+
+class FakeSessions(Sessions):
+    """Sessions without Streamlit."""
+
+    def __init__(self, **shown: Visit) -> None:
+        self.shown = {SESSION: Visit("label")} | shown
+        self.closed: list[str] = []
+        self.dropped: list[tuple[str, str]] = []
+
+    def visit(self, session: str) -> Visit | None:
+        return self.shown.get(session)
+
+    def drop_file(self, session: str, file: str) -> None:
+        self.dropped.append((session, file))
+
+    def close(self, session: str) -> None:
+        self.closed.append(session)
+
+
+def opener(engine: Engine, clock: Clock, sessions: Sessions) -> Open:
+    """Return a function that opens a browser at the site; forced: people must sign in."""
+
+    def page(request: Request) -> JSONResponse:
+        return JSONResponse({"person": request.scope.get("state", {}).get("person")})
+
+    async def store(request: Request) -> JSONResponse:
+        return JSONResponse({"bytes": len(await request.body())}, 500 if request.query_params else 200)
+
+    def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
+        site = Starlette(
+            routes=[
+                *routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
+                WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
+                Route("/_stcore/upload_file/{session}/{file}", store, methods=["PUT", "DELETE"]),
+                Route("/{rest:path}", page),
+            ],
+            middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=clock, sessions=sessions)],
+        )  # fmt: skip
+        return TestClient(site, base_url=base, client=(address, 50_000), follow_redirects=False)
+
+    return open_
+
+
+async def _echo(websocket: WebSocket) -> None:
+    """Say what the script would see, and which session this is, and repeat the kind of each message."""
+    headers = websocket.headers
+    protocols = headers.get("sec-websocket-protocol", "")
+    await websocket.accept(subprotocol="streamlit" if protocols else None)
+    await websocket.send_json({"protocols": protocols, "cookies": websocket.cookies, "host": headers["host"]})
+    message = ForwardMsg()
+    message.new_session.initialize.session_id = SESSION
+    await websocket.send_bytes(message.SerializeToString())
+    try:
+        while True:
+            kind = BackMsg.FromString(await websocket.receive_bytes()).WhichOneof("type")
+            await websocket.send_text(str(kind))
+    except WebSocketDisconnect:
+        return
+
+
+def stream(site: TestClient) -> str:
+    """Return the address of the page's websocket, with TLS if the site uses it."""
+    return f"{str(site.base_url).replace('http', 'ws', 1).rstrip('/')}/_stcore/stream"
+
+
+def connect(site: TestClient, **headers: str | None) -> AbstractContextManager[WebSocketTestSession]:
+    """Open a page's websocket, as a browser does."""
+    sent = {"Origin": str(site.base_url).rstrip("/")} | {name.replace("_", "-"): each for name, each in headers.items()}
+    return site.websocket_connect(stream(site), headers={name: each for name, each in sent.items() if each is not None})
+
+
+def opened(socket: WebSocketTestSession) -> Any:
+    """Return what the script would see of the page that opened this socket."""
+    seen = socket.receive_json()
+    socket.receive_bytes()
+    return seen
+
+
+def log_in(site: TestClient, name: str = "Anna", password: str = PASSWORD, next_: str = "", **headers: str) -> Any:
+    """Send the sign-in form."""
+    form = {"name": name, "password": password, "next": next_}
+    return site.post("/login", data=form, headers={"Origin": str(site.base_url).rstrip("/")} | headers)
+
+
+def person_in(site: TestClient) -> int | None:
+    """Return who is signed in."""
+    return site.get("/", headers=PAGE).json()["person"] if site.get("/", headers=PAGE).status_code == 200 else None
