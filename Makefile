@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 REQUIREMENTS ?= requirements.txt
+# Each file that pip installs or builds with must have a hash of the lock.
+INSTALL := $(BIN)/python -m pip install --quiet --require-hashes -c requirements.lock --build-constraint requirements.lock
 export TOKENIZERS_PARALLELISM ?= true
 
 test test-postgres slow screenshots: export HF_HUB_OFFLINE = 1
@@ -17,7 +19,7 @@ REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 FAST := -m "not slow and not gpu" --ignore tests/browser
 
-.PHONY: app test test-postgres slow screenshots lint package site reference bench bench-quick chromium postgres
+.PHONY: app test test-postgres slow screenshots lint package site reference bench bench-quick lock audit chromium postgres
 
 app: .venv/app .venv/bin/allpairs
 	$(BIN)/allpairs serve
@@ -67,23 +69,39 @@ site: .venv/dev
 reference: .venv/dev
 	$(BIN)/python -m scripts.reference
 
-# An older pip cannot build seqeval, which comes as source.
 .venv/bin/python:
 	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)
-	$(BIN)/python -m pip install --quiet "pip>=23.1"
 
-.venv/app: $(REQUIREMENTS) constraints.txt | .venv/bin/python
-	$(BIN)/pip install --quiet -r $(REQUIREMENTS) -c constraints.txt
+# The lock's pip: those before 26.1 do not check the hashes of constraints.
+.venv/pip: requirements.lock | .venv/bin/python
+	sed -n '/^pip==/,/[^\\]$$/p' requirements.lock | $(BIN)/python -m pip install --quiet --require-hashes -r /dev/stdin
 	touch $@
 
-.venv/dev: requirements-dev.txt requirements-cluster.txt requirements-s3.txt requirements.txt constraints.txt | .venv/bin/python
-	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
+# Beside PyPI, pip passes over a wheel in a folder: a build of torch for the CPU alone would lose to the one with CUDA.
+.venv/torch: requirements.lock | .venv/pip
+	-$(if $(PIP_FIND_LINKS),$(INSTALL) --no-index --no-deps torch)
+	touch $@
+
+.venv/app: $(REQUIREMENTS) requirements.lock | .venv/torch
+	$(INSTALL) $(REQUIREMENTS:%=-r %)
+	touch $@
+
+.venv/dev: requirements-dev.txt requirements-cluster.txt requirements-s3.txt requirements.txt requirements.lock | .venv/torch
+	$(INSTALL) -r requirements-dev.txt
 	touch $@ .venv/app
 
 # The command, which runs the code of this folder.
-.venv/bin/allpairs: pyproject.toml | .venv/bin/python
-	$(BIN)/pip install --quiet --no-deps --editable .
+.venv/bin/allpairs: pyproject.toml | .venv/pip
+	$(BIN)/python -m pip install --quiet --no-deps --build-constraint requirements.lock --editable .
 	touch $@
+
+# requirements.lock from the requirements files. To renew a version that only the lock names, delete its lines first.
+lock: .venv/dev
+	$(BIN)/python -m scripts.lock
+
+# The lock against published advisories: make audit ADVISORIES=all.zip (CONTRIBUTING.md says where that file is).
+audit: .venv/dev
+	$(BIN)/python -m scripts.audit_packages $(ADVISORIES)
 
 # Some tests start a server of their own.
 postgres:

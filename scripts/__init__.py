@@ -1,1 +1,1 @@
-"""Scripts that write parts of the documents from the code."""
+"""Scripts for contributors: generated pages, the lock of packages and its audit, trials of what is shipped."""

@@ -22,7 +22,7 @@ DECISIONS = ROOT / "docs" / "decisions"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 REFERENCES = ROOT / "docs" / "references.md"
 LOG = ROOT / "docs" / "log.md"  # tells of what was: old files, old words
-DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", CONTRIBUTING, *sorted((ROOT / "docs").rglob("*.md"))]
 TREES = ("annotate", "learner", "db", "tests", "benchmarks", "scripts", "deploy", "docs")
 
 
@@ -174,11 +174,11 @@ def test_the_package_asks_for_what_is_tested() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for extra, wanted in {"": project["dependencies"], **project["optional-dependencies"]}.items():
         file = ROOT / (f"requirements-{extra}.txt" if extra else "requirements.txt")
-        pins = pins_of(file) if extra != "dev" else pins_of(file) | pins_of(ROOT / "constraints.txt")
+        pins = pins_of(file) if extra != "dev" else pins_of(file) | pins_of(ROOT / "requirements.lock")
         asked = dict(one.lower().split(">=") for one in wanted if ">=" in one)
         assert {name: pins[name].split(".")[:2] for name in asked} == {n: v.split(".") for n, v in asked.items()}
         assert extra in ("dev", "gpu") or asked.keys() == pins.keys()  # those files have other files' pins too
 
 
 def pins_of(file: Path) -> dict[str, str]:
-    return dict(re.findall(r"^(\S+)==(\S+)$", file.read_text(encoding="utf-8").lower(), re.MULTILINE))
+    return dict(re.findall(r"^(\S+)==(\S+)", file.read_text(encoding="utf-8").lower(), re.MULTILINE))
