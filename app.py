@@ -9,8 +9,10 @@ from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
 from allpairs.annotate.exchange import download_routes, model_export
 from allpairs.annotate.shell.sign_in import providers
+from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
 from allpairs.annotate.web import frame, health, login_routes
+from allpairs.annotate.web.faults import FaultMiddleware
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import Telemetry
 
@@ -28,5 +30,6 @@ app = st.App(
         api(telemetry.observe),
         *frame.routes(page.stem for page in sorted((ANNOTATE / "pages").glob("*.py"))),
     ],
-    middleware=[Middleware(AuthMiddleware, is_forced=is_forced)],
+    middleware=[Middleware(FaultMiddleware), Middleware(AuthMiddleware, is_forced=is_forced)],
+    on_script_error=explain,
 )

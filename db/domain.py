@@ -85,6 +85,15 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
+class Scope(StrEnum):
+    """What a token lets a program do, within what its person's role allows."""
+
+    READ = "read"  # projects, labels, figures, jobs
+    LABEL = "label"  # lease pairs and answer them
+    TRAIN = "train"  # start and cancel jobs
+    ADMINISTER = "administer"  # the metrics of the installation
+
+
 class EventKind(StrEnum):
     """Changes that people make to projects or the installation, apart from answering; the value is shown as it is."""
 

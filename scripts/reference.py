@@ -42,6 +42,10 @@ ENVIRONMENT = {
     "`postgresql://user:password@host/name`.",
     "ALLPAIRS_LOGIN": "`required`: everybody must sign in, even if the app only listens on its own machine. For an "
     "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
+    "ALLPAIRS_PUBLIC_URL": "Where people reach the app, such as `https://pairs.example.org`: invitations print it, and "
+    "pages opened there may connect even if a proxy changes `Host`. Several are separated by spaces; the first is "
+    "printed. A proxy that is not on this machine is named in `FORWARDED_ALLOW_IPS`; see "
+    "[People](people.md#behind-a-reverse-proxy).",
     "ALLPAIRS_WORKER": "`0`: the app never starts a worker.",
     "ALLPAIRS_LOG": "Log format of app and worker, on stderr: `text` (default) or `json` (one object a line); see "
     "[Operations](operations.md#logs).",

@@ -103,7 +103,7 @@ def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) 
     with acting(engine, Right.PEOPLE, project_id) as session:
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
-            invitation.expires_at = at
+            invitation.expires_at = min(at, invitation.created_at)  # over even if the clock is set back
             role = Role(invitation.role)
             add_event(session, person_of(engine), EventKind.WITHDRAWN, project_id, old={"role": role})
 

@@ -10,6 +10,7 @@ from allpairs.db.schema.engine import reading
 
 REQUIRED = "required"
 ANNOTATOR = "me"  # the name that answers get where nobody signs in and no name is given
+MAX_ANNOTATOR = 200
 NO_ACCOUNTS = "users must sign in here, but no account exists yet: run allpairs people add NAME --administrator first"
 
 
@@ -23,6 +24,11 @@ def is_loopback(address: str | None) -> bool:
         return ip_address(str(address).strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def annotator_named(name: str) -> str:
+    """Return the name to store answers under, where nobody signs in and somebody gives this name."""
+    return "".join(char for char in name if char.isprintable()).strip()[:MAX_ANNOTATOR] or ANNOTATOR
 
 
 def host_of(header: str) -> str:

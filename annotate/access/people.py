@@ -101,7 +101,7 @@ def set_administrator(engine: Engine, name: str, administrator: bool, at: dateti
     with acting(engine, Right.INSTALL) as session:
         person = people.person_named(session, name)
         if not administrator:
-            _require_another(session, person)
+            require_another(session, person)
         had, person.administrator, person.changed_at = person.administrator, administrator, at
         add_event(session, person_of(engine), EventKind.ADMINISTRATOR, None, person.name, had, administrator)
 
@@ -113,7 +113,7 @@ def disable(engine: Engine, person_id: int, at: datetime) -> None:
     """
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
-        _require_another(session, person)
+        require_another(session, person)
         person.disabled_at = person.changed_at = at
         end_logins(session, person.id, at)
         add_event(session, person_of(engine), EventKind.DISABLED, about=person.name)
@@ -194,7 +194,7 @@ def _person(session: Session, person_id: int) -> Person:
     return person
 
 
-def _require_another(session: Session, person: Person) -> None:
+def require_another(session: Session, person: Person) -> None:
     """Raise InputError for the last administrator of the installation: without one, nobody could be let in."""
     others = select(func.count()).where(Person.administrator, Person.disabled_at.is_(None), Person.id != person.id)
     if person.administrator and person.disabled_at is None and not session.scalar(others):

@@ -1,8 +1,8 @@
-"""What each role may do. Pure rules; `transactions.py` applies them."""
+"""What each role, and each scope of a token, may do. Pure rules; `transactions.py` applies them."""
 
 from enum import StrEnum
 
-from allpairs.db.domain import Role
+from allpairs.db.domain import Role, Scope
 
 
 class Right(StrEnum):
@@ -27,6 +27,15 @@ ABOUT: dict[Role, str] = {
     Role.ADJUDICATOR: "labels, sees figures, settles disagreements",
     Role.ANNOTATOR: "labels, and sees own answers; no scores or figures, which would sway answers",
     Role.VIEWER: "sees figures and texts, and changes nothing",
+}
+# The scope that a token needs to write under a right, beside its person's role. None writes with `read` alone.
+WRITES: dict[Right, Scope] = {
+    Right.SEE: Scope.TRAIN,  # what is written under it are jobs
+    Right.LABEL: Scope.LABEL,
+    Right.ADJUDICATE: Scope.LABEL,
+    Right.CHANGE: Scope.TRAIN,
+    Right.PEOPLE: Scope.ADMINISTER,
+    Right.INSTALL: Scope.ADMINISTER,
 }
 
 

@@ -1,14 +1,15 @@
 """Tokens with which programs use the REST API in a person's name: made, revoked, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
 
 from allpairs.annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
-from allpairs.db.domain import EventKind
+from allpairs.db.domain import EventKind, Scope
 from allpairs.db.errors import InputError
+from allpairs.db.maintenance.error_messages import if_possible
 from allpairs.db.people import logins, tokens
 from allpairs.db.people.logins import SEEN_EVERY
 from allpairs.db.projects.events import add_event
@@ -17,28 +18,39 @@ from allpairs.db.schema.tables import ApiToken, Person
 
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days
+USUAL = (Scope.READ, Scope.LABEL)  # the scopes of a token unless others are named
 UNKNOWN = "this token is unknown, revoked or expired: make a new one on the page Account"
 
 
 @dataclass(frozen=True)
 class Bearer:
-    """The person in whose name a program asks."""
+    """The person in whose name a program asks, and what their token lets it do."""
 
     person_id: int
     name: str
+    scopes: frozenset[Scope]
 
 
 def make(
-    engine: Engine, person_id: int, purpose: str, at: datetime, days: int | None = None, login_id: int | None = None
+    engine: Engine,
+    person_id: int,
+    purpose: str,
+    at: datetime,
+    days: int | None = None,
+    login_id: int | None = None,
+    scopes: Collection[Scope] = USUAL,
 ) -> str:
     """Return a new token of this person, valid for `days` days or until it is revoked; only its hash is stored.
 
     login_id: the login of somebody who makes their own token; it must still be valid. Raises InputError for a purpose
-    that is empty or too long, for days out of range, for a login that has ended, and for a disabled person.
+    that is empty or too long, without a scope, for days out of range, for a login that has ended, and for a disabled
+    person.
     """
     purpose = purpose.strip()
     if not 1 <= len(purpose) <= LONGEST_PURPOSE or not purpose.isprintable():
         raise InputError(f"say what the token is for, in 1 to {LONGEST_PURPOSE} printable characters")
+    if not scopes:
+        raise InputError(f"choose what the token may be used for: one or more of {', '.join(Scope)}")
     if days is not None and not 1 <= days <= LONGEST_LIFE:
         raise InputError(f"a token can be valid for 1 to {LONGEST_LIFE:,} days or indefinitely, not for {days:,}")
     with writing(as_system(engine)) as session:
@@ -48,8 +60,14 @@ def make(
         if login_id is not None and logins.login_alive(session, login_id, at) is None:
             raise InputError("you are no longer signed in: sign in again")
         until = None if days is None else at + timedelta(days=days)
-        add_event(session, person_of(engine), EventKind.TOKEN, about=person.name, new=purpose)
-        return tokens.add_token(session, person_id, purpose, at, until)
+        new = {"purpose": purpose, "scopes": in_words(scopes)}
+        add_event(session, person_of(engine), EventKind.TOKEN, about=person.name, new=new)
+        return tokens.add_token(session, person_id, purpose, scopes, at, until)
+
+
+def in_words(scopes: Collection[str]) -> str:
+    """Return the scopes, always in the same order."""
+    return ", ".join(scope for scope in Scope if scope in scopes)
 
 
 def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
@@ -82,9 +100,9 @@ def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:
         _count(engine, f"token from {address}", at)
         raise InputError(UNKNOWN)
     if row.used_at is None or at - row.used_at >= SEEN_EVERY:
-        with writing(engine) as session:
+        with if_possible(), writing(engine) as session:
             tokens.use_token(session, row.id, at)
-    return Bearer(person.id, person.name)
+    return Bearer(person.id, person.name, frozenset(map(Scope, row.scopes)))
 
 
 def _count(engine: Engine, source: str, at: datetime) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right, may
+from allpairs.annotate.access.roles import WRITES, Right, may
+from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import role_in
-from allpairs.db.schema.engine import as_system, person_of, reading, writing
+from allpairs.db.schema.engine import as_system, person_of, reading, scopes_of, writing
 from allpairs.db.schema.tables import Person, Project
 
 
@@ -24,37 +25,47 @@ def acting(
     """Open a write transaction for somebody who has this right in the project (without a project: everywhere).
 
     annotator: the name under which answers are stored; it must be the person's own. The check and the write share one
-    transaction, so that no role changes in between. Raises Refused.
+    transaction, so that no role changes in between. In it, too, projects that the person may not see do not exist.
+    Raises Refused.
     """
+    require_scope(engine, WRITES[right])
     with writing(as_system(engine)) as session:
-        require(session, person_of(engine), right, project_id, annotator)
+        session.connection().execution_options(person=person_of(engine))
+        require(session, right, project_id, annotator)
         yield session
 
 
 def rights(engine: Engine, project_id: int | None = None) -> frozenset[Right]:
     """Return all rights of the engine's person in the project (without a project: everywhere)."""
     with reading(engine) as session:
-        return frozenset(right for right in Right if _is_allowed(session, person_of(engine), right, project_id))
+        return frozenset(right for right in Right if is_allowed(session, right, project_id))
 
 
 def allowed(engine: Engine, right: Right, project_id: int | None = None) -> bool:
     """Return whether the engine's person has this right in the project (without a project: everywhere)."""
     with reading(engine) as session:
-        return _is_allowed(session, person_of(engine), right, project_id)
+        return is_allowed(session, right, project_id)
 
 
-def _is_allowed(session: Session, person_id: int | None, right: Right, project_id: int | None) -> bool:
+def is_allowed(session: Session, right: Right, project_id: int | None) -> bool:
+    """Return whether the session's person has this right in the project (without a project: everywhere)."""
     try:
-        require(session, person_id, right, project_id)
+        require(session, right, project_id)
     except Refused:
         return False
     return True
 
 
-def require(
-    session: Session, person_id: int | None, right: Right, project_id: int | None = None, annotator: str | None = None
-) -> None:
-    """Raise Refused unless this person has the right; the system, and anyone where nobody signs in, has all."""
+def require_scope(engine: Engine | Connection, scope: Scope) -> None:
+    """Raise Refused if the person asks with a token that does not have this scope."""
+    scopes = scopes_of(engine)
+    if scopes is not None and scope not in scopes:
+        raise Refused(f"this token does not have the scope {scope.value!r}: make one that has it on the page Account")
+
+
+def require(session: Session, right: Right, project_id: int | None = None, annotator: str | None = None) -> None:
+    """Raise Refused unless the session's person has the right; the system, and anyone without sign-in, has all."""
+    person_id = person_of(session.connection())
     if person_id is None:
         return
     person = session.get(Person, person_id)

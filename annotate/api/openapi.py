@@ -12,17 +12,20 @@ from pydantic.json_schema import models_json_schema
 from allpairs.annotate.api.models import IN_PATH
 from allpairs.annotate.api.operations import Operation
 from allpairs.annotate.web.api_paths import ROOT, VERSION
-from allpairs.annotate.web.problems import MEDIA_TYPE, Problem
+from allpairs.annotate.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
 
 ABOUT = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "
-    "the page Account. A project in which you have no role answers as if it did not exist (404)."
+    "the page Account; it needs the scope that the address names under `security`. A project in which you have no role "
+    "answers as if it did not exist (404)."
 )
 SCHEMAS = "#/components/schemas/{model}"
 ALWAYS = {
     401: "The token is missing or not valid.",
-    403: "Your role does not include it.",
+    403: "Your role, or the token's scope, does not include it.",
     429: "Too many invalid tokens from this address.",
+    AWAY: "The database does not answer or cannot be written, and nothing was stored: try again later.",
+    FULL: "The server's disk is full, and nothing was stored: try again later.",
 }
 OF_PROJECT = {404: "Not found, or you have no access."}
 OF_INPUT = {422: "The request does not match its description."}
@@ -44,7 +47,6 @@ def description(operations: Sequence[Operation]) -> str:
             "openapi": "3.1.0",
             "info": {"title": "Allpairs", "version": VERSION.removeprefix("/v"), "description": ABOUT},
             "servers": [{"url": f"{ROOT}{VERSION}"}],
-            "security": [{"token": []}],
             "paths": paths,
             "components": {"schemas": _schemas(operations), "securitySchemes": {"token": bearer}},
         }
@@ -57,6 +59,7 @@ def _operation(one: Operation) -> dict[str, Any]:
         "operationId": one.name,
         "summary": about.splitlines()[0],
         "description": re.sub(r"\s+", " ", about),
+        "security": [{"token": [one.scope.value]}],
         "parameters": list(chain(_in_path(one), _in_query(one))),
         "responses": {str(one.status): _content(one.result, "application/json", one.result.__doc__ or "")},
     }

@@ -17,6 +17,7 @@ from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
 from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.annotate.web.problems import Wrong
+from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Evaluation, Job, Matcher, Project
 
@@ -46,6 +47,7 @@ class Operation:
     path: str
     answer: Callable[[Call], BaseModel]
     result: type[BaseModel]
+    scope: Scope  # of the token
     takes: type[BaseModel] | None = None  # the body of a POST, the query of a GET
     right: Right | None = None  # in the project; without one: any role
     status: int = 200
@@ -176,14 +178,14 @@ def _job(row: Job) -> m.Job:
 ONE = "/projects/{project_id}"
 BUSY = {409: "The state of the project does not allow it; the problem says why, and what to do."}
 OPERATIONS = (
-    Operation("GET", "/projects", projects, m.Projects),
-    Operation("GET", ONE, project, m.Project),
-    Operation("POST", f"{ONE}/tasks", next_tasks, m.Tasks, m.Lease, Right.LABEL, problems=BUSY),
-    Operation("POST", f"{ONE}/answers", answers, m.Receipt, m.Answers, Right.LABEL),
-    Operation("GET", f"{ONE}/labels", labels, m.Labels, m.LabelsAfter, Right.CHANGE),
-    Operation("GET", f"{ONE}/metrics", metrics, m.Metrics, None, Right.SEE),
-    Operation("GET", f"{ONE}/jobs", list_jobs, m.Jobs, m.JobsAsked, Right.SEE),
-    Operation("POST", f"{ONE}/jobs", start_job, m.Job, m.JobStart, Right.CHANGE, 202, BUSY),
-    Operation("GET", f"{ONE}/jobs/{{job_id}}", job, m.Job, None, Right.SEE),
-    Operation("DELETE", f"{ONE}/jobs/{{job_id}}", cancel_job, m.Job, None, Right.CHANGE),
+    Operation("GET", "/projects", projects, m.Projects, Scope.READ),
+    Operation("GET", ONE, project, m.Project, Scope.READ),
+    Operation("POST", f"{ONE}/tasks", next_tasks, m.Tasks, Scope.LABEL, m.Lease, Right.LABEL, problems=BUSY),
+    Operation("POST", f"{ONE}/answers", answers, m.Receipt, Scope.LABEL, m.Answers, Right.LABEL),
+    Operation("GET", f"{ONE}/labels", labels, m.Labels, Scope.READ, m.LabelsAfter, Right.CHANGE),
+    Operation("GET", f"{ONE}/metrics", metrics, m.Metrics, Scope.READ, None, Right.SEE),
+    Operation("GET", f"{ONE}/jobs", list_jobs, m.Jobs, Scope.READ, m.JobsAsked, Right.SEE),
+    Operation("POST", f"{ONE}/jobs", start_job, m.Job, Scope.TRAIN, m.JobStart, Right.CHANGE, 202, BUSY),
+    Operation("GET", f"{ONE}/jobs/{{job_id}}", job, m.Job, Scope.READ, None, Right.SEE),
+    Operation("DELETE", f"{ONE}/jobs/{{job_id}}", cancel_job, m.Job, Scope.TRAIN, None, Right.CHANGE),
 )

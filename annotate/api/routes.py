@@ -14,25 +14,23 @@ from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import Refused, require
+from allpairs.annotate.access.transactions import Refused, require, require_scope
 from allpairs.annotate.api.models import IN_PATH, NAME
 from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
 from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT, VERSION
-from allpairs.annotate.web.problems import Wrong, problem, wrong_input
+from allpairs.annotate.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
 from allpairs.db.projects.projects import project_of
-from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 
-LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
-JSON = "application/json"
 Answer = Callable[[Request], Awaitable[Response]]
 Observe = Callable[[str, str, int, float], None]  # method, path template, status, seconds
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -78,30 +76,15 @@ def _answering(by_method: dict[str, Operation]) -> Answer:
     async def answer(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         try:
-            body = await _body(request) if operation.method == "POST" else b""
+            body = await json_body(request) if operation.method == "POST" else b""
             return await run_in_threadpool(_answer, operation, request, body)
-        except Wrong as wrong:
+        except Exception as error:
+            wrong = error if isinstance(error, Wrong) else wrong_fault(error)
+            if wrong is None:
+                raise
             return problem(wrong.status, wrong.detail, HEADERS)
 
     return answer
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body. Raises Wrong if it is too long, whatever its length header says, or not declared as JSON.
-
-    No page of another site can send a form as JSON, so none can act for the user where nobody signs in.
-    """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise Wrong(415, f"send the body as {JSON}")
-    body = bytearray()
-    try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > LONGEST_BODY:
-                raise Wrong(413, f"the body has more than {LONGEST_BODY:,} bytes: send less at a time")
-    except ClientDisconnect:
-        raise Wrong(400, "the body ended early: send all of it") from None
-    return bytes(body)
 
 
 def _answer(operation: Operation, request: Request, body: bytes) -> Response:
@@ -109,6 +92,7 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
     engine: Engine = request.state.engine
     named = {name: _named(name, value) for name, value in request.path_params.items()}
     try:
+        require_scope(engine, operation.scope)
         project = _project(engine, operation.right, named["project_id"]) if "project_id" in named else None
         given = (
             _body_given(operation, request, body) if operation.method == "POST" else _query_given(operation, request)
@@ -143,7 +127,7 @@ def _project(engine: Engine, right: Right | None, project_id: int) -> Project:
         if found.deleted_at is not None:
             raise Wrong(404, f"the project {found.name!r} is in the bin: restore it first")
         if right is not None:
-            require(session, person_of(engine), right, project_id)
+            require(session, right, project_id)
         return found
 
 

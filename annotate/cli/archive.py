@@ -8,6 +8,7 @@ import typer
 from allpairs.annotate.cli.output import Json, database, print_json, progress_line, remark
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.db.files.private import private_files
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
 
@@ -36,9 +37,13 @@ def export_to(
         print(f"{counts['items']:,} texts, {counts['answers']:,} answers and {len(exported.models)} models in {out}")
 
 
+@private_files()
 def import_from(
     file: Annotated[Path, typer.Argument(help="The archive: what `project export` wrote.")],
     name: Annotated[str | None, typer.Option(help="The new project's name. [default: the original name]")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Takes the place of a folder that the archive names as its encoder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Create a project from an archive. If the archive is damaged, nothing is imported.
@@ -46,7 +51,7 @@ def import_from(
     Example: allpairs project import questions.zip
     """
     progress_line("reading the archive", 0.0)
-    arrived = import_project(database(), file, name)
+    arrived = import_project(database(), file, name, encoder)
     for note in arrived.notes:
         remark(note)
     if as_json:

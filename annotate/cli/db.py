@@ -10,6 +10,7 @@ from allpairs.annotate.cli.output import Json, database, print_json, progress_li
 from allpairs.annotate.exchange.backups import back_up, bring_back
 from allpairs.annotate.text.formatting import megabytes
 from allpairs.db.maintenance.backup import Rows
+from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.garbage import garbage, remove
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.maintenance.upgrade import upgrade as bring_up_to_date
@@ -26,6 +27,8 @@ def upgrade() -> None:
 
     Example: allpairs db upgrade
     """
+    for line in close_home():
+        remark(line)
     made = bring_up_to_date()
     print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
 

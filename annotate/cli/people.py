@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access import people as services
 from allpairs.annotate.access import tokens
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.invitations import invite as make_invitation
-from allpairs.annotate.access.tokens import LONGEST_LIFE
+from allpairs.annotate.access.tokens import LONGEST_LIFE, USUAL
 from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
-from allpairs.db.domain import Role
+from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import checked_person_name
 from allpairs.db.projects.projects import project_named
@@ -128,17 +129,17 @@ def invite(
     project: Annotated[str, typer.Argument(help="The project's name.")],
     role: Annotated[Role, typer.Option(help="Role granted by the invitation link.")] = Role.ANNOTATOR,
     days: Annotated[int, typer.Option(help="How many days the link is valid.", min=1, max=30)] = 7,
-    address: Annotated[str, typer.Option(help="Address under which users reach the app.")] = "http://localhost:8501",
     as_json: Json = False,
 ) -> None:
-    """Print a link that lets one person join a project, once.
+    """Print a link that lets one person join a project, once. It begins with the address in ALLPAIRS_PUBLIC_URL.
 
-    Example: allpairs people invite questions --role annotator --address https://pairs.example.org
+    Example: allpairs people invite questions --role annotator
     """
     engine = database()
     with reading(engine) as session:
         project_id = project_named(session, project).id
-    link = f"{address.rstrip('/')}/{make_invitation(engine, project_id, role, days, now())}"
+    site = next(iter(public_urls()), "http://localhost:8501")
+    link = f"{site}/{make_invitation(engine, project_id, role, days, now())}"
     if as_json:
         print_json({"link": link, "role": role.value, "days": days})
     else:
@@ -153,17 +154,23 @@ def token(
         int | None,
         typer.Option(help="How many days the token is valid. [default: until revoked]", min=1, max=LONGEST_LIFE),
     ] = None,
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option(help="What the token may be used for; repeat to name several. [default: read, label]"),
+    ] = None,
 ) -> None:
     """Print a new token, with which a program uses the REST API in somebody's name. It is shown only once.
 
-    Example: allpairs people token Ben --for "nightly import" --days 90
+    It allows what both its scopes and the person's role allow.
+
+    Example: allpairs people token Ben --for "nightly import" --days 90 --scope read
     """
-    _for(name, lambda engine, person: print(tokens.make(engine, person, purpose, now(), days)))
+    _for(name, lambda engine, person: print(tokens.make(engine, person, purpose, now(), days, scopes=scope or USUAL)))
 
 
 @people.command("tokens")
 def list_tokens(name: Name, as_json: Json = False) -> None:
-    """List somebody's tokens: number, purpose, and when each was made, expires and was last used.
+    """List somebody's tokens: number, purpose, scopes, and when each was made, expires and was last used.
 
     Example: allpairs people tokens Ben
     """
@@ -189,7 +196,7 @@ def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number,
 def _token_row(row: ApiToken) -> dict[str, object]:
     times = {"made": row.created_at, "until": row.expires_at, "used": row.used_at}
     shown = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
-    return {"number": row.id, "for": row.purpose, **shown}
+    return {"number": row.id, "for": row.purpose, "scopes": tokens.in_words(row.scopes), **shown}
 
 
 def _for(name: str, act: Callable[[Engine, int], None]) -> None:

@@ -17,12 +17,16 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 import allpairs
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.mode import check_start, forced
 from allpairs.annotate.demo import ensure_demo
 from allpairs.annotate.jobs.requests import worker_alive
 from allpairs.annotate.projects.lifecycle import empty_bin
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import configure
+from allpairs.db.files.private import private_files
+from allpairs.db.maintenance.error_messages import in_words
+from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.jobs import remove_worker, report_worker
 from allpairs.db.schema.engine import make_engine, writing
@@ -37,6 +41,7 @@ EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 log = logging.getLogger(__name__)
 
 
+@private_files()
 def serve(port: int = 8501, address: str = "localhost") -> None:
     """Run the app's Streamlit process, which starts a worker unless one is alive, in this process's place.
 
@@ -64,25 +69,38 @@ def lifespan(is_forced: Callable[[], bool]) -> Callable[[Any], AbstractAsyncCont
 @asynccontextmanager
 async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
     """Upgrade the database, then keep a worker alive and the bin emptied while the app runs."""
+    with private_files():
+        engine = _ready(is_forced)
+        tasks = [asyncio.create_task(_keep_bin(engine))]
+        if os.environ.get("ALLPAIRS_WORKER") != "0":
+            tasks.append(asyncio.create_task(_keep_worker(engine)))
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            engine.dispose()
+
+
+def _ready(is_forced: Callable[[], bool]) -> Engine:
+    """Return the engine of an upgraded database and its demo project; end the process with a line where that fails."""
     try:
         configure()
+        for line in close_home():
+            log.warning(line)
         engine = _migrated()
         check_start(engine, is_forced())
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        os._exit(2)  # an exception would bury the line in the server's traceback; nothing has started yet
-    ensure_demo(engine)
-    tasks = [asyncio.create_task(_keep_bin(engine))]
-    if os.environ.get("ALLPAIRS_WORKER") != "0":
-        tasks.append(asyncio.create_task(_keep_worker(engine)))
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        engine.dispose()
+        public_urls()
+        ensure_demo(engine)
+    except Exception as error:
+        said = str(error) if isinstance(error, InputError) else in_words(error)
+        if said is None:
+            raise
+        print(f"error: {said}", file=sys.stderr, flush=True)
+        os._exit(2 if isinstance(error, InputError) else 1)  # an exception would bury the line in a traceback
+    return engine
 
 
 async def _keep_bin(engine: Engine) -> None:
@@ -92,7 +110,7 @@ async def _keep_bin(engine: Engine) -> None:
             removed = await asyncio.to_thread(empty_bin, engine, now())
             for name in removed:
                 log.info("the project %r was removed from the bin permanently", name)
-        except (SQLAlchemyError, InputError):  # InputError: another app process was faster
+        except (SQLAlchemyError, OSError, InputError):  # InputError: another app process was faster
             log.exception("could not empty the bin")
         await asyncio.sleep(EMPTY_EVERY)
 

@@ -7,7 +7,9 @@ from sqlalchemy import Engine
 
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard, held, publish, store
+from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.backup import Rows, backup, restore
+from allpairs.db.maintenance.file_modes import close_tree
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import now
@@ -15,6 +17,7 @@ from allpairs.db.schema.tables import now
 ROWS, MODELS = "allpairs.db", "artifacts"  # in a back-up's folder
 
 
+@private_files()
 def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> Rows:
     """Write all rows and, if asked for, all models to a new folder; return the number of rows of each table.
 
@@ -28,6 +31,7 @@ def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> R
     if models:  # after the rows: files are written before the rows that name them
         progress("models", 0.0)
         _copy_models(part / MODELS)
+        close_tree(part)
     part.replace(folder)
     return rows
 
@@ -45,6 +49,7 @@ def _copy_models(target: Path) -> None:
                 shutil.copytree(path, copied) if path.is_dir() else shutil.copyfile(path, copied)
 
 
+@private_files()
 def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) -> Rows:
     """Restore the rows of a back-up, and its models if it has any; return the number of rows of each table.
 
@@ -57,6 +62,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
     if with_models:
         shutil.rmtree(part, ignore_errors=True)
         shutil.copytree(models, part)
+        close_tree(part)
     try:
         rows = restore(file, engine, replace, progress)
         if with_models:

@@ -31,6 +31,7 @@ from allpairs.annotate.web.middleware import engine_for
 from allpairs.db.corpus.cells import shown
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
+from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.schema.engine import artifacts, make_engine, reading
 
@@ -92,6 +93,8 @@ def _answering(make: Make) -> Callable[[Request], Response]:
                     return PlainTextResponse(NOT_YOURS, status_code=403)
                 file = make(engine, request.path_params["project_id"], name, folder, request)
             except InputError as problem:
+                if fault_of(problem):
+                    raise
                 return PlainTextResponse(str(problem), status_code=404)
             kept = stack.pop_all()  # the file is removed when it has been sent
         return FileResponse(file, filename=file.name, background=BackgroundTask(kept.close))

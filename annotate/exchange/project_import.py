@@ -1,58 +1,46 @@
 """Import of a project's archive: all of it or nothing."""
 
 import json
-import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from errno import ENOSPC
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile
 
-import numpy as np
-from pydantic import ValidationError
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.exchange.project_export import (
-    COPIED,
-    DESIGNS,
-    FORMAT,
-    MANIFEST,
-    MODELS,
-    OLD_SCORES,
-    VECTORS,
-    VERSION,
-    table_file,
-)
-from allpairs.db.domain import PICKLED, EventKind, Settings, renamed
+from allpairs.annotate.exchange.archive_files import renumber_files, require_room, unpack
+from allpairs.annotate.exchange.archive_settings import arrived_encoder, arrived_settings, left_out
+from allpairs.annotate.exchange.project_export import FORMAT, MANIFEST, VERSION, table_file
+from allpairs.db.corpus.cells import shown
+from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard, publish
-from allpairs.db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
+from allpairs.db.maintenance.error_messages import fault_of
+from allpairs.db.maintenance.row_checks import column_checks, wrong_in
+from allpairs.db.maintenance.transfer import LATER, MAPPED, TABLES, Arrival, Numbering, Row, lacking
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.matchers import SCORES, matchers_of
+from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
-from allpairs.db.results.pipelines import require_reranker
 from allpairs.db.schema.engine import artifacts, person_of
 from allpairs.db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
-MOST_PACKED: Final = 200  # an archive may unpack to so many times its size; tables of text reach 30
+MOST_SAID: Final = 240  # characters of an error about a row
 KEYED: dict[str, type[Answer] | type[CheckAnswer]] = {table.__tablename__: table for table in (Answer, CheckAnswer)}
-DECKS = "decks.npz"  # of a design
-SIDES = ("left.npy", "right.npy")  # in sampling orders and scores: arrays of item ids
 # What a damaged or foreign file raises: zipfile and json (RuntimeError: unknown compression, a password, endless
 # nesting), json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError,
-# AttributeError, OverflowError), and the tables.
+# AttributeError, OverflowError), arrays that claim to be larger than the memory, and the tables.
 _DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError, ValueError, OverflowError,
-           RuntimeError, SQLAlchemyError)  # fmt: skip
+           MemoryError, RuntimeError, SQLAlchemyError)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,15 +53,17 @@ class Arrived:
     notes: list[str]
 
 
-def import_project(engine: Engine, path: Path, name: str | None = None) -> Arrived:
-    """Import a project under the given name or its own, with a number added if the name is taken.
+def import_project(engine: Engine, path: Path, name: str | None = None, encoder: str | None = None) -> Arrived:
+    """Import a project under the given name or its own, with a number added if the name is taken or looks like one.
 
-    Raises InputError, and stores nothing, for a file that is damaged, from a later version, or not an archive.
+    encoder: takes the place of folders that the archive names as encoders. Raises InputError, and stores nothing, for a
+    file that is damaged, from a later version, or not an archive, for a value that the tables cannot hold, and for such
+    a folder if no encoder is given.
     """
     if name is not None:
         checked_name(name)
     with _explained(path), ZipFile(path) as bundle:
-        return _Import(path, bundle).into(engine, name)
+        return _Import(path, bundle, encoder).into(engine, name)
 
 
 @contextmanager
@@ -82,7 +72,7 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if error.connection_invalidated or "locked" in str(error.orig):
+        if fault_of(error):
             raise
         raise _damaged(path, "rows that do not fit the tables") from None
     except RecursionError:  # which every version of Python words in its own way
@@ -100,16 +90,16 @@ def _damaged(path: Path, what: str) -> InputError:
 class _Import:
     """One archive during its import."""
 
-    def __init__(self, path: Path, bundle: ZipFile) -> None:
-        self.path, self.bundle = path, bundle
+    def __init__(self, path: Path, bundle: ZipFile, encoder: str | None) -> None:
+        self.path, self.bundle, self.encoder = path, bundle, encoder
         self.notes: list[str] = []
         self.tables = self._manifest()
 
     def into(self, engine: Engine, name: str | None) -> Arrived:
         place = artifacts() / f".import-{uuid4().hex}"
-        self._require_room()
+        require_room(self.bundle.infolist(), self.path)
         try:
-            self._unpack(place)  # before the transaction: other writers should not wait for files
+            unpack(self.bundle, place)  # before the transaction: other writers should not wait for files
             with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
@@ -136,13 +126,13 @@ class _Import:
             raise ValueError("its manifest is too long")
         manifest = json.loads(self.bundle.read(info))
         if manifest["format"] != FORMAT:
-            raise ValueError(f"its format is {manifest['format']!r}")
+            raise ValueError(f"its format is {shown(manifest['format'])}")
         if manifest["version"] > VERSION:
-            what = f"the archive has format version {manifest['version']}, but this installation reads up to {VERSION}"
+            what = f"the archive has format version {manifest['version']:.9g}, this installation reads up to {VERSION}"
             raise InputError(f"{self.path.name}: {what}; install a newer Allpairs")
         tables: dict[str, Any] = manifest["tables"]
         self.notes += [
-            f"this version of Allpairs has no table {name}, so it was left out"
+            f"this version of Allpairs has no table {shown(name)}, so it was left out"
             for name in tables.keys() - TABLES.keys()
         ]
         for name, table in TABLES.items():
@@ -151,34 +141,24 @@ class _Import:
             if missing := lacking(table, tables[name]["columns"]):
                 raise ValueError(f"table {name} lacks {', '.join(missing)}")
             if unknown := [column for column in tables[name]["columns"] if column not in table.columns]:
-                self.notes.append(f"{name}: this version of Allpairs has no {', '.join(unknown)}, so it was left out")
+                self.notes.append(left_out(name, unknown))
         return tables
 
     def _begin(self, session: Session, arrival: Arrival, name: str | None) -> str:
-        row = next(self._rows(Project.__tablename__))
-        settings = renamed(row["settings"])
-        known = {field: value for field, value in settings.items() if field in Settings.model_fields}
-        if len(known) < len(settings):
-            unknown = ", ".join(field for field in settings if field not in known)
-            self.notes.append(f"settings: this version of Allpairs has no {unknown}, so it was left out")
+        row = next(self._rows(Project.__tablename__), None)
+        if row is None:
+            raise ValueError(f"table {Project.__tablename__} is empty")
         try:
-            Settings.model_validate(known)
-        except ValidationError as error:
-            raise ValueError(f"settings: {error.errors()[0]['msg']}") from None
-        self._say_what_lacks(known)
-        found = numbered_name(session, checked_name(name or row["name"]))
-        if found != (name or row["name"]):
-            self.notes.append(f"a project named {name or row['name']!r} exists already, so this one is named {found!r}")
-        arrival.begin({**row, "name": found, "settings": known})
+            wanted = name or checked_name(row["name"])
+            settings = arrived_settings(row["settings"], self.encoder, self.notes.append)
+        except InputError as error:
+            raise self._refused(Project.__tablename__, 1, "", str(error)) from None
+        found = numbered_name(session, wanted)
+        if found != wanted:
+            taken = f"a project named {wanted!r}, or with a name that looks like it, exists already"
+            self.notes.append(f"{taken}, so this one is named {found!r}")
+        arrival.begin({**row, "name": found, "settings": settings})
         return found
-
-    def _say_what_lacks(self, settings: dict[str, Any]) -> None:
-        """Add a note if the settings name a re-ranker that is missing: an archive holds no pipeline runs."""
-        try:
-            if settings.get("reranker"):
-                require_reranker(settings["reranker"])
-        except InputError as problem:
-            self.notes.append(f"settings: {problem}; until then, batches keep the strategy's order")
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:
@@ -197,39 +177,34 @@ class _Import:
         return stored
 
     def _rows(self, name: str) -> Iterator[Row]:
+        """Yield the table's rows, checked. Raises InputError for the first value that a table cannot hold."""
+        checks = column_checks(MAPPED[name])
         with self.bundle.open(table_file(name)) as stream:
+            number = 0
             while line := stream.readline(MOST_LINE):
-                yield json.loads(line)
+                number += 1
+                row = json.loads(line, parse_constant=lambda _: None)  # NaN, which PostgreSQL does not take in JSON
+                if wrong := wrong_in(row, checks):
+                    raise self._refused(name, number, *wrong)
+                if name == Matcher.__tablename__:
+                    try:
+                        row["encoder"] = arrived_encoder(row["encoder"], self.encoder)
+                    except InputError as error:
+                        raise self._refused(name, number, "encoder", str(error)) from None
+                yield row
 
-    def _require_room(self) -> None:
-        """Raise ValueError if the archive unpacks to more than is plausible, OSError if the disk lacks the space."""
-        size = sum(info.file_size for info in self.bundle.infolist())  # reading stops at these sizes, whatever follows
-        if size > MOST_PACKED * max(self.path.stat().st_size, 1 << 20):
-            raise ValueError(f"it would unpack to {size:,} bytes")
-        artifacts().mkdir(parents=True, exist_ok=True)
-        if size > shutil.disk_usage(artifacts()).free:
-            raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, but the disk has less space")
-
-    def _unpack(self, partial: Path) -> None:
-        """Unpack the files of models, vectors and designs to where a project keeps them."""
-        partial.mkdir(parents=True)
-        for info in self.bundle.infolist():
-            place = _place(info)
-            if place is None:
-                continue
-            target = partial / place
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with self.bundle.open(info) as source, target.open("wb") as out:
-                shutil.copyfileobj(source, out, COPIED)
+    def _refused(self, table: str, row: int, column: str, what: str) -> InputError:
+        at = f", column {column!r}" if column else ""
+        what = what if len(what) <= MOST_SAID else what[:MOST_SAID] + "…"
+        return InputError(f"{self.path.name}: {table_file(table)}, row {row}{at}: {what}; nothing was imported")
 
     def _settle(self, session: Session, arrival: Arrival, partial: Path) -> None:
-        """Give designs and arrays the new item ids, and note which models are missing."""
+        """Give designs and files the new item ids, and note which models are missing."""
         items = arrival.numbers[Item.__tablename__]
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
                 design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
-        for file in (*partial.glob(f"design-*/{DECKS}"), *partial.glob(f"round-*/{SCORES}")):
-            _renumber(file, items)
+        renumber_files(partial, items)
         without = [
             matcher.number
             for matcher in matchers_of(session, arrival.project_id)
@@ -238,20 +213,6 @@ class _Import:
         if without:
             rounds = ", ".join(map(str, sorted(without)))
             self.notes.append(f"the archive has no model of round {rounds}: only its figures were imported")
-
-
-def _place(info: ZipInfo) -> Path | None:
-    """Return where a file of the archive belongs below the project's folder; None for tables. Raises ValueError."""
-    parts = PurePosixPath(info.filename).parts
-    rounds = ("round-{}",)
-    kinds = {MODELS: (*rounds, "model"), OLD_SCORES: rounds, VECTORS: rounds, DESIGNS: ("design-{}",)}
-    if info.is_dir() or not parts or parts[0] not in kinds:
-        return None
-    if len(parts) < 3 or not parts[1].isdecimal() or any(part in ("..", "/") or "\\" in part for part in parts):
-        raise ValueError(f"bad file name {info.filename[:60]!r}")
-    if parts[-1].lower().endswith(PICKLED):
-        raise ValueError(f"{info.filename[:60]!r} could run code when it is read: save the model as safetensors")
-    return Path(*(part.format(parts[1]) for part in kinds[parts[0]]), *parts[2:])
 
 
 def _folder(project_id: int, table: str, row: Row) -> str | None:
@@ -272,18 +233,3 @@ def _renew_keys(session: Session, table: type[Answer] | type[CheckAnswer], rows:
 def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[Any]] | None:
     """Return the pairs, and any values beside them, with the new ids of their items."""
     return None if pairs is None else [[items.of(left), items.of(right), *said] for left, right, *said in pairs]
-
-
-def _renumber(file: Path, items: Numbering) -> None:
-    """Rewrite the file of arrays with the new item ids. Other arrays are copied in chunks."""
-    partial = file.with_suffix(".tmp")
-    with ZipFile(file) as source, ZipFile(partial, "w") as target:
-        for info in source.infolist():
-            with source.open(info) as old, target.open(info.filename, "w", force_zip64=True) as new:
-                if info.filename in SIDES:
-                    ids = np.lib.format.read_array(old, allow_pickle=False)
-                    renewed = np.array([items.of(id_) for id_ in ids.tolist()], dtype=np.int64)
-                    np.lib.format.write_array(new, renewed, allow_pickle=False)
-                else:
-                    shutil.copyfileobj(old, new, COPIED)
-    partial.replace(file)

@@ -18,7 +18,7 @@ from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, last_key
-from allpairs.db.labels.pairs import Pair, items_of, labels_of, left_items
+from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 
@@ -78,14 +78,19 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
 
 
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
-    """Return the unlabelled pairs of these items that may be used for training. Raises InputError for too many."""
+    """Return the unlabelled pairs of these items that may be used for training.
+
+    Raises InputError for too many items, and for items of another project.
+    """
     with reading(engine) as session:
         return _open_pairs(session, project_id, items)
 
 
 def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pair]:
     pairs = _pairs_of(session, project_id, items)
-    splits = {id_: split for id_, (_, split) in items_of(session, items).items()}
+    splits = splits_of(session, project_id, items)
+    if not splits.keys() >= set(items):
+        raise InputError("some of these texts are not in the project: reload the page")
     trainable = [(left, right) for left, right in pairs if not why_not(splits[left], splits[right])]
     labelled = labels_of(session, project_id, trainable)
     return [pair for pair in trainable if pair not in labelled]

@@ -9,11 +9,11 @@ from allpairs.annotate.jobs.requests import request_search
 from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
-from allpairs.db.projects.items import item_texts, items_with
-from allpairs.db.projects.jobs import live_workers, open_job
+from allpairs.db.projects.items import item_of, item_texts, items_with
+from allpairs.db.projects.jobs import job_of, live_workers, open_job
 from allpairs.db.results.explorations import Search, read_search
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Item, Job
+from allpairs.db.schema.tables import Item
 
 LONGEST = 10_000  # characters in a typed text
 FOUND = 20  # items to show
@@ -42,17 +42,15 @@ def ask_text(engine: Engine, project_id: int, number: int, text: str, of_left: b
 def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
     """Request the search for the nearest items of this one; return the job's id. Raises InputError if it is gone."""
     with reading(engine) as session:
-        item = session.get(Item, item_id)
-    if item is None or item.project_id != project_id:
-        raise InputError("this text is not in the project: search for another one")
+        item = item_of(session, project_id, item_id)
     return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
 
 
-def work(engine: Engine, job_id: str) -> PreviewWork:
-    """Return the progress of the search."""
+def work(engine: Engine, project_id: int, job_id: str) -> PreviewWork:
+    """Return the progress of the project's search, or of another job that somebody waits for."""
     with reading(engine) as session:
-        job = session.get(Job, job_id)
-        ahead = open_job(session, job.project_id) if job else None
+        job = job_of(session, project_id, job_id)
+        ahead = open_job(session, project_id) if job else None
         return PreviewWork(job, ahead, bool(live_workers(session)))
 
 

@@ -5,19 +5,23 @@ Requesting a job on a project that is archived or in the bin raises InputError.
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.access.other_projects import project_for, require_models, require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
+from allpairs.db.files.private import private_files
 from allpairs.db.labels.answers import answered_since
 from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
 from allpairs.db.projects import jobs
+from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
     AUDIT,
     CORRECTION,
@@ -30,13 +34,20 @@ from allpairs.db.projects.jobs import (
     PREVIEW,
     SEARCH,
     SUGGEST,
+    run_of,
 )
-from allpairs.db.projects.projects import live_project
+from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading
-from allpairs.db.schema.tables import Job, Worker
+from allpairs.db.schema.tables import Job, Worker, now
 
-Check = Callable[[Session, int], None]  # (session, project): raises InputError if the job would have nothing to do
+# (session, project): raises InputError if the job would have nothing to do, or names what the person may not use
+Check = Callable[[Session, int], object]
+
+
+def _no_check(session: Session, project_id: int) -> None:
+    """Accept: there is always something to do."""
 
 
 def request_round(engine: Engine, project_id: int) -> str:
@@ -69,9 +80,14 @@ def request_correction(engine: Engine, project_id: int, number: int, recall: flo
 def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
     """Request the job that previews a batch under these settings; return its id. It changes nothing.
 
-    It waits in the queue while another job runs. Raises InputError while another preview is open.
+    It waits in the queue while another job runs. Raises InputError while another preview is open, and Refused for new
+    models that the person may not use.
     """
-    return _request_apart(engine, project_id, PREVIEW, "a preview is being made", settings.model_dump())
+
+    def check(session: Session, project_id: int) -> None:
+        require_new_models(session, settings, project_of(session, project_id).settings)
+
+    return _request_apart(engine, project_id, PREVIEW, "a preview is being made", settings.model_dump(), check=check)
 
 
 def request_experiment(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:
@@ -85,11 +101,17 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
 def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
     """Request the job that runs this pipeline on the project's data; return its id. No other job waits for it.
 
-    config, chosen: its configuration and its inputs, as in the catalog. Raises InputError while the project's last one
-    is open.
+    config, chosen: its configuration and its inputs, as in the catalog. If the inputs name another project, the job
+    gets its number, so that no other is read that has its name later. Raises InputError while the project's last one
+    is open, and Refused if the person may not export that project's data or use the models that are named.
     """
-    busy = "a pipeline on this project is running"
-    return _request_apart(engine, project_id, PIPELINE, busy, name, config, chosen)
+    with acting(engine, Right.CHANGE, project_id) as session:
+        require_models(session, config)
+        if source := chosen.get("project", "").strip():
+            chosen = chosen | {"source_id": project_for(session, Right.CHANGE, source).id}
+        job_id = _add_apart(session, project_id, PIPELINE, "a pipeline on this project is running")
+    _enqueue(engine, job_id, PIPELINE, project_id, name, config, chosen)
+    return job_id
 
 
 def request_exploration(engine: Engine, project_id: int, number: int) -> str:
@@ -103,55 +125,77 @@ def request_exploration(engine: Engine, project_id: int, number: int) -> str:
 def request_search(engine: Engine, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
     """Request the search for the nearest items of a text or an item under the matcher of this number; return its id.
 
-    of_left: whether the text belongs to the left list. Several people may search at once.
+    of_left: whether the text belongs to the left list. Several people may search at once. Raises InputError for an item
+    of another project.
     """
-    return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left, right=Right.SEE)
+    check = _no_check if item_id is None else partial(item_of, item_id=item_id)
+    asked = (number, text, item_id, of_left)
+    return _request_apart(engine, project_id, SEARCH, "", *asked, right=Right.SEE, check=check)
 
 
 def request_suggestions(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
     """Request the job in which a run's generator asks n questions about an item; return its id.
 
-    number: the generator's place in the run's outputs. Several people may ask at once.
+    number: the generator's place in the run's outputs. Several people may ask at once. Raises InputError if the run or
+    the item belongs to another project.
     """
-    return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n)
+
+    def check(session: Session, project_id: int) -> None:
+        run_of(session, project_id, run_id)
+        item_of(session, project_id, item_id)
+
+    return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n, check=check)
 
 
 def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
     """Request the job in which a run's encoder finds what these texts think, and why; return its id.
 
     number: the encoder's place in the run's outputs; prompt: both questions, as in the configuration. Several people
-    may ask at once.
+    may ask at once. Raises InputError if the run belongs to another project.
     """
-    return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt)
+    check = partial(run_of, run_id=run_id)
+    return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt, check=check)
 
 
 def _request_apart(
-    engine: Engine, project_id: int, kind: str, busy: str, *arguments: object, right: Right = Right.CHANGE
+    engine: Engine,
+    project_id: int,
+    kind: str,
+    busy: str,
+    *arguments: object,
+    right: Right = Right.CHANGE,
+    check: Check = _no_check,
 ) -> str:
     """Add a job that no other job of the project waits for; return its id. busy: the error if one is open already."""
     with acting(engine, right, project_id) as session:
-        live_project(session, project_id)
-        last = jobs.last_job(session, project_id, [kind]) if busy else None
-        if last is not None and last.state in jobs.OPEN:
-            raise InputError(f"{busy}: wait until it is done, or cancel it")
-        job_id = jobs.add_job(session, project_id, kind).id
+        check(session, project_id)
+        job_id = _add_apart(session, project_id, kind, busy)
     _enqueue(engine, job_id, kind, project_id, *arguments)
     return job_id
+
+
+def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
+    live_project(session, project_id)
+    last = jobs.last_job(session, project_id, [kind]) if busy else None
+    if last is not None and last.state in jobs.OPEN:
+        raise InputError(f"{busy}: wait until it is done, or cancel it")
+    return jobs.add_job(session, project_id, kind).id
 
 
 def request_matches(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
     """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
     Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. The job waits
-    in the queue while another job runs. Raises InputError while the project's last one is open.
+    in the queue while another job runs. Raises InputError while the project's last one is open, and Refused for a
+    re-ranker that the person may not use.
     """
-    with acting(engine, Right.CHANGE, project_id) as session:
-        last = jobs.last_job(session, project_id, [MATCHES])
-        if last is not None and last.state in jobs.OPEN:
-            raise InputError("a search for matches is already running: wait until it is done, or cancel it")
-        job_id = jobs.add_job(session, project_id, MATCHES).id
-    _enqueue(engine, job_id, MATCHES, project_id, number, threshold, reranker)
-    return job_id
+
+    def check(session: Session, project_id: int) -> None:
+        if reranker is not None:
+            require_models(session, str(runs_folder() / reranker))
+
+    busy = "a search for matches is already running"
+    return _request_apart(engine, project_id, MATCHES, busy, number, threshold, reranker, check=check)
 
 
 def _request(
@@ -172,10 +216,6 @@ def _request(
     return job_id
 
 
-def _no_check(session: Session, project_id: int) -> None:
-    """Accept: there is always something to do."""
-
-
 def require_no_audit_batch(session: Session, project_id: int) -> None:
     """Raise InputError while the project's newest audit batch has unlabelled pairs."""
     audit_batch = open_audit_batch(session, project_id)
@@ -187,7 +227,9 @@ def require_no_audit_batch(session: Session, project_id: int) -> None:
 
 def _require_news(session: Session, project_id: int) -> None:
     last = jobs.last_job(session, project_id, [NEXT_ROUND])
-    if last is None or last.state != "done" or answered_since(session, project_id, last.created_at):
+    if last is None or last.state != "done" or last.created_at > now():  # the clock was ahead: it tells nothing
+        return
+    if answered_since(session, project_id, last.created_at):
         return
     newest = newest_round(session, project_id)
     what = (
@@ -212,7 +254,8 @@ def closing_client() -> Any:
 
 class _Client(DBOSClient):
     def __init__(self) -> None:
-        DBOS.migrate(jobs_url())
+        with private_files():
+            DBOS.migrate(jobs_url())
         super().__init__(system_database_url=jobs_url(), serializer=DBOSPortableJSONSerializer())
 
     close = DBOSClient.destroy
@@ -248,8 +291,7 @@ def list_jobs(engine: Engine, project_id: int, limit: int | None = None) -> list
 def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:
     """Return the project's job of this id, or None."""
     with reading(engine) as session:
-        found = session.get(Job, job_id)
-    return found if found is not None and found.project_id == project_id else None
+        return jobs.job_of(session, project_id, job_id)
 
 
 def workers(engine: Engine) -> list[Worker]:

@@ -7,7 +7,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
-from allpairs.db.labels.pairs import Pair, in_round, items_of, labels_of
+from allpairs.db.labels.pairs import Pair, in_round, labels_of, splits_of
 from allpairs.db.labels.tasks import newest_round, put_first
 from allpairs.db.projects.jobs import NEXT_ROUND, open_job
 from allpairs.db.schema.tables import Round, now
@@ -18,8 +18,8 @@ PICKED = "picked"  # the strategy of such a task
 def pick(engine: Engine, project_id: int, annotator: str, pair: Pair, score: float, p: float | None) -> int:
     """Make the pair the first task of the current batch, and return the batch's number.
 
-    score, p: under the matcher that found it. Raises InputError for a pair that cannot be used for training or is
-    already labelled or in the batch, and if there is no batch.
+    score, p: under the matcher that found it. Raises InputError for a pair of another project, for one that cannot be
+    used for training or is already labelled or in the batch, and if there is no batch.
     """
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         batch = _batch(session, project_id)
@@ -41,8 +41,10 @@ def _batch(session: Session, project_id: int) -> Round:
 
 
 def _check(session: Session, batch: Round, pair: Pair) -> None:
-    problem = why_not(*(split for _, split in items_of(session, pair).values()))
-    if problem:
+    splits = splits_of(session, batch.project_id, pair)
+    if not splits.keys() >= set(pair):
+        raise InputError("the project has no such pair: reload the page")
+    if problem := why_not(*splits.values()):
         raise InputError(problem)
     label = labels_of(session, batch.project_id, [pair]).get(pair)
     if label is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
@@ -18,7 +19,6 @@ from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import current_labels, keys_like, store_answers
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import CHUNK, items_by_identifier
-from allpairs.db.projects.projects import project_named
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import now as present
 
@@ -60,7 +60,7 @@ def import_labels(
     choices, report = choices or Choices(), Report()
     columns = _columns(path)
     with reading(engine) as session:  # a long file must not block annotators
-        found = project_named(session, project)
+        found = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
         known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
     with recording(report, problems) as recorder:
         reader = _Reader(path, columns, known, choices, recorder)

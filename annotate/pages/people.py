@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from allpairs.annotate.access import invitations, people
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.people import PersonRow
 from allpairs.annotate.access.roles import ABOUT, Right
 from allpairs.annotate.text.formatting import ago, literal
@@ -103,9 +104,9 @@ def _invite(project_id: int, role: Role, days: int) -> None:
 
 
 def _site() -> str:
-    """Return the address under which this browser reaches the app."""
+    """Return the app's public address, else the one under which this browser reaches it."""
     url = st.context.url or ""
-    return "/".join(url.split("/")[:3])
+    return next(iter(public_urls()), "/".join(url.split("/")[:3]))
 
 
 def _withdraw(project_id: int, invitation_id: int) -> None:

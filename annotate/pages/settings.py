@@ -74,11 +74,21 @@ def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None
     changed = stored | entered != stored
     with st.container(horizontal=True, vertical_alignment="center"):
         disabled = bool(wrong) or not changed
-        if st.button("Save", key="save", type="primary", icon=":material/save:", disabled=disabled):
-            update_settings(engine(), project.id, Settings.model_validate(entered))
-            st.toast("Saved.", icon=":material/check:")
-            st.rerun()
+        asked = st.button("Save", key="save", type="primary", icon=":material/save:", disabled=disabled)
         st.caption("Not saved yet." if changed else "All saved.")
+    if asked:
+        _store(project.id, Settings.model_validate(entered))
+
+
+def _store(project_id: int, settings: Settings) -> None:
+    """Store the settings and redraw the page, or show why they cannot be stored."""
+    try:
+        update_settings(engine(), project_id, settings)
+    except InputError as problem:  # such as another project's model
+        st.error(literal(str(problem)), icon=":material/error:")
+    else:
+        st.toast("Saved.", icon=":material/check:")
+        st.rerun()
 
 
 def danger(project: Project) -> None:

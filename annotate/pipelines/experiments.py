@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.access.transactions import acting, is_allowed
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from allpairs.db.domain import Settings
@@ -73,10 +74,11 @@ class Wish:
 def list_experiments(engine: Engine) -> list[ExperimentRow]:
     """Return every experiment, the newest first: those of jobs, and those whose folder was copied beside theirs.
 
-    Leaves out experiments of projects that are in the bin or that the person may not see.
+    Leaves out experiments of projects that are in the bin or whose figures the person may not see.
     """
     with reading(engine) as session:
-        projects = {project.id: project.name for project in all_projects(session, archived=True)}
+        seen = (one for one in all_projects(session, archived=True) if is_allowed(session, Right.SEE, one.id))
+        projects = {project.id: project.name for project in seen}
         found = jobs_of_kind(session, EXPERIMENT)
     rows = [_of_job(job, projects[job.project_id]) for job in found if job.project_id in projects]
     others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in found}]
@@ -155,13 +157,18 @@ def report_of(id_: str) -> str:
 def delete(engine: Engine, id_: str) -> None:
     """Delete the experiment's files and its job's row. Raises InputError while it is open."""
     with reading(engine) as session:
-        job = session.get(Job, id_)
+        job = _job(session, id_)
     # An experiment of the command line belongs to no project: only the installation's administrators may delete it.
     right, project_id = (Right.CHANGE, job.project_id) if job is not None else (Right.INSTALL, None)
     with acting(engine, right, project_id) as session:
-        job = session.get(Job, id_)
+        job = _job(session, id_)
         if job is not None and job.state in OPEN:
             raise InputError("the experiment is running: cancel it first")
         if job is not None:
             session.delete(job)
     discard(experiment_folder(id_))
+
+
+def _job(session: Session, id_: str) -> Job | None:
+    job = session.get(Job, id_)
+    return job if job is not None and job.kind == EXPERIMENT else None

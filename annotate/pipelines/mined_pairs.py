@@ -21,6 +21,7 @@ from allpairs.db.labels.answers import answer_at_once, answered_at_once
 from allpairs.db.labels.mined_samples import BEGINNING, UNDO, sampled
 from allpairs.db.labels.pairs import Pair, labels_of, splits_of
 from allpairs.db.projects.events import add_event
+from allpairs.db.projects.jobs import run_of
 from allpairs.db.projects.projects import live_project
 from allpairs.db.results.pipelines import read_began
 from allpairs.db.schema.engine import person_of, reading
@@ -122,10 +123,11 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
 
     Their annotator is the pipeline. Raises InputError if none is left. Requests the job that is due.
     """
-    annotator = annotator_of(run_id)
     pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
+    annotator = annotator_of(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
+        run_of(session, project_id, run_id)
         use = _use(session, project_id, pairs)
         if not use.new:
             raise InputError("all these pairs are already labelled, or are in a sample for labelling")
@@ -141,13 +143,18 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
 def used(engine: Engine, project_id: int, run_id: str) -> int:
     """Return how many training pairs of this run are unchanged."""
     with reading(engine) as session:
+        run_of(session, project_id, run_id)
         return len(answered_at_once(session, project_id, annotator_of(run_id), f"{BEGINNING}{run_id}-"))
 
 
 def take_back(engine: Engine, project_id: int, run_id: str) -> int:
-    """Undo the training labels of this run that nobody has changed since; return how many."""
-    annotator = annotator_of(run_id)
+    """Undo the training labels of this run that nobody has changed since; return how many.
+
+    Raises InputError if the project has no such run.
+    """
     with acting(engine, Right.CHANGE, project_id) as session:
+        run_of(session, project_id, run_id)
+        annotator = annotator_of(run_id)
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
         old = {"labels": len(pairs), "run": run_id}

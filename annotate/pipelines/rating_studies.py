@@ -18,6 +18,7 @@ from allpairs.annotate.pipelines.runs import made
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
+from allpairs.db.projects.jobs import run_of
 from allpairs.db.projects.projects import live_project
 from allpairs.db.projects.studies import (
     CRITERIA,
@@ -141,6 +142,7 @@ def start(
     units = draw(read_asked(found.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
+        run_of(session, project_id, run_id)
         study = Study(project_id=project_id, run_id=run_id, models=list(models), per_model=passages, seed=seed)
         return add_study(session, study, units)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, select
 
+from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, allowed
 from allpairs.annotate.jobs import requests as jobs
@@ -17,8 +17,8 @@ from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
-from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs
-from allpairs.db.projects.projects import all_projects, project_named
+from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs, run_of
+from allpairs.db.projects.projects import all_projects
 from allpairs.db.results.pipelines import (
     FIGURES,
     REPORT,
@@ -93,15 +93,15 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
 
 
 def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
-    """Return why the project has too few positive pairs for the chosen inputs; empty if it has enough."""
+    """Return why the project has too few positive pairs for the chosen inputs; empty if it has enough.
+
+    Raises InputError for a source project that the person cannot see, and Refused if they may not export its data.
+    """
     if not isinstance(chosen, SeedPairs | JudgedPairs):
         return ""
     with reading(engine) as session:
         of = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""
-        try:
-            source_id = project_named(session, of).id if of else project_id
-        except InputError as problem:
-            return str(problem)
+        source_id = project_for(session, Right.CHANGE, of).id if of else project_id
         labelled, known = seed_counts(session, source_id, FEWEST)
     if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
         return ""
@@ -115,7 +115,7 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
     """Request the job that runs the pipeline; return its id. config, chosen: as in the catalog.
 
     Raises InputError for impossible values, for too few positive pairs, while another run is open, and if the person
-    may not read the named files.
+    may not read the named files; Refused for a project or a model that they may not use.
     """
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
@@ -141,14 +141,6 @@ def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> 
         f"only administrators of the installation may use files on the worker's machine: leave “{named[0]}” empty, or "
         "ask one of them to start the run"
     )
-
-
-def run_of(session: Session, project_id: int, run_id: str) -> Job:
-    """Return the run's job. Raises InputError if the project has no such run."""
-    job = session.get(Job, run_id)
-    if job is None or job.project_id != project_id or job.kind != PIPELINE:
-        raise InputError(f"this project has no run {run_id}: reload the page “Pipelines”")
-    return job
 
 
 def tables_of(run_id: str) -> list[TableFile]:
@@ -201,11 +193,11 @@ def delete(engine: Engine, project_id: int, run_id: str) -> None:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
             raise InputError("the run is not finished: cancel it first")
-        for project in all_projects(session, archived=True):
+        seen = {project.id for project in all_projects(session, archived=True)}
+        for project in session.scalars(select(Project)):
             if uses := _uses(project, folder):
-                raise InputError(
-                    f"the project {project.name!r} uses the {uses} of this run: choose another in its settings first"
-                )
+                which = f"the project {project.name!r}" if project.id in seen else "another project"
+                raise InputError(f"{which} uses the {uses} of this run: choose another in its settings first")
         session.delete(job)
     discard(folder)
 

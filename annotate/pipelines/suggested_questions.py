@@ -31,10 +31,6 @@ def ask(engine: Engine, project_id: int, asked: Asked) -> str:
     """Request the job in which the generator asks; return its id. Raises InputError if it or the passage is missing."""
     if made(engine, project_id, asked.run_id, asked.number).kind != GENERATOR:
         raise InputError("this is not a generator: choose another output of the run")
-    with reading(engine) as session:
-        item = session.get(Item, asked.item_id)
-    if item is None or item.project_id != project_id:
-        raise InputError("this text is not in the project: choose another one")
     return request_suggestions(engine, project_id, asked.run_id, asked.number, asked.item_id, WANTED)
 
 

@@ -10,7 +10,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
 from allpairs.db.domain import RENAMED, version_of
 from allpairs.db.projects.events import count_events, events_of
-from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Event
 
 NOBODY = "without sign-in"  # the command line, an app without sign-in, or the app itself
@@ -33,7 +33,7 @@ def events(engine: Engine, project_id: int | None, limit: int, offset: int = 0) 
     """
     with reading(engine) as session:
         right = Right.INSTALL if project_id is None else Right.CHANGE
-        require(session, person_of(engine), right, project_id)
+        require(session, right, project_id)
         return Events(events_of(session, project_id, limit, offset), count_events(session, project_id))
 
 

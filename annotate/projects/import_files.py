@@ -10,6 +10,7 @@ from allpairs.db.corpus.corpus import Columns, Corpus, make_corpus, read_items
 from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
+from allpairs.db.files.private import FOLDER, open_private
 from allpairs.db.progress import Progress, no_progress
 
 IDS, TEXTS = ("id", "key", "qid"), ("text", "question", "sentence", "passage", "title", "description", "name")
@@ -110,9 +111,9 @@ def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 def keep_upload(upload: BinaryIO, name: str, folder: Path) -> Path:
     """Store an upload in the folder under its own name, whose suffix decides how it is read; return the path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(FOLDER, parents=True, exist_ok=True)
     path = folder / (Path(name).name or "upload")
-    with path.open("wb") as stream:
+    with open(path, "wb", opener=open_private) as stream:
         upload.seek(0)
         shutil.copyfileobj(upload, stream)
     return path

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import count
+from itertools import chain, count
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.access.transactions import acting, require
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
@@ -19,17 +19,17 @@ from allpairs.db.maintenance.project_copy import copy_items, copy_labels
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.jobs import stop_jobs
 from allpairs.db.projects.projects import (
-    MAX_NAME,
     add_project,
     all_projects,
     artifact_folders,
     binned_projects,
     free_name,
+    free_name_like,
     live_project,
     project_of,
 )
 from allpairs.db.schema.engine import artifacts, person_of, reading
-from allpairs.db.schema.tables import Item, Matcher, Project, now
+from allpairs.db.schema.tables import Item, Matcher, now
 
 KEPT = timedelta(days=7)  # in the bin
 
@@ -61,9 +61,13 @@ def has_projects(engine: Engine) -> bool:
 
 
 def name_problem(engine: Engine, name: str) -> str:
-    """Return why no new project can have this name, in a sentence; empty if it is valid and free."""
+    """Return why no new project can have this name, in a sentence; empty if it is valid and free.
+
+    People who may not make projects learn only that, whatever the name: not which projects there are.
+    """
     try:
         with reading(engine) as session:
+            require(session, Right.INSTALL)
             free_name(session, name)
     except InputError as error:
         return str(error)
@@ -154,14 +158,14 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
     """Copy a project's items, known pairs and settings, and optionally its labels; return the copy's id and name.
 
     Rounds and models are not copied. Without a name, the first free one of "… copy", "… copy 2" and so on is used.
-    Raises InputError for a name that is taken, and for a project in the bin.
+    Raises InputError for a name that is taken or looks like one that is, and for a project in the bin.
     """
     with acting(engine, Right.INSTALL) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is in the bin: restore it first")
         named = name or _name_of_copy(session, project.name)
-        copy = add_project(session, free_name(session, named), project.kind, dict(project.settings))
+        copy = add_project(session, named, project.kind, dict(project.settings))
         copy_items(session, project_id, copy.id)
         if labels:
             copy_labels(session, project_id, copy.id)
@@ -171,13 +175,11 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
 
 
 def name_of_copy(engine: Engine, name: str) -> str:
-    """Return the first free name of "… copy", "… copy 2" and so on."""
+    """Return the first free name of "… copy", "… copy 2" and so on. Raises Refused for who may not make projects."""
     with reading(engine) as session:
+        require(session, Right.INSTALL)
         return _name_of_copy(session, name)
 
 
 def _name_of_copy(session: Session, name: str) -> str:
-    taken = set(session.scalars(select(Project.name)))
-    endings = (" copy" if number == 1 else f" copy {number}" for number in count(1))
-    names = (name[: MAX_NAME - len(ending)].rstrip() + ending for ending in endings)
-    return next(candidate for candidate in names if candidate not in taken)
+    return free_name_like(session, name, chain([" copy"], (f" copy {number}" for number in count(2))))

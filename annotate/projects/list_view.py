@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.text.measures import stored_estimate
 from allpairs.db.domain import Kind
 from allpairs.db.estimate import Estimate
@@ -37,7 +39,10 @@ class Precision:
 
 @dataclass(frozen=True)
 class Overview:
-    """A project at a glance; `days`: label counts of the last 14 days, today's last."""
+    """A project at a glance; `days`: label counts of the last 14 days, today's last.
+
+    sees: whether the person may see its figures; otherwise there is no precision here.
+    """
 
     id: int
     name: str
@@ -49,6 +54,7 @@ class Overview:
     precision: Precision | None
     days: tuple[int, ...]
     labelled_at: datetime | None
+    sees: bool = True
 
 
 ORDERS: dict[str, Callable[[Overview], object]] = {
@@ -69,6 +75,7 @@ def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
         batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
         figures, last = newest_figures(session, ids), last_answers(session, ids)
         days = labels_by_day(session, ids, dates)
+        sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
     measured = {
         id_: Precision(one.number, one.pairs, found)
         for id_, one in figures.items()
@@ -83,9 +90,10 @@ def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
             archived=project.archived_at is not None,
             batch=batches.get(project.id),
             matcher=matchers.get(project.id),
-            precision=measured.get(project.id),
+            precision=measured.get(project.id) if project.id in sees else None,
             days=tuple(days[project.id]),
             labelled_at=last.get(project.id),
+            sees=project.id in sees,
         )
         for project in projects
     ]

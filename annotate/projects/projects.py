@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.access.other_projects import require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.db.corpus.corpus import Corpus
@@ -173,11 +174,12 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
     """Change the project's settings from its next batch on.
 
     Raises InputError for another share of evaluation items, since the split is made only once, and for a new re-ranker
-    that is missing.
+    that is missing; Refused for a new model that the person may not use.
     """
     settings = checked_settings(settings.model_dump())
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
+        require_new_models(session, settings, project.settings)
         if settings.reranker and settings.reranker != project.settings.get("reranker"):
             require_reranker(settings.reranker)
         share = project.settings["evaluation_share"]

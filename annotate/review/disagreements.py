@@ -80,13 +80,11 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
             raise InputError(
                 f"{label.annotator} has answered this pair in the meantime, so yours is not stored: review it again"
             )
-        store_answers(session, [settling(project_id, who, case, answer, f"review-{uuid4()}", note)])
+        store_answers(session, [settling(project_id, who, label, answer, f"review-{uuid4()}", note)])
     ask_if_due(engine, project_id)
 
 
-def settling(
-    project_id: int, who: str, pair: Case | Label, answer: AnswerKind, key: str, note: str = ""
-) -> dict[str, Any]:
+def settling(project_id: int, who: str, pair: Label, answer: AnswerKind, key: str, note: str = "") -> dict[str, Any]:
     """Return the row of an answer that settles the pair."""
     return {
         "project_id": project_id, "task_id": pair.task_id, "left_id": pair.left_id, "right_id": pair.right_id,

@@ -6,6 +6,7 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.navigation.page import StreamlitPage
 
+from allpairs.annotate.access.mode import MAX_ANNOTATOR
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.jobs.requests import worker_alive
@@ -16,7 +17,7 @@ from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.upload import visit
 from allpairs.annotate.ui.label.tour import tour
-from allpairs.annotate.ui.state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
+from allpairs.annotate.ui.state import annotator, current_project, engine, who_asks
 from allpairs.db.files.logs import about
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import reading

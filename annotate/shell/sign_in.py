@@ -1,13 +1,14 @@
 """What the app shows to people who are not signed in: the way to the sign-in page or to an identity provider."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
 import streamlit as st
 
-from allpairs.annotate.access import cookies, invitations, logins
+from allpairs.annotate.access import cookies, invitations, logins, provider_groups
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN
@@ -40,17 +41,29 @@ def sign_in() -> None:
         _go(LOGIN, "Sign in", come_back=True)
 
 
+def groups() -> tuple[provider_groups.Group, ...]:
+    """Return the groups in Streamlit's secrets that give roles."""
+    found = st.secrets.get("groups", ()) if st.secrets.load_if_toml_exists() else ()
+    return provider_groups.groups_from(found)
+
+
 def _vouched_for() -> None:
-    """Sign in the person that the provider identifies, if they have an account or an invitation; else say why not."""
+    """Sign in the person that the provider identifies, if they have an account or may make one; else say why not."""
     issuer, subject = str(st.user.get("iss") or ""), str(st.user.get("sub") or "")
     called = str(st.user.get("name") or st.user.get("email") or subject)
     if not issuer or not subject:
         st.error("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator.")
-    elif _enter(issuer, subject):
-        return
     else:
+        wanted = provider_groups.wanted_roles(groups(), issuer, st.user.get("groups"))
+        provider_groups.follow(system_engine(), issuer, subject, wanted, now())
+        if _enter(issuer, subject):
+            return
         st.write(f"Your provider identifies you as **{literal(called)}**, but you have no account here.")
-        _invited(issuer, subject, called)
+        if any(wanted.values()):
+            of_groups = partial(provider_groups.join, issuer=issuer, subject=subject, wanted=wanted)
+            _join(issuer, subject, called, lambda name: of_groups(system_engine(), name, at=now()))
+        else:
+            _invited(issuer, subject, called)
     st.button("Use another account", key="leave_provider", icon=":material/logout:", on_click=st.logout)
 
 
@@ -82,11 +95,17 @@ def _invited(issuer: str, subject: str, called: str) -> None:
         st.error("Ask an administrator of your project for an invitation link, open it, and sign in from there.")
         return
     st.write(f"You are invited to **{literal(offer.project)}**, as {offer.role}.")
+    accept = partial(invitations.accept_by_subject, issuer=issuer, subject=subject)
+    _join(issuer, subject, called, lambda name: accept(system_engine(), token, name, at=now()))
+
+
+def _join(issuer: str, subject: str, called: str, make: Callable[[str], None]) -> None:
+    """Draw the choice of a name, and the button that makes the account."""
     name = st.text_input("Your name (your answers are stored under it)", called[:80], key="vouched_name", max_chars=80)
     if not st.button("Join", key="join", type="primary"):
         return
     try:
-        invitations.accept_by_subject(system_engine(), token, name, issuer, subject, now())
+        make(name)
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."))
     else:

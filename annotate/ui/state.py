@@ -9,7 +9,6 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access import cookies, logins, mode
 from allpairs.annotate.access.logins import Guest
-from allpairs.annotate.access.mode import ANNOTATOR
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
 from allpairs.db.maintenance.upgrade import upgrade
@@ -17,7 +16,6 @@ from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, database_url, make_engine, reading
 from allpairs.db.schema.tables import Project, now
 
-MAX_ANNOTATOR = 200
 KEPT = 1.0  # seconds for which the person is remembered
 ASKED = "who_asks"  # in the session
 NOBODY = 0  # the engine's person id where nobody is signed in; no person has it
@@ -104,5 +102,4 @@ def annotator() -> str:
     guest = who_asks().guest
     if guest is not None:
         return guest.name
-    name = "".join(char for char in st.query_params.get("annotator", "") if char.isprintable())
-    return name.strip()[:MAX_ANNOTATOR] or ANNOTATOR
+    return mode.annotator_named(st.query_params.get("annotator", ""))

@@ -15,10 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from allpairs.annotate.access import cookies, invitations, logins
+from allpairs.annotate.access.addresses import is_own, public_urls
 from allpairs.annotate.access.logins import Guest, TooMany
 from allpairs.annotate.access.roles import ABOUT
 from allpairs.annotate.web import login_forms
-from allpairs.annotate.web.addresses import is_own, public_urls
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import make_engine

@@ -18,8 +18,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allpairs.annotate.access import cookies, logins, mode, tokens
+from allpairs.annotate.access.addresses import is_own, public_urls
 from allpairs.annotate.access.logins import Guest, TooMany
-from allpairs.annotate.web.addresses import is_own, public_urls
 from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT
 from allpairs.annotate.web.health import LIVES, READY
 from allpairs.annotate.web.problems import problem
@@ -32,6 +32,7 @@ from allpairs.annotate.web.uploads import PATH as UPLOADS
 from allpairs.annotate.web.uploads import Uploads
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
+from allpairs.db.maintenance.error_messages import if_possible
 from allpairs.db.schema.engine import as_person, database_url, make_engine
 from allpairs.db.schema.tables import now
 
@@ -99,7 +100,8 @@ class AuthMiddleware:
             await self._pass(good, guest is not None, scope, receive, send)
         elif guest is not None:
             if _is_page(asking) and guest.unseen:
-                await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
+                with if_possible():
+                    await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
             if _is_page(asking) and guest.rotate:
                 send = await self._rotating(guest, asking, send)
             with about(person=guest.person_id):
@@ -139,14 +141,16 @@ class AuthMiddleware:
             status = 429 if isinstance(error, TooMany) else 401
             await _refuse(problem(status, str(error), {"WWW-Authenticate": "Bearer"}), scope, receive, send)
             return
-        engine = as_person(self._engine(), bearer.person_id)
+        engine = as_person(self._engine(), bearer.person_id, bearer.scopes)
         scope.setdefault("state", {}).update(engine=engine, annotator=bearer.name)
         with about(person=bearer.person_id):
             await self.app(scope, receive, send)
 
     async def _rotating(self, guest: Guest, asking: HTTPConnection, send: Send) -> Send:
         """Return a `send` that gives the browser a new token in place of the old one."""
-        token = await run_in_threadpool(logins.rotated, self._engine(), guest, self.clock())
+        token = None
+        with if_possible():
+            token = await run_in_threadpool(logins.rotated, self._engine(), guest, self.clock())
         if token is None:
             return send
         carrier = Response()

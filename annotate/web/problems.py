@@ -1,12 +1,20 @@
 """Errors of the REST API by RFC 9457: `application/problem+json` with one line that says what to do."""
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-MEDIA_TYPE = "application/problem+json"
+from allpairs.db.maintenance.error_messages import fault_of
+
+MEDIA_TYPE, JSON = "application/problem+json", "application/json"
+LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
+FULL, AWAY = 507, 503  # no room; a disk or database that cannot be written or does not answer
+
+log = logging.getLogger(__name__)
 
 
 class Problem(BaseModel):
@@ -40,3 +48,33 @@ def wrong_input(error: ValidationError, where: str) -> Wrong:
     place = ".".join(str(part) for part in (where, *first["loc"]))
     others = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
     return Wrong(422, f"{place}: {first['msg']}{others}")
+
+
+def wrong_fault(error: Exception) -> Wrong | None:
+    """Return the problem of a fault of the disk or the database, and log what to do about it; None for other errors.
+
+    The problem names no path: the API and the pages before signing in are read by others than whoever runs Allpairs.
+    """
+    fault = fault_of(error)
+    if fault is None:
+        return None
+    log.error("%s (%s)", fault, error)
+    return Wrong(FULL if fault.full else AWAY, f"{fault.what}: try again later. The server's log says what to do.")
+
+
+async def json_body(request: Request) -> bytes:
+    """Return the body. Raises Wrong if it is too long, whatever its length header says, or not declared as JSON.
+
+    No page of another site can send a form as JSON, so none can act for the user where nobody signs in.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Wrong(415, f"send the body as {JSON}")
+    body = bytearray()
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LONGEST_BODY:
+                raise Wrong(413, f"the body has more than {LONGEST_BODY:,} bytes: send less at a time")
+    except ClientDisconnect:
+        raise Wrong(400, "the body ended early: send all of it") from None
+    return bytes(body)

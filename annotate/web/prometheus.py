@@ -19,12 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import Refused, require
+from allpairs.annotate.access.transactions import Refused, require, require_scope
 from allpairs.annotate.web.problems import problem
-from allpairs.db.domain import Queue
+from allpairs.db.domain import Queue, Scope
 from allpairs.db.projects import metrics
 from allpairs.db.projects.jobs import live_workers
-from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
 PATH = "/metrics"
@@ -57,8 +57,9 @@ class Telemetry:
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     def _text(self, engine: Engine) -> bytes:
+        require_scope(engine, Scope.ADMINISTER)
         with reading(engine) as session:
-            require(session, person_of(engine), Right.INSTALL)
+            require(session, Right.INSTALL)
             rows = CollectorRegistry()
             rows.register(_Rows(list(families(session))))
         return generate_latest(rows) + generate_latest(self.registry)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from streamlit.runtime import Runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileManager
 
 VISIT = "visit"  # where a session keeps what it shows
 WITH_UPLOADS = frozenset({"data", "new_project"})  # the pages that take files
@@ -35,9 +37,15 @@ class Sessions:
 
     def drop_file(self, session: str, file: str) -> None:
         """Free a file."""
-        Runtime.instance().uploaded_file_mgr.remove_file(session, file)
+        free_file(Runtime.instance().uploaded_file_mgr, session, file)
 
     def close(self, session: str) -> None:
         """End a session and free all that it holds: no later page goes on with it."""
         if Runtime.exists():
             Runtime.instance().close_session(session)
+
+
+def free_file(files: UploadedFileManager, session: str, file: str) -> None:
+    """Free one file of a session in memory."""
+    if isinstance(files, MemoryUploadedFileManager):
+        files.remove_file(session, file)

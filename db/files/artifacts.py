@@ -13,6 +13,7 @@ from allpairs.db.files import local_copies
 from allpairs.db.files.checksums import not_whole
 from allpairs.db.files.home import artifacts, name_of, place_of, store_address
 from allpairs.db.files.object_store import Entry, Store, is_within
+from allpairs.db.files.private import private_files
 
 TMP = ".tmp"  # suffix of files and folders that are being written
 
@@ -31,14 +32,19 @@ def held(path: Path) -> Iterator[Path]:
     """
     with ExitStack() as stack:
         if found := _in_store(path):
-            there, place = found
-            brought = False
-            for name in _names(there, place):
-                stack.enter_context(local_copies.held(name))
-                brought |= _bring(there, name, place)
-            if brought:
-                local_copies.make_room()
+            with private_files():  # commands that write elsewhere read artifacts, too
+                _hold(stack, *found)
         yield path
+
+
+def _hold(stack: ExitStack, there: Store, place: str) -> None:
+    """Lock the local copies of all that is at or below the place until the stack ends, and complete them."""
+    brought = False
+    for name in _names(there, place):
+        stack.enter_context(local_copies.held(name))
+        brought |= _bring(there, name, place)
+    if brought:
+        local_copies.make_room()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ No column but ids is known by name here, so columns added by a later version are
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice, pairwise
 from typing import Any
 
@@ -61,7 +61,8 @@ _LEFT: tuple[type[Base], ...] = (
     Lease, Job, Worker, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
 )  # fmt: skip
 LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})
-TABLES: dict[str, Table] = {model.__tablename__: Base.metadata.tables[model.__tablename__] for model in _MOVED}
+MAPPED: dict[str, type[Base]] = {model.__tablename__: model for model in _MOVED}
+TABLES: dict[str, Table] = {name: Base.metadata.tables[name] for name in MAPPED}
 CHUNK = 10_000  # rows in one statement
 
 Row = dict[str, Any]
@@ -168,7 +169,7 @@ def _reader(column: Column[Any], numbers: Mapping[str, Numbering]) -> Callable[[
         of = numbers[key.column.table.name].of
         return lambda value: None if value is None else of(value)
     if isinstance(column.type, Instant):
-        return lambda value: None if value is None else datetime.fromisoformat(value)
+        return lambda value: None if value is None else datetime.fromisoformat(value).astimezone(UTC)
     return lambda value: value
 
 

@@ -4,11 +4,13 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.backup import backup
 from allpairs.db.schema.engine import home, migrate
 from allpairs.db.schema.tables import now
 
 
+@private_files()
 def upgrade(url: str | None = None) -> Path | None:
     """Upgrade the tables; return the back-up made before, in `ALLPAIRS_HOME/backups`, or None if nothing changed.
 
@@ -18,7 +20,10 @@ def upgrade(url: str | None = None) -> Path | None:
     made: list[Path] = []
 
     def keep(engine: Engine, at: str, newest: str) -> None:
-        file = home() / "backups" / f"{now():%Y-%m-%dT%H-%M-%S}-before-{newest}-from-{at}.db"
+        folder = home() / "backups"
+        for part in folder.glob("*-before-*.db.part*"):  # of an upgrade that was killed: no other one is under way
+            part.unlink(missing_ok=True)
+        file = folder / f"{now():%Y-%m-%dT%H-%M-%S}-before-{newest}-from-{at}.db"
         backup(engine, file)
         made.append(file)
 

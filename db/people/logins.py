@@ -43,9 +43,10 @@ def add_login(session: Session, person_id: int, at: datetime, ticket_of: str | N
 def login_of(session: Session, token: str, at: datetime) -> Login | None:
     """Return the valid login of this token; a replaced token stays valid for a minute."""
     known, alive = hashed(token), _alive(at)
+    just_now = (Login.rotated_at > at - GRACE) & (Login.rotated_at < at + GRACE)  # also if the clock was set back
     found = session.scalar(select(Login).where(Login.token == known, Login.ticket_of.is_(None), alive))
     return found or session.scalar(
-        select(Login).where(Login.previous == known, Login.rotated_at > at - GRACE, Login.ticket_of.is_(None), alive)
+        select(Login).where(Login.previous == known, just_now, Login.ticket_of.is_(None), alive)
     )
 
 

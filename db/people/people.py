@@ -8,6 +8,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from allpairs.db.confusables import skeleton
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Membership, Person
@@ -76,11 +77,13 @@ def add_person(
 ) -> Person:
     """Add a person; password: already hashed.
 
-    Raises InputError for a name that is invalid or taken, ignoring case, and for a provider's id that is taken.
+    Raises InputError for a name that is invalid, taken or looks like one that is, ignoring case, and for a provider's
+    id that is taken.
     """
     name = checked_person_name(name)
-    taken = f"the name {name!r} is taken; choose another one"
-    if find_person(session, name) is not None:
+    taken = f"the name {name!r} is taken, or looks like a name that is; choose another one"
+    looks = _looks(name)
+    if any(looks & _looks(other) for other in session.scalars(select(Person.name))):
         raise InputError(taken)
     if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
         raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
@@ -94,6 +97,11 @@ def add_person(
     except IntegrityError:  # somebody else was faster
         raise InputError(taken) from None
     return person
+
+
+def _looks(name: str) -> set[str]:
+    """Return how the name looks, as it is written and without regard to case."""
+    return {skeleton(name), skeleton(folded(name))}
 
 
 def role_in(session: Session, person: Person, project_id: int) -> Role | None:

@@ -1,23 +1,34 @@
 """API tokens: each stands for its person on the REST API, and is stored as SHA-256 only."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from allpairs.db.domain import Scope
 from allpairs.db.people.logins import hashed, new_token
 from allpairs.db.schema.tables import ApiToken
 
 PREFIX = "allpairs_"  # makes leaked tokens recognisable
 
 
-def add_token(session: Session, person_id: int, purpose: str, at: datetime, expires_at: datetime | None) -> str:
+def add_token(
+    session: Session,
+    person_id: int,
+    purpose: str,
+    scopes: Collection[Scope],
+    at: datetime,
+    expires_at: datetime | None,
+) -> str:
     """Add a token and return it; it cannot be shown again."""
-    token = f"{PREFIX}{new_token()}"
+    token, named = f"{PREFIX}{new_token()}", [scope.value for scope in Scope if scope in scopes]
     session.add(
-        ApiToken(person_id=person_id, token=hashed(token), purpose=purpose, created_at=at, expires_at=expires_at)
-    )
+        ApiToken(
+            person_id=person_id, token=hashed(token), purpose=purpose, scopes=named, created_at=at,
+            expires_at=expires_at,
+        )
+    )  # fmt: skip
     session.flush()
     return token
 

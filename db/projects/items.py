@@ -12,6 +12,7 @@ from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.gold import GoldPair
 from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import Side, Split
+from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.tables import Base, Gold, Identifier, Item
 
@@ -111,6 +112,14 @@ def items_with(session: Session, project_id: int, words: Sequence[str], n: int, 
     holding = [Item.text.icontains(word, autoescape=True) for word in words]
     mine = [Item.project_id == project_id, *([Item.side == side] if side else [])]
     return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))
+
+
+def item_of(session: Session, project_id: int, item_id: int) -> Item:
+    """Return the item. Raises InputError if the project has no such item."""
+    item = session.get(Item, item_id)
+    if item is None or item.project_id != project_id:
+        raise InputError("this text is not in the project: choose another one")
+    return item
 
 
 def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:

@@ -8,6 +8,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Queue
+from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Job, Worker, now
 
 OPEN = ("waiting", "running")
@@ -53,6 +54,20 @@ def list_jobs(session: Session, project_id: int, limit: int | None = None) -> li
 def jobs_of_kind(session: Session, kind: str) -> list[Job]:
     """Return all projects' jobs of this kind, the newest first."""
     return list(session.scalars(select(Job).where(Job.kind == kind).order_by(Job.created_at.desc())))
+
+
+def job_of(session: Session, project_id: int, job_id: str) -> Job | None:
+    """Return the project's job of this id; None if it has no such job."""
+    found = session.get(Job, job_id)
+    return found if found is not None and found.project_id == project_id else None
+
+
+def run_of(session: Session, project_id: int, run_id: str) -> Job:
+    """Return the job of the pipeline's run. Raises InputError if the project has no such run."""
+    job = job_of(session, project_id, run_id)
+    if job is None or job.kind != PIPELINE:
+        raise InputError(f"this project has no run {run_id}: reload the page “Pipelines”")
+    return job
 
 
 def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job | None:

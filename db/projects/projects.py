@@ -1,13 +1,15 @@
 """Projects: added, found, named, removed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import chain, count
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from allpairs.db.confusables import skeleton
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE
@@ -37,33 +39,38 @@ HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs w
 def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
     """Add a project without items.
 
-    Raises InputError for a name that is empty, too long, unprintable or taken (see `free_name`).
+    Raises InputError for a name that is empty, too long, unprintable, taken or looks like one that is (`free_name`).
     """
     project = Project(name=free_name(session, name), kind=kind, settings=settings)
     session.add(project)
     try:
         session.flush()
     except IntegrityError:  # somebody else has just added it
-        raise InputError(_TAKEN[""].format(project.name)) from None
+        raise InputError(f"{_TAKEN[''].format(project.name)}; choose another name") from None
     return project
 
 
 _TAKEN = {
-    "": "a project named {!r} exists already; choose another name",
-    "archived": "an archived project is named {!r}; choose another name",
-    "binned": "a project named {!r} is in the bin; choose another name, or delete that project permanently",
+    "": "a project named {!r} exists already",
+    "archived": "an archived project is named {!r}",
+    "binned": "a project named {!r} is in the bin",
 }
 
 
 def free_name(session: Session, name: str) -> str:
     """Return the name without white space around it.
 
-    Raises InputError as `checked_name` does, and for a name that is taken, even in the archive or the bin.
+    Raises InputError as `checked_name` does, and for a name that is taken, or looks like one that is, even in the
+    archive or the bin. It names that project, so only people who see all projects may try names.
     """
-    name = checked_name(name)
-    found = session.execute(select(Project.archived_at, Project.deleted_at).where(Project.name == name)).first()
-    if found is not None:
-        raise InputError(_TAKEN["binned" if found.deleted_at else "archived" if found.archived_at else ""].format(name))
+    name, looks = checked_name(name), skeleton(name)
+    projects = session.execute(select(Project.name, Project.archived_at, Project.deleted_at)).all()
+    alike = [project for project in projects if skeleton(project.name) == looks]
+    if alike:
+        found = min(alike, key=lambda project: project.name != name)  # the same name before one that only looks so
+        taken = _TAKEN["binned" if found.deleted_at else "archived" if found.archived_at else ""].format(found.name)
+        looking = "" if found.name == name else f", and {name!r} looks the same"
+        raise InputError(f"{taken}{looking}; choose another name")
     return name
 
 
@@ -82,12 +89,14 @@ def checked_name(name: str) -> str:
 
 def numbered_name(session: Session, name: str) -> str:
     """Return the name itself, or if it is taken, with the first free number: `Questions (2)`."""
-    found, number = name, 1
-    while session.scalar(select(Project.id).where(Project.name == found)) is not None:
-        number += 1
-        suffix = f" ({number})"
-        found = name[: MAX_NAME - len(suffix)].rstrip() + suffix
-    return found
+    return free_name_like(session, name, chain([""], (f" ({number})" for number in count(2))))
+
+
+def free_name_like(session: Session, name: str, endings: Iterable[str]) -> str:
+    """Return the name, shortened to fit, with the first of these endings with which it looks like no other."""
+    taken = {skeleton(other) for other in session.scalars(select(Project.name))}
+    names = (name[: MAX_NAME - len(ending)].rstrip() + ending for ending in endings)
+    return next(candidate for candidate in names if skeleton(candidate) not in taken)
 
 
 def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:

@@ -1,8 +1,8 @@
 """The database: its address, its engine, and the migration of its tables."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,14 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session
 
+from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.files.home import artifacts as artifacts
 from allpairs.db.files.home import home as home
+from allpairs.db.files.private import FOLDER, open_private
 
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
@@ -39,11 +41,26 @@ def make_engine(url: str | None = None) -> Engine:
         engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors and logs contain no values
         event.listen(engine, "handle_error", _leave_values_out)
         return engine
-    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    if (file := sqlite_file(url)) is not None:
+        _make(file)
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def sqlite_file(url: str) -> Path | None:
+    """Return the file of the database of this address; None for one in memory or on a server."""
+    address = make_url(url)
+    is_file = address.get_backend_name() == "sqlite" and address.database not in (None, "", ":memory:")
+    return Path(str(address.database)) if is_file else None
+
+
+def _make(file: Path) -> None:
+    """Make the file of a database and its folder, closed to other users: SQLite gives the files beside it its mode."""
+    file.parent.mkdir(FOLDER, parents=True, exist_ok=True)
+    with suppress(OSError):  # an existing file must stay unopened: closing it would end SQLite's locks on it
+        os.close(open_private(str(file), os.O_CREAT | os.O_EXCL))
 
 
 def _leave_values_out(context: Any) -> None:
@@ -74,22 +91,33 @@ def _let_tables_be_made_anew(connection: Any, _record: Any) -> None:
     connection.execute("PRAGMA foreign_keys=OFF")
 
 
-def as_person(engine: Engine, person_id: int) -> Engine:
+def as_person(engine: Engine, person_id: int, scopes: Collection[Scope] | None = None) -> Engine:
     """Return the engine for this person's requests, which sees only their projects.
 
-    `writing` refuses it. Number 0 is nobody, who sees nothing.
+    scopes: those of the token with which they ask; None: no token limits them. `writing` refuses such an engine. Number
+    0 is nobody, who sees nothing.
     """
-    return engine.execution_options(person=person_id)
+    return engine.execution_options(person=person_id, scopes=scopes)
 
 
 def as_system(engine: Engine) -> Engine:
     """Return the engine for what the system itself does, whoever caused it."""
-    return engine.execution_options(person=None)
+    return engine.execution_options(person=None, scopes=None)
 
 
 def person_of(engine: Engine | Connection) -> int | None:
     """Return whom the engine is for; None: the system, the command line, or an app without sign-in."""
     return engine.get_execution_options().get("person")
+
+
+def scopes_of(engine: Engine | Connection) -> Collection[Scope] | None:
+    """Return the scopes of the token with which the engine's person asks; None: no token limits them."""
+    return engine.get_execution_options().get("scopes")
+
+
+def checked(engine: Engine, check: Callable[[Session], None]) -> Engine:
+    """Return the engine with a check at the end of each write transaction, which is rolled back if the check raises."""
+    return engine.execution_options(check=check)
 
 
 @contextmanager
@@ -107,6 +135,8 @@ def writing(engine: Engine) -> Iterator[Session]:
     ):
         yield session
         session.flush()
+        if (check := engine.get_execution_options().get("check")) is not None:
+            check(session)
 
 
 @contextmanager

@@ -439,6 +439,7 @@ class ApiToken(Base):
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
     token: Mapped[str] = mapped_column(String(64), unique=True)
     purpose: Mapped[str] = mapped_column(String(80))  # what it is for, in the person's own words
+    scopes: Mapped[list[str]] = mapped_column(JSON)  # what it lets a program do, within its person's role
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]

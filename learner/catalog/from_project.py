@@ -44,6 +44,12 @@ class SourcePairs(SeedPairs):
     )
 
 
+class NamedSource(SourcePairs):
+    """The source pairs as the job gets them: the number of the other project, whose use was allowed, or None."""
+
+    source_id: int | None = None
+
+
 class JudgedPairs(Section):
     """Right and wrong passages: a pair's first text is the query, its second one the passage."""
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from allpairs.annotate.access import tokens
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.web.middleware import AuthMiddleware
-from allpairs.db.domain import Role
+from allpairs.db.domain import Role, Scope
 from tests.helpers.people import START, make_person
 
 
@@ -32,7 +32,7 @@ def browser(app: Starlette, token: str = "", address: str = "127.0.0.1") -> Test
 def member(engine: Engine, project_id: int, role: Role | None, name: str = "", **more: bool) -> TestClient:
     """Return a client of the API for a new person with this role in the project."""
     person_id = make_person(engine, name or (role or "stranger"), project_id, role, **more)
-    return browser(site(), tokens.make(engine, person_id, "tests", START))
+    return browser(site(), tokens.make(engine, person_id, "tests", START, scopes=[*Scope]))
 
 
 def answer(key: str, task_id: int, answer: str = "positive", **more: Any) -> dict[str, Any]:

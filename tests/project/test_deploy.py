@@ -9,12 +9,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import Engine
+from starlette.testclient import TestClient
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from allpairs.annotate.jobs.requests import request_round
 from allpairs.db.schema.engine import make_engine, reading
@@ -22,9 +26,11 @@ from allpairs.db.schema.tables import Job
 from allpairs.learner.models.encoder import LEAST
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
+from tests.helpers.people import PASSWORD, Clock, make_person
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.postgres import missing, running_postgres
 from tests.helpers.services.programs import Require
+from tests.helpers.site import FakeSessions, opener
 from tests.helpers.tiny import tiny_encoder
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
@@ -56,6 +62,36 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
     built = {service["image"] for service in SERVICES.values() if "build" in service}
     assert {SERVICES[name]["image"] for name in OURS} <= built
     assert all("healthcheck" in SERVICES[name] for name in OURS)
+
+
+def substituted(value: str) -> str:
+    """Return the value as the engine reads it where nothing is set."""
+    while (found := re.sub(r"\$\{\w+:-([^${}]*)\}", r"\1", value)) != value:
+        value = found
+    return value
+
+
+def test_behind_the_files_proxy_each_browser_counts_by_itself_and_cookies_are_secure(engine: Engine) -> None:
+    network = COMPOSE["networks"]["default"]["ipam"]["config"][0]
+    gateway, trusted = (
+        substituted(each) for each in (network["gateway"], SERVICES["app"]["environment"]["FORWARDED_ALLOW_IPS"])
+    )
+    assert ip_address(gateway) in ip_network(substituted(network["subnet"])) and trusted == gateway
+    make_person(engine, "Anna")
+    app = ProxyHeadersMiddleware(opener(engine, Clock(), FakeSessions())().app, trusted)
+
+    def sign_in(browser: str, name: str, password: str, peer: str = gateway) -> Any:
+        site = TestClient(app, "http://pairs.example.org", client=(peer, 40_000), follow_redirects=False)
+        headers = {"X-Forwarded-For": browser, "X-Forwarded-Proto": "https", "Origin": "https://pairs.example.org"}
+        return site.post("/login", data={"name": name, "password": password}, headers=headers)
+
+    tried = [sign_in("203.0.113.9", f"name {number}", "wrong").status_code for number in range(21)]
+    assert tried == [401] * 20 + [429]
+    found = sign_in("198.51.100.7", "Anna", PASSWORD)
+    assert found.status_code == 303 and "strict-transport-security" in found.headers
+    assert found.headers["set-cookie"].startswith("__Host-allpairs=") and "Secure" in found.headers["set-cookie"]
+    other = sign_in("198.51.100.8", "Anna", PASSWORD, peer="172.31.250.7")  # another container's word does not count
+    assert "__Host-" not in other.headers["set-cookie"] and "strict-transport-security" not in other.headers
 
 
 @pytest.fixture
@@ -155,7 +191,7 @@ class Machine:
 
     def _environment(self, environment: dict[str, str]) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # as in the image
-        moved = {name: self._moved(value) for name, value in environment.items()}
+        moved = {name: self._moved(substituted(value)) for name, value in environment.items()}
         return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **moved}
 
     def _moved(self, word: str) -> str:

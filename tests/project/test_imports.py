@@ -15,7 +15,9 @@ import pytest
 from tests.helpers.paths import ROOT
 
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
-WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", "db.version")
+WORDS = (
+    "db.confusables", "db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", "db.version",
+)  # fmt: skip
 PACKAGES = {
     "allpairs": "client figures matcher",
     "allpairs.client": "",
@@ -31,7 +33,7 @@ PACKAGES = {
     "db.people": "schema",
     "db.results": "files schema",
     "db.projects": "corpus results schema",
-    "db.maintenance": "files labels projects results schema",
+    "db.maintenance": "corpus files labels projects results schema",
     "learner.catalog": "",
     "learner.data": "",
     "learner.metrics": "",
@@ -92,11 +94,12 @@ INSTEAD = {
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
 LIBRARIES = {
     **dict.fromkeys(HEAVY, ("learner",)),
-    "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.ui"),
+    "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.ui", "annotate.web"),  # web: its server
     "sqlalchemy": ("annotate", "db", "learner.jobs", "learner.worker"),
 }
 LIGHT = {  # what packages that everything stands on may import beside the standard library
     **dict.fromkeys(WORDS, ("pydantic",)),
+    "db.confusables": ("confusable_homoglyphs",),
     "learner.catalog": ("pydantic",),
     "db.files": ("fsspec", "obstore", "portalocker"),
     "db.corpus": ("numpy", "pyarrow", "scipy"),

@@ -56,9 +56,9 @@ REPLACED: dict[str, tuple[str, bytes, str]] = {
     "contents of another kind": ("manifest.json", b"[]", "not a complete"),
     "other tables": ("manifest.json", b'{"format": "allpairs-project", "version": 1, "tables": []}', "'list'"),
     "a deep row": ("tables/projects.jsonl", b'{"settings": ' + b"[" * DEEP, "lists in lists"),
-    "a row of another kind": ("tables/projects.jsonl", b'["a"]', "not a complete"),
-    "settings of another kind": ("tables/projects.jsonl", b'{"id": 1, "settings": []}', "'list'"),
-    "a number beyond all measure": ("tables/items.jsonl", b'{"id": 1' + b"0" * 30 + b"}", "not a complete"),
+    "a row of another kind": ("tables/projects.jsonl", b'["a"]', "the row is a list"),
+    "settings of another kind": ("tables/projects.jsonl", b'{"id": 1, "settings": []}', "not an object"),
+    "a number beyond all measure": ("tables/items.jsonl", b'{"id": 1' + b"0" * 30 + b"}", "column 'id'"),
     "a number of too many digits": ("tables/items.jsonl", b'{"id": ' + b"9" * 5_000 + b"}", "digits"),
 }  # fmt: skip
 

@@ -7,7 +7,6 @@ import errno
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,37 +33,12 @@ from allpairs.learner.jobs.queue import recovery
 from allpairs.learner.jobs.queue.job_state import job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.runtime.array_file import new_array_file
+from tests.helpers.disks import fill
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START, make_person
 from tests.helpers.services.postgres import Server, missing
 from tests.helpers.services.programs import Require
-
-SIZE = 4 * 2**20
-
-
-@pytest.fixture
-def disk() -> Iterator[Path]:
-    """Yield a small disk; skip if none can be mounted."""
-    with TemporaryDirectory() as folder:
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True)
-        if mounted.returncode:
-            pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
-        try:
-            yield Path(folder)
-        finally:
-            subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-@pytest.fixture
-def on_disk(disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """Yield an engine on a migrated SQLite file on the small disk."""
-    monkeypatch.setenv("ALLPAIRS_HOME", str(disk / "home"))
-    monkeypatch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
-    migrate()
-    engine = make_engine()
-    yield engine
-    engine.dispose()
 
 
 def make_batch(engine: Engine, pairs: int = 6) -> int:
@@ -83,18 +57,6 @@ def tell(engine: Engine, project: int, key: str, note: str = "") -> list[str]:
 def stored_keys(engine: Engine) -> list[str]:
     with reading(engine) as session:
         return list(session.scalars(select(Answer.key).order_by(Answer.id)))
-
-
-def fill(disk: Path) -> Path:
-    """Write a file that takes the disk's remaining space, and return it."""
-    path = disk / "filler"
-    with path.open("wb", buffering=0) as file:
-        while True:
-            try:
-                file.write(b"x" * 4096)
-            except OSError as error:
-                assert error.errno == errno.ENOSPC
-                return path
 
 
 def test_a_full_disk_loses_nothing_and_is_said(on_disk: Engine, disk: Path) -> None:

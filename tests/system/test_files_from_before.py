@@ -198,7 +198,7 @@ def test_the_downloaded_model_scores_as_it_did(files: Path) -> None:
 
 
 def test_the_archive_is_imported(files: Path, expected: dict[str, Any], engine: Engine) -> None:
-    arrived = import_project(engine, files / "questions.zip")
+    arrived = import_project(engine, files / "questions.zip", encoder="./tiny")
     assert (arrived.name, arrived.notes) == (QUESTIONS, [])
     require_same_project(engine, QUESTIONS, expected["projects"][COPY], own_rows=False)
     with reading(engine) as session:

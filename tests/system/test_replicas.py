@@ -21,7 +21,7 @@ from allpairs.annotate.labelling.queue import record
 from allpairs.annotate.labels.export import page_of_labels
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import Telemetry
-from allpairs.db.domain import Role
+from allpairs.db.domain import Role, Scope
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer, Task
 from benchmarks.scale.app_process import running_app
@@ -107,7 +107,7 @@ def test_two_processes_label_and_monitor_one_project(shared: Engine, home: Path,
                 for at, token in enumerate(tokens_)
             ]
         served = [one.result() for one in at_work]
-        token = tokens.make(shared, boss, "tests", START)
+        token = tokens.make(shared, boss, "tests", START, scopes=[*Scope])
         said = [shown(app.client(token), project) for app in running]
     with reading(shared) as session:
         tasks = session.scalars(select(Task.id)).all()

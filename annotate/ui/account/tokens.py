@@ -4,22 +4,29 @@ import streamlit as st
 
 from allpairs.annotate.access import tokens
 from allpairs.annotate.access.logins import Guest
-from allpairs.annotate.access.tokens import LONGEST_PURPOSE
+from allpairs.annotate.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.api_paths import DESCRIPTION
+from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import ApiToken, now
 
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
+ABOUT = {
+    Scope.READ: "projects, labels, figures, jobs",
+    Scope.LABEL: "get pairs and answer them",
+    Scope.TRAIN: "start and cancel jobs",
+    Scope.ADMINISTER: "metrics of the installation",
+}
 
 
 def api_tokens(guest: Guest) -> None:
     """Draw the person's tokens, and the form that makes one."""
     with st.container(border=True):
         st.subheader("API tokens", anchor=False)
-        about = "A program with a token uses the REST API as you: it may label and read whatever you may."
+        about = "A program with a token uses the REST API as you. It may do what you may, within the token's scopes."
         st.caption(f"{about} See [{DESCRIPTION}]({DESCRIPTION}).")
         listed = st.container()
         _form(guest)
@@ -34,9 +41,14 @@ def _listed(guest: Guest, row: ApiToken) -> None:
     if row.expires_at is not None:
         until = f"valid until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**expired**"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**{literal(row.purpose)}**: created {ago(row.created_at)}, {until}, {used}.", width="stretch")
+        said = f"{tokens.in_words(row.scopes)}; created {ago(row.created_at)}, {until}, {used}."
+        st.markdown(f"**{literal(row.purpose)}**: {said}", width="stretch")
         st.button("Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw,
                   args=(guest, row.id))  # fmt: skip
+
+
+def _explained() -> str:
+    return "\n".join(f"- **{scope.capitalize()}**: {about}" for scope, about in ABOUT.items())
 
 
 def _withdraw(guest: Guest, token_id: int) -> None:
@@ -50,13 +62,15 @@ def _form(guest: Guest) -> None:
     """Draw the form and, once only, the token that it has just made."""
     with st.form("new_token", clear_on_submit=True, border=False):
         purpose = st.text_input("Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE)
+        scopes = st.pills("Scopes", list(ABOUT), selection_mode="multi", default=USUAL, key="token_scopes",
+                          format_func=str.capitalize, help=_explained())  # fmt: skip
         days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
         made = st.form_submit_button("Create token", icon=":material/vpn_key:")
     if not made:
         return
     try:
         engine = as_person(system_engine(), guest.person_id)
-        token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id)
+        token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
     else:

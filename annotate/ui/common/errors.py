@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
-from sqlalchemy.exc import DBAPIError
 
 from allpairs.annotate.text.formatting import literal
 from allpairs.db.errors import InputError
@@ -22,15 +21,26 @@ def explained() -> Iterator[None]:
     """Show input, disk and database errors raised within as one sentence, and soon try the page again."""
     try:
         yield
-    except InputError as error:
-        st.error(literal(str(error)))
-    except (DBAPIError, OSError) as error:
-        said = in_words(error)
-        if said is None:
+    except Exception as error:
+        if not explain(error):
             raise
-        log.error("%s (%s)", said, error)
-        st.error(literal(said), icon=":material/error:")
-        _try_again(time.monotonic())
+
+
+def explain(error: Exception) -> bool:
+    """Show an input, disk or database error as one sentence, and soon try the page again; return False for others.
+
+    The app calls it for what no block `explained` holds: callbacks, and fragments that are drawn on their own.
+    """
+    if isinstance(error, InputError):
+        st.error(literal(str(error)))
+        return True
+    said = in_words(error)
+    if said is None:
+        return False
+    log.error("%s (%s)", said, error)
+    st.error(literal(said), icon=":material/error:")
+    _try_again(time.monotonic())
+    return True
 
 
 @st.fragment(run_every=AGAIN)

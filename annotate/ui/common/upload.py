@@ -12,7 +12,7 @@ from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.import_files import keep_upload
 from allpairs.annotate.ui.state import may
-from allpairs.annotate.web.sessions import VISIT, Visit
+from allpairs.annotate.web.sessions import VISIT, Visit, free_file
 from allpairs.db.corpus.files import FORMATS
 
 TABLES = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
@@ -70,6 +70,6 @@ def _free(file: str = "") -> None:
     if context is None:
         return
     if file:
-        context.uploaded_file_mgr.remove_file(context.session_id, file)
+        free_file(context.uploaded_file_mgr, context.session_id, file)
     else:
         context.uploaded_file_mgr.remove_session_files(context.session_id)

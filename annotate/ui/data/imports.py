@@ -127,13 +127,21 @@ def whole() -> None:
     st.caption(ABOUT_PROJECT)
     path = chosen_file("bring_project", [".zip"], "A file from “Download project”.", "/data/questions.zip")
     name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="Keep original name")
+    encoder = st.text_input(
+        "Encoder",
+        key="bring_encoder",
+        placeholder="Keep original encoder",
+        help="If the archive's encoder is a folder of another machine: the model or folder that takes its place here.",
+    )
     pressed = st.button(
         "Import project", key="bring_import", type="primary", icon=":material/unarchive:", disabled=path is None
     )
     if pressed and path is not None:
         try:
             with st.spinner("Importing the project …"):
-                st.session_state["arrived"] = import_project(engine(), path, name.strip() or None)
+                st.session_state["arrived"] = import_project(
+                    engine(), path, name.strip() or None, encoder.strip() or None
+                )
         except InputError as error:
             st.session_state.pop("arrived", None)
             st.error(literal(str(error)))

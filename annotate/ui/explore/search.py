@@ -35,7 +35,8 @@ def search_view(project_id: int, found: Round) -> None:
     if job_id is None:
         st.caption(f"{round_name(found.matcher.number)}: {cost(found)}")
         return
-    watch(partial(searching.work, engine(), job_id), "Searching: ", partial(_result, project_id, kind, job_id))
+    work = partial(searching.work, engine(), project_id, job_id)
+    watch(work, "Searching: ", partial(_result, project_id, kind, job_id))
 
 
 def _key(project_id: int) -> str:

@@ -3,12 +3,13 @@
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.access.roles import Right
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.common.job_status import failure, progress
 from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
-from allpairs.annotate.ui.state import engine
+from allpairs.annotate.ui.state import engine, may
 from allpairs.db.projects.jobs import OPEN
 
 SHOWN = 5  # failed runs shown with their errors
@@ -57,8 +58,16 @@ def _end(experiment: ExperimentRow) -> None:
     """Draw the download of the whole report, and the deletion of an experiment that has ended."""
     with st.container(horizontal=True):
         draw_report(report_of(experiment.id), experiment.id)
-        if experiment.state not in OPEN and st.button(
+        if experiment.state in OPEN or not _may_delete(experiment):
+            return
+        if st.button(
             "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Deletes its files permanently."
         ):
             experiments.delete(engine(), experiment.id)
             st.rerun()
+
+
+def _may_delete(experiment: ExperimentRow) -> bool:
+    if experiment.job is None:  # of the command line
+        return may(Right.INSTALL)
+    return may(Right.CHANGE, experiment.job.project_id)

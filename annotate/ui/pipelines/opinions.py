@@ -34,7 +34,7 @@ def tell_opinions(project_id: int, run_id: str, one: Made) -> None:
         _form(project_id, run_id, one, key)
         job_id = st.session_state.get(f"{key}_job")
         if job_id is not None:
-            watch(partial(work, engine(), job_id), "Reading: ", partial(_result, run_id, job_id))
+            watch(partial(work, engine(), project_id, job_id), "Reading: ", partial(_result, run_id, job_id))
 
 
 def _form(project_id: int, run_id: str, one: Made, key: str) -> None:

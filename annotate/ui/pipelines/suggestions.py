@@ -49,7 +49,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
     if job_id is None:
         _result(asked)
     else:
-        watch(partial(work, engine(), job_id), "Asking: ", partial(_result, asked))
+        watch(partial(work, engine(), project_id, job_id), "Asking: ", partial(_result, asked))
 
 
 def _result(asked: Asked) -> None:

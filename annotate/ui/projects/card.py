@@ -33,8 +33,9 @@ def project_card(project: Overview) -> None:
     st.caption(" · ".join([*_size(project.kind, contents), f"created {ago(project.created_at)}"]))
     _batch(project)
     with st.container(horizontal=True, gap="small", wrap=False):  # columns would stack on a phone
-        with st.container(width=HALF, gap="xsmall"):
-            _precision(project.precision)
+        if project.sees:
+            with st.container(width=HALF, gap="xsmall"):
+                _precision(project.precision)
         with st.container(gap="xsmall"):
             _labels(project.days)
     st.caption(_last_round(project))

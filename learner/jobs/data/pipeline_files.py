@@ -15,14 +15,15 @@ from allpairs.db.files.artifacts import is_there
 from allpairs.db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.matchers import newest_matcher
-from allpairs.db.projects.projects import project_named
+from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Gold, Item, Project
-from allpairs.learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
+from allpairs.learner.catalog.from_project import FEWEST, FROM_PROJECT, NamedSource, SeedPairs
 from allpairs.learner.jobs.data.experiment_files import write_parquet
 from allpairs.learner.scoring.matcher import FILE as MATCHER
 
 Pairs = list[tuple[int, int]]
+AS_ASKED = {"back-training": NamedSource}  # inputs that the job has in another form than the catalog
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def write_data(session: Session, project_id: int, name: str, chosen: dict[str, A
     if name not in WRITERS:
         raise InputError(f"the pipeline {name} cannot run on a project: run it on files with `allpairs pipeline`")
     folder.mkdir(parents=True, exist_ok=True)
-    return WRITERS[name](session, project_id, FROM_PROJECT[name].model_validate(chosen), seed, folder)
+    model = AS_ASKED.get(name, FROM_PROJECT[name])
+    return WRITERS[name](session, project_id, model.model_validate(chosen), seed, folder)
 
 
 def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
@@ -67,32 +69,36 @@ def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, fol
 
     Raises InputError if this project or the source project has one list.
     """
-    source_id = _source(session, project_id, chosen)
-    seeds, words = _seeds(session, source_id, chosen, np.random.default_rng(seed))
+    source = _source(session, project_id, chosen)
+    seeds, words = _seeds(session, source.id, chosen, np.random.default_rng(seed))
     lists = {"questions": Side.LEFT, "passages": Side.RIGHT}
     found = {name: _items(session, project_id, side) for name, side in lists.items()}
     files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in found.items()}
-    pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source_id != project_id else []}
+    pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source.id != project_id else []}
     pairs["test_pairs"] = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
     for name, some in pairs.items():
         if some:
             files[name] = write_parquet(folder / f"{name}.parquet", ("x", "y"), _texts(session, some))
-    if source_id != project_id:
-        words = f"From the project {chosen.project!r}: {words}"
+    if source.id != project_id:
+        words = f"From the project {source.name!r}: {words}"
     dev = f"{len(pairs['dev_pairs']):,} pairs" if pairs["dev_pairs"] else "A fifth of them"
     counts = f"{len(found['questions']):,} questions, {len(found['passages']):,} passages."
     chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure the result."
     return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
 
 
-def _source(session: Session, project_id: int, chosen: SourcePairs) -> int:
-    """Return the project that the source pairs come from."""
+def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
+    """Return the project that the source pairs come from: that of the number, whatever has its name by now."""
+    if chosen.project.strip() and chosen.source_id is None:
+        raise InputError("an earlier version queued this run, without checking who may use its source: start it again")
     project = session.get_one(Project, project_id)
-    source = project_named(session, chosen.project.strip()) if chosen.project.strip() else project
+    source = project
+    if chosen.source_id is not None:
+        source = project_named(session, project_of(session, chosen.source_id).name)  # refuses one in the bin
     for one in (project, source):
         if one.kind != Kind.BIPARTITE:
             raise InputError(f"{one.name!r} has one list, and back-training needs questions and passages: two lists")
-    return source.id
+    return source
 
 
 def _own(session: Session, project_id: int) -> Pairs:

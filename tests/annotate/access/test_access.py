@@ -1,24 +1,21 @@
 """Names, accounts, roles and what each may do."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.access import invitations, mode, people
+from allpairs.annotate.access import mode, people
 from allpairs.annotate.access.roles import ABOUT, MAY, Right, may
 from allpairs.annotate.access.transactions import Refused, acting, allowed
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling import own_answers, pick_pair, queue
 from allpairs.annotate.pipelines import experiments
-from allpairs.annotate.projects import lifecycle, projects
+from allpairs.annotate.projects import lifecycle
 from allpairs.annotate.projects.list_view import read_overviews
-from allpairs.db.domain import AnswerKind, Role, Settings
+from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import checked_person_name, folded
-from allpairs.db.projects.jobs import EXPLORE
 from allpairs.db.projects.projects import all_projects, live_project, project_named, project_of
 from allpairs.db.schema.engine import as_person, as_system, reading, writing
 from allpairs.db.schema.tables import Answer, Job, Task
@@ -150,42 +147,6 @@ def _record(engine: Engine, project_id: int, who: str) -> None:
     queue.record(engine, project_id, who, [{"key": f"k-{who}", "task_id": task, "answer": "positive"}])
 
 
-ACTS: dict[str, tuple[Right, Callable[[Engine, int, str], object]]] = {
-    "serve": (Right.LABEL, lambda e, p, who: queue.serve(e, p, who)),
-    "answer": (Right.LABEL, _record),
-    "search": (Right.SEE, lambda e, p, who: jobs.request_search(e, p, 0, "x", None, True)),
-    "round": (Right.CHANGE, lambda e, p, who: jobs.request_round(e, p)),
-    "settings": (Right.CHANGE, lambda e, p, who: projects.update_settings(e, p, Settings())),
-    "bin": (Right.CHANGE, lambda e, p, who: lifecycle.bin_project(e, p)),
-    "delete": (Right.CHANGE, lambda e, p, who: projects.delete_project(e, p)),
-    "invite": (Right.PEOPLE, lambda e, p, who: invitations.invite(e, p, R.VIEWER, 1, at())),
-    "copy": (Right.INSTALL, lambda e, p, who: lifecycle.duplicate_project(e, p, True)),
-    "disable": (Right.INSTALL, lambda e, p, who: people.disable(e, 1, at())),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("role", [*Role, None])
-def test_each_role_does_what_it_may_and_nothing_else(
-    engine: Engine, project: int, role: Role | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
-    make_person(engine, "First", administrator=True)
-    person_id = make_person(engine, "somebody", project, role)
-    mine = as_person(engine, person_id)
-    for name, (right, act) in ACTS.items():
-        if name in ("bin", "delete", "disable") and may(role, right):
-            continue  # what follows needs the project
-        if may(role, right):
-            act(mine, project, "somebody")
-        else:
-            with pytest.raises(Refused, match="you may not"):
-                act(mine, project, "somebody")
-        assert allowed(mine, right, project) == may(role, right)
-    with reading(engine) as session:
-        stored = set(session.scalars(select(Answer.annotator)))
-    assert stored == ({"somebody"} if may(role, Right.LABEL) else set())
-
-
 def test_an_administrator_of_the_installation_may_everything(engine: Engine, project: int) -> None:
     mine = as_person(engine, make_person(engine, "Root", administrator=True))
     assert all(allowed(mine, right, project) and allowed(mine, right) for right in Right)
@@ -254,15 +215,6 @@ def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int
     for nobody in (as_person(engine, 0), as_person(engine, person_id + 1)):
         with reading(nobody) as session:
             assert not all_projects(session)
-
-
-def test_a_job_of_another_project_is_not_cancelled(engine: Engine, project: int) -> None:
-    other = make_project(engine, ["a", "b"], name="Other")
-    with writing(engine) as session:
-        session.add(Job(id="x", project_id=other, kind=EXPLORE, state="running"))
-    _, mine = make_member(engine, project, R.ADMINISTRATOR)
-    with pytest.raises(Refused):
-        jobs.cancel(mine, "x")
 
 
 def test_an_act_that_does_not_say_its_right_is_an_error(engine: Engine, project: int) -> None:

@@ -8,11 +8,11 @@ from starlette.testclient import TestClient
 
 from allpairs.annotate.access import people
 from allpairs.annotate.api.operations import OPERATIONS
-from allpairs.annotate.api.routes import LONGEST_BODY
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.monitor.rounds import estimates_table, read_report
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.web.problems import LONGEST_BODY
 from allpairs.db.domain import Role, version_of
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading, writing

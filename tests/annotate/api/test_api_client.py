@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from allpairs import ApiError, Client, InputError
 from allpairs.annotate.access import tokens
-from allpairs.db.domain import Role
+from allpairs.db.domain import Role, Scope
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import database_url, reading, writing
 from allpairs.db.schema.tables import Worker, now
@@ -58,9 +58,8 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
     wrong = run("allpairs_wrong")
     assert wrong.returncode == 1 and wrong.stderr.startswith("401: this token"), wrong.stderr
     assert "there are: Help desk questions" in run(token, "nothing").stderr
-    use_all_of_it(
-        app, tokens.make(engine, make_person(engine, "Dora", project_id, Role.ADMINISTRATOR), "all", now(), 1)
-    )
+    dora = make_person(engine, "Dora", project_id, Role.ADMINISTRATOR)
+    use_all_of_it(app, tokens.make(engine, dora, "all", now(), 1, scopes=[*Scope]))
 
 
 def use_all_of_it(app: App, token: str) -> None:

@@ -2,6 +2,8 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +16,37 @@ from schemathesis.core.parameters import ParameterLocation
 from allpairs.annotate.access import tokens
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.web.api_paths import DESCRIPTION
-from allpairs.db.domain import Role
-from allpairs.db.schema.engine import make_engine
+from allpairs.db.domain import Role, Scope
+from allpairs.db.projects.jobs import PREVIEW, add_job
+from allpairs.db.schema.engine import make_engine, writing
 from tests.helpers.api import site
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import make_measured_project
 
-EXAMPLES = examples(25)  # of each address, of what fits its description and of what does not
+EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
 PLAIN = settings(
     max_examples=EXAMPLES, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
 
+WHO = (*Role, None)  # None: a token without a project
+
+
+@dataclass(frozen=True)
+class Described:
+    """The document's schema, the project and job that exist, and a token of each role, with all scopes."""
+
+    schema: Any
+    project_id: int
+    job_id: str
+    tokens: dict[Role | None, str]
+
+
 @pytest.fixture(scope="module")
-def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str, int]]:
-    """Yield the document's schema, a token of the project's administrator, and the project's id."""
+def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     home = tmp_path_factory.mktemp("api") / "home"
     home.mkdir()
     shutil.copy(migrated, home / "allpairs.db")
@@ -42,28 +57,48 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         engine = make_engine()
         project_id = make_measured_project(engine, rounds=2)
         make_round(engine, project_id, 30)
-        person_id = make_person(engine, "Anna", project_id, Role.ADMINISTRATOR)
-        token = tokens.make(engine, person_id, "schemathesis", START)
-        yield schemathesis.openapi.from_asgi(DESCRIPTION, site()), token, project_id
+        with writing(engine) as session:
+            job_id = add_job(session, project_id, PREVIEW).id
+        people = {role: make_person(engine, f"Person {at}", project_id, role) for at, role in enumerate(WHO)}
+        made = {role: tokens.make(engine, one, "tests", START, scopes=[*Scope]) for role, one in people.items()}
+        yield Described(schemathesis.openapi.from_asgi(DESCRIPTION, site()), project_id, job_id, made)
         engine.dispose()
+
+
+def statuses(described: Described, operation: Any, mode: GenerationMode, token: str, settings: Any) -> set[int]:
+    """Send generated requests, with every check that there is, and return the statuses of the answers."""
+    strategy = described.schema[operation.path][operation.method].as_strategy(generation_mode=mode)
+    seen, sent = set(), count()
+
+    @settings
+    @given(case=strategy)
+    def check(case: Any) -> None:
+        path = case.meta.components.get(ParameterLocation.PATH)
+        if path is not None and (mode.is_positive or path.mode.is_positive):
+            case.path_parameters["project_id"] = described.project_id
+            if "job_id" in case.path_parameters and next(sent) % 2:
+                case.path_parameters["job_id"] = described.job_id
+        seen.add(case.call_and_validate(headers={"Authorization": f"Bearer {token}"}).status_code)
+
+    check()
+    return seen
 
 
 @pytest.mark.hypothesis  # its test is made when it runs, where Hypothesis does not see it
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_every_answer_is_as_described(described: tuple[Any, str, int], operation: Any, mode: GenerationMode) -> None:
-    schema, token, project_id = described
-    strategy = schema[operation.path][operation.method].as_strategy(generation_mode=mode)
-    seen = set()
+def test_every_answer_is_as_described(described: Described, operation: Any, mode: GenerationMode) -> None:
+    seen = statuses(described, operation, mode, described.tokens[Role.ADMINISTRATOR], PLAIN)
+    assert operation.status in seen or mode.is_negative
 
-    @PLAIN
-    @given(case=strategy)
-    def check(case: Any) -> None:
-        path = case.meta.components.get(ParameterLocation.PATH)
-        if path is not None and (mode.is_positive or path.mode.is_positive):
-            case.path_parameters["project_id"] = project_id
-        answer = case.call_and_validate(headers={"Authorization": f"Bearer {token}"})
-        seen.add(answer.status_code)
 
-    check()
-    assert mode.is_negative or "{job_id}" in operation.path or operation.status in seen
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
+@pytest.mark.parametrize("role", WHO, ids=str)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_every_role_is_answered_as_described(
+    described: Described, operation: Any, role: Role | None, mode: GenerationMode
+) -> None:
+    seen = statuses(described, operation, mode, described.tokens[role], PLAIN)
+    if role is None and "{project_id}" in operation.path:
+        assert operation.status not in seen

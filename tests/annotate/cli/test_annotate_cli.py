@@ -147,6 +147,11 @@ def test_a_project_goes_out_and_comes_in(folder: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["rows"]["gold"] == 4
     assert "q.csv: not a complete" in failure(capsys, "project", "import", "q.csv")
     assert sorted(projects()) == ["Mine", "Q", "Q (2)"]
+    assert annotate("project", "create", "Ours", "--left", "q.csv", "--encoder", "./ours") == 0
+    assert annotate("project", "export", "Ours", "--out", "ours.zip") == 0
+    capsys.readouterr()
+    assert "with --encoder" in failure(capsys, "project", "import", "ours.zip")
+    assert annotate("project", "import", "ours.zip", "--encoder", "./here") == 0
 
 
 def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

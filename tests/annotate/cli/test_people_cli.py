@@ -52,9 +52,12 @@ def test_people_are_added_given_roles_and_put_out(
     assert annotate("people", "role", "Anna", "none") == 0
 
 
-def test_an_invitation_is_a_link(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invitation_is_a_link(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_project(engine, ["a", "b"], name="Q")
-    assert annotate("people", "invite", "Q", "--role", "viewer", "--address", "https://pairs.example.org/") == 0
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://pairs.example.org/ https://other.example.org")
+    assert annotate("people", "invite", "Q", "--role", "viewer") == 0
     link = capsys.readouterr().out.strip()
     assert link.startswith("https://pairs.example.org/invitation/")
     assert invitations.offer_of(engine, link.rpartition("/")[2], now()).role == "viewer"

@@ -280,7 +280,7 @@ DAMAGES: dict[str, tuple[Callable[[str, bytes], bytes | None], str]] = {
     "no such item": (in_table("gold", lambda content: content.replace(b'"left_id": ', b'"left_id": 9')), "no row has"),
     "no id": (in_table("items", lambda content: content.replace(b'"id"', b'"it"')), "'id'"),
     "wrong order": (in_table("items", lambda c: b"\n".join(reversed(c.splitlines())) + b"\n"), "do not ascend"),
-    "null": (in_table("items", lambda c: c.replace(b'"text": "', b'"text": null, "x": "')), "do not fit"),
+    "null": (in_table("items", lambda c: c.replace(b'"text": "', b'"text": null, "x": "')), "'text': it is empty"),
     "setting": (in_table("projects", lambda content: content.replace(b'"first": 40', b'"first": -1')), "settings: "),
     "way out": (lambda name, content: content, "bad file name 'models/1/../../../x'"),
 }  # fmt: skip
@@ -367,7 +367,7 @@ def test_tables_that_earlier_versions_did_not_have_are_empty(engine: Engine, pro
     export_project(engine, NAME, tmp_path / "one.zip")
     arrived = import_project(engine, rewritten(tmp_path / "one.zip", tmp_path / "old.zip", earlier), "Earlier")
     assert arrived.rows.keys() == TABLES.keys() - LATER and arrived.rows["answers"] == 100
-    assert arrived.notes == ["this version of Allpairs has no table moods, so it was left out"]
+    assert arrived.notes == ["this version of Allpairs has no table 'moods', so it was left out"]
 
 
 def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -384,8 +384,8 @@ def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, proje
 
     export_project(engine, NAME, tmp_path / "one.zip")
     arrived = import_project(engine, rewritten(tmp_path / "one.zip", tmp_path / "later.zip", later), "Later")
-    assert arrived.notes == ["gold: this version of Allpairs has no mood, so it was left out",
-                             "settings: this version of Allpairs has no speed, so it was left out"]  # fmt: skip
+    assert arrived.notes == ["gold: this version of Allpairs has no 'mood', so it was left out",
+                             "settings: this version of Allpairs has no 'speed', so it was left out"]  # fmt: skip
     with reading(engine) as session:
         assert session.scalar(select(func.count()).where(Gold.project_id == arrived.project_id)) == 30
         assert "speed" not in session.get_one(Project, arrived.project_id).settings

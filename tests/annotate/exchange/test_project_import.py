@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.labelling.own_answers import correct, history
-from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
+from allpairs.annotate.projects.projects import delete_project, list_projects, project_by_name, update_settings
 from allpairs.db.domain import AnswerKind, DesignKind, Settings, version_of
 from allpairs.db.labels.labels import history_rows
 from allpairs.db.projects.events import events_of
@@ -54,9 +54,10 @@ def evaluations(engine: Engine, project_id: int) -> list[tuple[int, dict[str, ob
 
 def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -> int:
     """Move the project to another installation, deleting the original with all files, and return the copy's id."""
+    encoder = project_by_name(engine, "Questions").settings.encoder
     export_project(engine, "Questions", archive, models=models)
     delete_project(engine, project_id)
-    return import_project(engine, archive).project_id
+    return import_project(engine, archive, encoder=encoder).project_id
 
 
 def test_an_imported_project_trains_measures_and_matches(engine: Engine, project: int, tmp_path: Path) -> None:

@@ -368,7 +368,8 @@ def test_searches_are_asked_for(engine: Engine, project: int) -> None:
     with reading(engine) as session:
         kinds = [(job.id, job.kind) for job in session.scalars(select(Job).order_by(Job.created_at))]
     assert kinds == [(first, SEARCH), (second, SEARCH)]
-    work = searching.work(engine, second)
+    assert searching.work(engine, make_project(engine, ["a", "b"], name="Another"), second).job is None
+    work = searching.work(engine, project, second)
     assert work.job is not None and work.job.state == "waiting" and not work.has_worker
     for text, why in (("  ", "text is empty"), ("x" * 10_001, "10,001 characters, but the limit is 10,000")):
         with pytest.raises(InputError, match=why):

@@ -107,6 +107,18 @@ def test_a_project_is_downloaded_and_imported_again(
     assert page.get("page_link")[-1].proto.label == "Open the project"
 
 
+def test_who_imports_a_project_chooses_the_encoder_in_place_of_a_folder(engine: Engine, tmp_path: Path) -> None:
+    make_project(engine, ["a", "b"], name="Theirs", encoder="/theirs")
+    export_project(engine, "Theirs", tmp_path / "theirs.zip")
+    page = open_page()
+    page.text_input(key="bring_project_path").set_value(str(tmp_path / "theirs.zip")).run()
+    page.button(key="bring_import").click().run()
+    assert "the folder '/theirs'" in page.error[-1].value.replace("\\", "")
+    page.text_input(key="bring_encoder").set_value("/ours").run()
+    page.button(key="bring_import").click().run()
+    assert [one.settings.encoder for one in list_projects(engine)] == ["/ours", "/theirs"]
+
+
 def test_a_damaged_archive_is_an_error_on_the_page(engine: Engine, project: int, tmp_path: Path) -> None:
     export_project(engine, "Questions", tmp_path / "questions.zip")
     (tmp_path / "questions.zip").write_bytes((tmp_path / "questions.zip").read_bytes()[:-200])

@@ -7,6 +7,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.access import invitations, logins, people, tokens
+from allpairs.annotate.access.provider_groups import groups_from
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
 from allpairs.annotate.shell import sign_in
@@ -131,7 +132,7 @@ def test_a_viewer_is_offered_nothing_that_changes_anything(enter: Callable[..., 
 
 
 def test_roles_are_changed_and_links_made_and_withdrawn(
-    enter: Callable[..., AppTest], engine: Engine, project: int
+    enter: Callable[..., AppTest], engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people.add(engine, "Anna", PASSWORD, now())
     people.set_role_by_name(engine, "Anna", "Mine", Role.VIEWER, now())
@@ -141,11 +142,18 @@ def test_roles_are_changed_and_links_made_and_withdrawn(
     assert by_label["Role of administrator"].disabled
     by_label["Role of Anna"].select(Role.ANNOTATOR).run()
     assert not page.exception and allowed(as_person(engine, people.id_of(engine, "anna")), Right.LABEL, project)
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://pairs.example.org")
     page.button(key="invite").click().run()
-    token = token_of(page.code[0].value.removeprefix("/"))
-    assert invitations.offer_of(engine, token.rpartition("/")[2], now()).role == Role.ANNOTATOR
+    token = token_of(page.code[0].value.removeprefix("https://pairs.example.org/"))
+    assert invitations.offer_of(engine, token, now()).role == Role.ANNOTATOR
     next(button for button in page.button if button.label == "Revoke").click().run()
     assert not page.code and people.invitations(engine, project, now()) == []
+
+
+@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.VIEWER])
+def test_the_list_of_projects_shows_figures_to_whoever_may_see_them(enter: Callable[..., AppTest], role: Role) -> None:
+    page = enter(role).switch_page("../pages/projects.py").run()
+    assert ("Average precision" in [one.label for one in page.metric]) == (role == Role.VIEWER)
 
 
 def test_an_administrator_of_the_installation_keeps_people_out(enter: Callable[..., AppTest], engine: Engine) -> None:
@@ -187,11 +195,13 @@ def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], e
 def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER).switch_page("../pages/account.py").run()
     page.text_input(key="token_purpose").input("nightly [import](x)")
+    page.button_group(key="token_scopes").unselect("label")
     press(page, "Create token")
     token = page.code[0].value
     viewer = people.id_of(engine, "viewer")
     (row,) = tokens.list_tokens(engine, viewer)
     assert tokens.bearer_of(engine, token, "here", now()).name == "viewer" and row.expires_at is not None
+    assert row.scopes == ["read"] and ": read; created" in read(page)
     assert "nightly" in read(page) and "never used" in read(page) and token not in read(page)
     page.run()
     assert not page.code and token not in str(page)  # it is shown once
@@ -200,6 +210,10 @@ def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest
     assert not tokens.list_tokens(engine, viewer) and "nightly" not in read(page)
     press(page, "Create token")
     assert "what the token is for" in read(page)
+    page.text_input(key="token_purpose").input("nothing")
+    page.button_group(key="token_scopes").set_value([])
+    press(page, "Create token")
+    assert "one or more of read, label" in read(page)
 
 
 def press(page: AppTest, label: str) -> None:
@@ -213,7 +227,7 @@ def press(page: AppTest, label: str) -> None:
 def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     """Return a function that opens the app after sign-in by a provider; invited: by the link with this token."""
 
-    def open_(invited: str = "", **said: str) -> AppTest:
+    def open_(invited: str = "", **said: str | list[str]) -> AppTest:
         monkeypatch.setattr(state, "login_token", lambda: None)
         monkeypatch.setattr(sign_in, "providers", lambda: {"google": "Google"})
         monkeypatch.setattr(sign_in, "browser", lambda: "browser")
@@ -268,3 +282,25 @@ def test_an_invitation_makes_an_account_without_password(
     page.button(key="join").click().run()
     assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
     assert [(row.name, role) for row, role in people.members(engine, project, now())] == [("Olga", Role.ANNOTATOR)]
+
+
+def test_groups_of_the_provider_make_an_account_and_decide_on_roles_at_each_sign_in(
+    engine: Engine, project: int, vouched: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labellers = {"issuer": KNOWN["iss"], "name": "labellers", "role": "annotator", "project": "Mine"}
+    owners = {"issuer": KNOWN["iss"], "name": "owners", "role": "administrator"}
+    monkeypatch.setattr(sign_in, "groups", lambda: groups_from([labellers, owners]))
+    assert "ask an administrator" in read(vouched(**KNOWN, groups=["others"])).replace("Ask", "ask")
+    page = vouched(**KNOWN, name="Olga", groups=["labellers", "others"])
+    page.button(key="join").click().run()
+    assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
+
+    def standing() -> tuple[dict[str, Role], bool]:
+        olga = next(row for row in people.list_people(engine, now()) if row.name == "Olga")
+        return olga.roles, olga.administrator
+
+    assert standing() == ({"Mine": Role.ANNOTATOR}, False)
+    vouched(**KNOWN, groups=["owners"])
+    assert standing() == ({}, True)
+    vouched(**KNOWN)
+    assert standing() == ({}, False)

@@ -9,9 +9,11 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.pipelines.mined_pairs import plan_use
+from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import PIPELINE, add_job
@@ -84,7 +86,7 @@ def test_another_projects_pairs_are_the_source(engine: Engine, project: int, tmp
     add_gold(engine, other, range(5))
     add_gold(engine, project, range(3))
     label(engine, project, range(2, 4))
-    begun = written(engine, project, tmp_path, project="Other")
+    begun = written(engine, project, tmp_path, project="Other", source_id=other)
     assert rows(begun.files["source_pairs"]) == [("how old", "very old")] * 5
     assert rows(begun.files["dev_pairs"]) == PAIRS[:4] and "test_pairs" not in begun.files
     assert begun.words.startswith("From the project 'Other': 5 of 5 known pairs") and "4 pairs set" in begun.words
@@ -99,7 +101,27 @@ def test_one_list_and_unknown_projects_are_refused(engine: Engine, project: int,
             pipelines.request(engine, project, NAME, {}, chosen)
     add_gold(engine, project, range(4))
     with pytest.raises(InputError, match="'One' has one list"):
-        written(engine, project, tmp_path, project="One", source="labels first")
+        written(engine, project, tmp_path, project="One", source_id=one_list)
+
+
+def test_a_project_is_read_by_its_number_and_not_by_whatever_has_its_name(
+    engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queued: list[Any] = []
+    monkeypatch.setattr(jobs, "_enqueue", lambda *asked: queued.append(asked))
+    checked = make_project(engine, ["how old"] * 5, right=["very old"] * 5, name="Other")
+    add_gold(engine, checked, range(5))
+    pipelines.request(engine, project, NAME, {}, {"project": " Other "})
+    chosen = queued[0][-1]
+    assert chosen["source_id"] == checked
+    delete_project(engine, checked)
+    add_gold(engine, make_project(engine, ["a secret"] * 5, right=["kept"] * 5, name="Other"), range(5))
+    with pytest.raises(InputError, match="there is no project number"):
+        written(engine, project, tmp_path, **chosen)
+    with pytest.raises(InputError, match="start it again"):  # as an earlier version queued it
+        written(engine, project, tmp_path, project="Other")
+    with pytest.raises(InputError, match="source_id"):  # nobody but the check names it
+        pipelines.request(engine, project, NAME, {}, {"source_id": 1})
 
 
 def test_the_job_makes_what_the_project_can_use(

@@ -10,7 +10,14 @@ from sqlalchemy import Engine, func, select
 
 from allpairs.annotate import demo
 from allpairs.annotate.cli.serve import _keep_bin
-from allpairs.annotate.jobs.requests import request_audit, request_experiment, request_preview, request_round
+from allpairs.annotate.jobs.requests import (
+    request_audit,
+    request_experiment,
+    request_matches,
+    request_pipeline,
+    request_preview,
+    request_round,
+)
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.pipelines.experiments import list_experiments
@@ -134,6 +141,8 @@ def test_no_job_can_be_asked_for_while_a_project_is_put_away(engine: Engine, pro
         lambda: request_audit(engine, project, 0),
         lambda: request_preview(engine, project, Settings()),
         lambda: request_experiment(engine, project, {}),
+        lambda: request_matches(engine, project, 0, 0.5),
+        lambda: request_pipeline(engine, project, "few-shot-mining", {}, {}),
     )
     for put_away, where in ((archive_project, "archived"), (bin_project, "in the bin")):
         put_away(engine, project)

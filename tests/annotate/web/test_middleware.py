@@ -250,6 +250,19 @@ def test_without_accounts_only_the_machine_itself_is_answered(
             pass
 
 
+def test_a_proxy_that_is_not_trusted_is_named_once(
+    open_site: Open, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_person(engine, "Anna")
+    for peer, sent in (("10.0.0.1", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.2", {"X-Forwarded-Proto": "https"}),
+                       ("203.0.113.9", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.3", {})):  # fmt: skip
+        site = open_site("http://pairs.example.org", address=peer)
+        for _ in range(3):
+            site.get("/login", headers=sent)
+    told = [record.getMessage().split()[0] for record in caplog.records if "FORWARDED_ALLOW_IPS" in record.getMessage()]
+    assert told == ["10.0.0.1", "10.0.0.2"]
+
+
 def test_the_first_account_ends_the_life_without_login(open_site: Open, engine: Engine) -> None:
     site = open_site("http://localhost:8501", forced=False)
     with connect(site) as socket:

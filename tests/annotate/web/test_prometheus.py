@@ -15,7 +15,7 @@ from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.lifecycle import bin_project
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import PATH, Telemetry
-from allpairs.db.domain import Queue, Role
+from allpairs.db.domain import Queue, Role, Scope
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Worker, now
 from tests.helpers.factories import make_project, make_round
@@ -101,7 +101,7 @@ def test_with_accounts_only_an_administrators_program_reads_them(installation: E
     own = make_person(installation, "Own", 1, Role.ADMINISTRATOR)
     said = {}
     for name, person_id in {"boss": boss, "own": own}.items():
-        token = tokens.make(installation, person_id, "prometheus", START)
+        token = tokens.make(installation, person_id, "prometheus", START, scopes=[Scope.ADMINISTER])
         said[name] = process(True).get(PATH, headers={"Authorization": f"Bearer {token}"}).status_code
     assert said == {"boss": 200, "own": 403}
     assert process(True).get(PATH).status_code == 401

@@ -15,7 +15,7 @@ from allpairs.annotate.access.logins import log_in
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.monitor.rounds import read_report
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind, Scope
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.maintenance.upgrade import upgrade
@@ -96,6 +96,8 @@ def test_rows_of_every_revision_are_there_and_mean_the_same(of: str, filled: Cal
         found = compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), Base.metadata)
     assert found == []
     says_the_same(engine)
+    if "scopes" not in before.get("api_tokens", [{"scopes": []}])[0]:  # they keep what they may do
+        assert [row["scopes"] for row in after["api_tokens"]] == [[*Scope]]
     if "people" in before:
         assert log_in(engine, "ZOË", PASSWORD, "1.1.1.1", START)
 

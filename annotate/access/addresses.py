@@ -5,15 +5,13 @@ from urllib.parse import urlsplit
 
 from allpairs.db.errors import InputError
 
-VARIABLE = "ALLPAIRS_PUBLIC_URL"
-
 
 def public_urls() -> tuple[str, ...]:
     """Return the addresses at which people reach the app, without a slash at the end; the first one is for links.
 
     They are in `ALLPAIRS_PUBLIC_URL`, separated by spaces. Raises InputError for anything but `https://HOST[:PORT]`.
     """
-    return tuple(_checked(url) for url in os.environ.get(VARIABLE, "").split())
+    return tuple(_checked(url) for url in os.environ.get("ALLPAIRS_PUBLIC_URL", "").split())
 
 
 def is_own(origin: str | None, host: str | None, ours: tuple[str, ...]) -> bool:
@@ -26,5 +24,7 @@ def is_own(origin: str | None, host: str | None, ours: tuple[str, ...]) -> bool:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query:
-        raise InputError(f"{VARIABLE} has {url!r}: give addresses such as https://pairs.example.org, without a path")
+        raise InputError(
+            f"ALLPAIRS_PUBLIC_URL has {url!r}: give addresses such as https://pairs.example.org, without a path"
+        )
     return f"{parts.scheme}://{parts.netloc}".lower()

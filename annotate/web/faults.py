@@ -1,0 +1,44 @@
+"""Responses while the disk is full or read-only, or the database is away: the reason in place of a bare error."""
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from allpairs.annotate.web.api_paths import ROOT
+from allpairs.annotate.web.login_forms import notice
+from allpairs.annotate.web.middleware import is_secure
+from allpairs.annotate.web.problems import Wrong, problem, wrong_fault
+from allpairs.annotate.web.security_headers import guarding
+
+
+class FaultMiddleware:
+    """The outermost middleware: it answers for every route and for the auth middleware; the API answers for itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = scope["type"] != "http"
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            wrong = None if begun else wrong_fault(error)
+            if wrong is None:
+                raise
+            asking = HTTPConnection(scope)
+            await _response(asking, wrong)(scope, receive, guarding(send, is_secure(asking)))
+
+
+def _response(asking: HTTPConnection, wrong: Wrong) -> Response:
+    """Return a problem document for programs, a page for browsers, and a line for everything else."""
+    if f"{asking.scope['path']}/".startswith(f"{ROOT}/"):
+        return problem(wrong.status, wrong.detail)
+    if "text/html" in asking.headers.get("accept", ""):
+        return notice("Try again later", wrong.detail, wrong.status)
+    return PlainTextResponse(wrong.detail, wrong.status)

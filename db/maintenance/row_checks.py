@@ -1,0 +1,138 @@
+"""Checks of rows from a file that anybody may have written: what either database, or a page, would stumble over."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from math import isfinite
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sqlalchemy import Column, String
+
+from allpairs.db.corpus.cells import MAX_CELL, counted, shown
+from allpairs.db.domain import LONGEST_NOTE, EventKind
+from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation
+
+Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
+
+NOTES = {Answer.__tablename__, CheckAnswer.__tablename__}
+INT32, INT64 = 2**31, 2**63  # PostgreSQL's integers; ids get new ones before they are stored
+PAIRS = "pairs"  # the columns of pairs: SQLite holds more than PostgreSQL
+
+
+def column_checks(model: type[Base]) -> dict[str, Wrong]:
+    """Return the check of each of the table's columns: type, length, characters, and words where there are few."""
+    hints, table = get_type_hints(model), Base.metadata.tables[model.__tablename__]
+    return {column.name: _check(column, get_args(hints[column.name])[0]) for column in table.columns}
+
+
+def wrong_in(row: object, checks: Mapping[str, Wrong]) -> tuple[str, str] | None:
+    """Return the first column of the row that has something wrong, and what; columns that the row lacks may."""
+    if not isinstance(row, dict):
+        return "", f"the row is a {type(row).__name__}, not an object with named values"
+    for name, check in checks.items():
+        if name in row and (wrong := check(row[name])):
+            return name, wrong
+    return None
+
+
+def wrong_text(text: str, most: int = MAX_CELL) -> str:
+    """Return what is wrong with a text; empty if nothing is."""
+    if len(text) > most:
+        return f"it has {counted(len(text), 'character')}, but the limit is {most:,}"
+    if "\0" in text:
+        return "it has a NUL character"
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            return f"character {error.start + 1} is only half a character (a lone surrogate)"
+    return ""
+
+
+def _check(column: Column[Any], annotation: Any) -> Wrong:
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    kind = annotation if get_origin(annotation) in (dict, list) or not kinds else kinds[0]
+    check = _of_kind(column, get_origin(kind) or kind)
+    if column.nullable:
+        return lambda value: "" if value is None else check(value)
+    return check
+
+
+def _of_kind(column: Column[Any], kind: Any) -> Wrong:
+    if kind is int:
+        most = INT64 if column.primary_key or column.foreign_keys or column.name == PAIRS else INT32
+        return lambda value: _wrong_integer(value, most)
+    if kind is str or kind is EventKind:  # a later version may have more events; pages show their words as they are
+        length = column.type.length if isinstance(column.type, String) else None
+        most = LONGEST_NOTE if column.name == "note" and column.table.name in NOTES else length or MAX_CELL
+        return lambda value: wrong_text(value, most) if isinstance(value, str) else _not("a text", value)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        words = tuple(kind)
+        return lambda value: "" if value in words else _not(f"one of {', '.join(words)}", value)
+    if column.table.name == Evaluation.__tablename__ and column.name == Evaluation.estimates.key:
+        return lambda value: _json_check(dict)(value) or _wrong_estimates(value)
+    return {float: _wrong_number, bool: _wrong_boolean, datetime: _wrong_time}.get(kind) or _json_check(kind)
+
+
+def _wrong_integer(value: object, most: int) -> str:
+    if type(value) is not int:
+        return _not("a whole number", value)
+    return "" if -most <= value < most else _not("a number that a table holds", value)
+
+
+def _wrong_number(value: object) -> str:
+    return "" if type(value) in (int, float) and _is_finite(value) else _not("a number", value)
+
+
+def _wrong_boolean(value: object) -> str:
+    return "" if isinstance(value, bool) else _not("true or false", value)
+
+
+def _wrong_time(value: object) -> str:
+    try:
+        zone = datetime.fromisoformat(str(value)).tzinfo
+    except ValueError:
+        zone = None
+    return "" if zone is not None else _not("a time with its zone", value)
+
+
+def _json_check(kind: Any) -> Wrong:
+    wanted = {dict: "an object", list: "a list"}.get(kind)  # elsewhere any value
+    return lambda value: _wrong_json(value) if wanted is None or isinstance(value, kind) else _not(wanted, value)
+
+
+def _wrong_estimates(value: dict[str, Any]) -> str:
+    """Return what is wrong with the figures of a model, which the list of all projects shows."""
+    for name, found in value.items():
+        if not found:
+            continue
+        if not isinstance(found, dict):
+            return _not(f"an estimate of {shown(name)}", found)
+        if found.get("value") is not None:
+            wrong = next(filter(None, (_wrong_number(found.get(key)) for key in ("value", "low", "high"))), "")
+            if wrong or not isinstance(found.get("method"), str):
+                return wrong or _not("the method of an estimate", found.get("method"))
+    return ""
+
+
+def _wrong_json(value: object) -> str:
+    match value:
+        case str():
+            return wrong_text(value)
+        case bool() | None:
+            return ""
+        case int() | float():
+            return "" if _is_finite(value) else _not("a number that can be stored", value)
+        case list():
+            return next(filter(None, map(_wrong_json, value)), "")
+        case dict():
+            return next(filter(None, map(_wrong_json, (*value, *value.values()))), "")
+    return _not("JSON", value)
+
+
+def _is_finite(value: Any) -> bool:
+    return isfinite(value) if isinstance(value, float) else -INT64 <= value < INT64
+
+
+def _not(wanted: str, value: object) -> str:
+    return f"it is {'empty' if value is None else shown(value)}, not {wanted}"
