@@ -18,6 +18,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import Queue
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import configure
+from allpairs.db.files.private import private_files
+from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.jobs import live_workers, remove_worker, report_worker
 from allpairs.db.schema.engine import jobs_url, make_engine, writing
@@ -55,12 +57,15 @@ class Me:
     queue: Queue
 
 
+@private_files()
 def run(name: str | None = None, queue: Queue | None = None) -> None:
     """Run jobs until interrupted. queue: whose jobs; by default the queue that suits the device.
 
     Raises InputError if a worker of that name is already running.
     """
     configure()
+    for line in close_home():
+        log.warning(line)
     upgrade()
     engine = make_engine()
     if queue is Queue.CPU:  # leave the GPU to the worker of the other queue

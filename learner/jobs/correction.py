@@ -28,6 +28,7 @@ from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.score import Blend
@@ -51,7 +52,7 @@ def correction(project_id: int, number: int, recall: float, draw: int) -> str:
         return measure_corrections(job_id, project_id)
 
 
-@DBOS.step()
+@job_step
 def encode_evaluation_items(job_id: str, project_id: int, number: int, model: str) -> None:
     """Store the evaluation items' vectors under one of MODELS in the job's folder, in row order."""
     with database() as engine, reporting(engine, job_id, MODELS.index(model) * ENCODE_SHARE, ENCODE_SHARE) as progress:
@@ -64,7 +65,7 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
     save_arrays(_path(project_id, job_id, model), vectors=vectors)
 
 
-@DBOS.step()
+@job_step
 def draw_false_positives(job_id: str, project_id: int, number: int, recall: float, draw: int) -> None:
     """Store the design and its audit batch, once.
 
@@ -88,7 +89,7 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
             _store(session, job_id, design, _tasks(seen, found.false, stratum, drawn, layer))
 
 
-@DBOS.step()
+@job_step
 def measure_corrections(job_id: str, project_id: int) -> str:
     """Store the figures of every correction whose pairs are all labelled, and return a summary."""
     with database() as engine, writing(engine) as session:

@@ -25,6 +25,7 @@ from allpairs.learner.jobs.data.experiment_files import Files, write_data
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 
 
 @DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)
@@ -36,7 +37,7 @@ def experiment(project_id: int, definition: dict[str, Any]) -> str:
         return run_experiment(job_id, {**definition, "datasets": datasets})
 
 
-@DBOS.step()
+@job_step
 def write_files(job_id: str, project_id: int) -> dict[str, Files]:
     """Write the project's files and return them under its name, as the experiment's data sets."""
     with database() as engine, reading(engine) as session:
@@ -46,7 +47,7 @@ def write_files(job_id: str, project_id: int) -> dict[str, Files]:
     return {_as_name(name): files}
 
 
-@DBOS.step()
+@job_step
 def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
     """Run the grid, write tables and figures of the finished runs, and return a summary.
 

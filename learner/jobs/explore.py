@@ -32,6 +32,7 @@ from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.exact import Pairs, count_pairs
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
@@ -50,7 +51,7 @@ def explore(project_id: int, number: int) -> str:
         return prepare(job_id, project_id, number)
 
 
-@DBOS.step()
+@job_step
 def prepare(job_id: str, project_id: int, number: int) -> str:
     """Store the pairs in the matcher's exploration, and return a summary."""
     started = time.monotonic()

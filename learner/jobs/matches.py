@@ -31,6 +31,7 @@ from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from allpairs.learner.search.exact import Pairs
@@ -54,7 +55,7 @@ def matches(project_id: int, number: int, threshold: float, reranker: str | None
         return find_matches(job_id, project_id, number, threshold, reranker)
 
 
-@DBOS.step()
+@job_step
 def find_matches(job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
     """Store pairs and groups in the project's folder, and return a summary."""
     with database() as engine:

@@ -37,8 +37,10 @@ from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vect
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.ownership import require_own, this_run
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.bare import fitted_bare, measured_bare
 from allpairs.learner.loop.round import Batch, choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import train
@@ -78,7 +80,7 @@ def next_round(project_id: int) -> str:
         return made
 
 
-@DBOS.step()
+@job_step
 def make_plan(project_id: int) -> Plan:
     """Fix settings, round number, cutoff and label counts, so that all steps of a job see the same."""
     with database() as engine, reading(engine) as session:
@@ -103,7 +105,7 @@ def make_plan(project_id: int) -> Plan:
     }
 
 
-@DBOS.step()
+@job_step
 def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     """Store the trained encoder in the job's folder, and return loss and seconds."""
     started = time.monotonic()
@@ -121,12 +123,13 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
     model = _folder(project_id, job_id) / "model"
+    require_own(this_run())
     with publishing(model):
         save_matcher(TrainedMatcher(encoder, layer), model, settings=data.settings.model_dump(), **counts)
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
-@DBOS.step()
+@job_step
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     """Store the blended vectors of all items, by ascending id, in the job's folder.
 
@@ -164,7 +167,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     return {"layer": fitted, "blend": blend.as_dict(), "known": known, "encode_seconds": seconds}
 
 
-@DBOS.step()
+@job_step
 def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
     """Store the matcher and its figures over all pairs; return its id. It will choose the next batch."""
     share = plan["train_share"] + plan["encode_share"]
@@ -186,7 +189,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
             return _store_matcher(session, job_id, project_id, data.settings, plan, measured)
 
 
-@DBOS.step()
+@job_step
 def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
     """Store every matcher's figures from audit labels, if the project has an audit, as without known positives."""
     share = plan["train_share"] + plan["encode_share"] + 0.02
@@ -199,7 +202,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
             measure_models(engine, project_id, data, progress, {matcher_id: vectors})
 
 
-@DBOS.step()
+@job_step
 def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str:
     """Store the next round and its tasks, once, and return a summary."""
     number = plan["number"] + 1
@@ -243,7 +246,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
-@DBOS.step()
+@job_step
 def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
     """Add the average precision of the bare score to the matcher, where there is a gold positive to measure on."""
     with database() as engine, reporting(engine, job_id, 0.99, 0.01) as progress:
@@ -355,6 +358,7 @@ def _folder(project_id: int, job_id: str) -> Path:
 
 def _add_details(model: Path, **details: Any) -> None:
     """Add these details to the matcher's file, for all machines."""
+    require_own(this_run())
     with held(model / MATCHER) as file, publishing(file):
         add_details(model, **details)
 

@@ -18,6 +18,7 @@ from allpairs.learner.catalog.quip import HEADS, QuipConfig
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 
 LOADED, SCORED = 0.3, 0.6  # of the job
 
@@ -30,7 +31,7 @@ def opinions(project_id: int, run_id: str, number: int, texts: list[str], prompt
         return read(job_id, project_id, run_id, number, texts, prompt)
 
 
-@DBOS.step()
+@job_step
 def read(job_id: str, project_id: int, run_id: str, number: int, texts: Sequence[str], prompt: str) -> str:
     """Store the answers about the texts in the run's folder, and return a summary."""
     with database() as engine:

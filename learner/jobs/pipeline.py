@@ -22,6 +22,7 @@ from allpairs.learner.jobs.data.pipeline_files import write_data
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]
@@ -38,7 +39,7 @@ def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[st
         return tell(job_id, name)
 
 
-@DBOS.step()
+@job_step
 def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> Files:
     """Write the files that the pipeline reads, return them by input name, and describe them in the run's folder."""
     if name not in PIPELINES:
@@ -51,7 +52,7 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
     return begun.files
 
 
-@DBOS.step()
+@job_step
 def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -> list[str]:
     """Return the names of the stages. Raises InputError for inputs that the pipeline cannot use."""
     run = _run(job_id, name, config, files)
@@ -60,7 +61,7 @@ def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -
     return [stage.name for stage in pipeline_named(name).stages]
 
 
-@DBOS.step()
+@job_step
 def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage: str) -> None:
     """Run the stage, which leaves its folder whole, and report its progress to the job's row."""
     stages = pipeline_named(name).stages
@@ -77,7 +78,7 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
             run_stage(run, stages[at], report)
 
 
-@DBOS.step()
+@job_step
 def tell(job_id: str, name: str) -> str:
     """Return a summary of what the run made."""
     made = read_artifacts(job_id)

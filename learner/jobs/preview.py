@@ -16,6 +16,7 @@ from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import Batch, choose
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.inner_product import BLENDED
@@ -32,7 +33,7 @@ def preview(project_id: int, settings: dict[str, Any]) -> str:
         return choose_pairs(job_id, project_id, settings)
 
 
-@DBOS.step()
+@job_step
 def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
     """Store the pairs in the strategy's file, and return a summary."""
     settings = Settings.model_validate(entered)

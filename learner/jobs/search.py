@@ -16,6 +16,7 @@ from allpairs.learner.jobs.explore import matcher_numbered
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
@@ -32,7 +33,7 @@ def search(project_id: int, number: int, text: str, item_id: int | None, of_left
         return find(job_id, project_id, number, text, item_id, of_left)
 
 
-@DBOS.step()
+@job_step
 def find(job_id: str, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
     """Store the hits in the search's file, and return a summary."""
     with database() as engine:

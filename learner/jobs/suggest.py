@@ -20,6 +20,7 @@ from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 
 GENERATOR, READS = "generator", "reads"  # `reads`: the form of a generator's input, in place of the bare text
 LOADED = 0.5  # of the job
@@ -34,7 +35,7 @@ def suggest(project_id: int, run_id: str, number: int, item_id: int, n: int) -> 
         return ask(job_id, project_id, run_id, number, item_id, n)
 
 
-@DBOS.step()
+@job_step
 def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
     """Store the questions in the run's folder, and return a summary."""
     with database() as engine:

@@ -1,4 +1,4 @@
-"""App and worker are killed while people label and a round trains: nothing acknowledged is lost, and the round ends."""
+"""Processes are killed while people label, rounds train, and projects come and go: nothing is lost or half-done."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,6 +9,8 @@ from sqlalchemy import Engine
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import writing
 from benchmarks.scale.faults import Annotator, compared, faults
+from benchmarks.scale.interrupted import Found, Outcome, interrupted, look
+from benchmarks.scale.interrupted_acts import ACTS, Act, Place
 from tests.helpers.factories import make_project
 
 
@@ -28,3 +30,25 @@ def test_what_was_lost_or_left_undone_is_seen(engine: Engine, tmp_path: Path) ->
     annotator = Annotator("ann", "", acknowledged=["never-stored"])
     found = compared(engine, project, [annotator], Counter(app=1), 1.0)
     assert (found.lost, found.doubled, len(found.undone)) == (1, 0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "database_kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+def test_nothing_is_half_done_when_imports_exports_deletions_and_upgrades_are_killed(
+    home: Path, tmp_path: Path
+) -> None:
+    found = interrupted(tmp_path, kills=50, seed=0)
+    assert found.clean, found
+    assert {name: one.kills for name, one in found.acts.items()} == dict.fromkeys([act.name for act in ACTS], 10)
+    assert [path for one in found.acts.values() for path in one.kept] == [] and found.acknowledged > 0
+
+
+def test_what_is_half_done_is_seen(engine: Engine, tmp_path: Path) -> None:
+    place, found = Place(tmp_path), Found(kills=1)
+    act = Act("import", prepare=lambda _: None, work=lambda _: None, state=lambda _: "half of it", done=lambda _: "all")
+    look(act, place, found, before=None, after="all")
+    assert (found.undone, found.finished, len(found.half)) == (0, 0, 1)
+    assert not Outcome({"import": found}, acknowledged=0, lost=0, doubled=0, seconds=1.0).clean
+    assert Outcome({"import": Found()}, acknowledged=0, lost=0, doubled=0, seconds=1.0).clean

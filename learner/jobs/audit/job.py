@@ -18,6 +18,7 @@ from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
+from allpairs.learner.jobs.queue.steps import job_step
 
 NAME = "audit"
 
@@ -35,7 +36,7 @@ def audit(project_id: int, draw: int) -> str:
         return made
 
 
-@DBOS.step()
+@job_step
 def update_figures(job_id: str, project_id: int, draws: bool) -> None:
     """Store every matcher's figures; before a draw, renew the design if it no longer suits the newest matcher."""
     with database() as engine, reporting(engine, job_id, 0.0, 1.0) as progress:
@@ -47,7 +48,7 @@ def update_figures(job_id: str, project_id: int, draws: bool) -> None:
             renew_design(engine, project_id, data, progress)
 
 
-@DBOS.step()
+@job_step
 def draw_audit_batch(project_id: int, draw: int) -> str:
     """Store an audit batch, unless one is open, and return a summary."""
     with database() as engine:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from dbos import DBOS
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Kind, Settings
@@ -13,11 +12,12 @@ from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Project
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.progress import reporting
+from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.likely_sentence import is_passage, likely_sentences
 
 
-@DBOS.step()
+@job_step
 def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> None:
     """Mark the likely sentence of each passage on the right in the newest batch (or audit batch).
 

@@ -1,21 +1,26 @@
 """The state of a job's row while its workflow runs."""
 
 import logging
+import math
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from dbos import error as dbos_error
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.files.logs import about
 from allpairs.db.maintenance.error_messages import in_words
-from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.engine import checked, make_engine, reading, writing
 from allpairs.db.schema.tables import Job, Project, now
+from allpairs.learner.jobs.queue.ownership import Run, require_own_in, this_run
+from allpairs.learner.jobs.queue.routing import give_back, queue_engine
+from allpairs.learner.jobs.queue.steps import will_pass
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
 PATIENCE, WAIT = 60.0, 2.0  # seconds to wait for an unreachable database, and between two tries
@@ -27,10 +32,13 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def database() -> Iterator[Engine]:
-    """Yield the project database for the length of a step."""
-    engine = make_engine()
+    """Yield the project database for the length of a step.
+
+    A write raises DBOSWorkflowConflictIDError, and stores nothing, once another run has taken the step's job over.
+    """
+    engine, run = make_engine(), this_run()
     try:
-        yield engine
+        yield engine if run is None else checked(engine, partial(require_own_in, run=run))
     finally:
         engine.dispose()
 
@@ -53,14 +61,18 @@ def _outcome(job_id: str) -> Iterator[None]:
     """Record in the row how the job ended."""
     try:
         yield
+        _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
     except (Cancelled, dbos_error.DBOSWorkflowCancelledError, dbos_error.DBOSWorkflowConflictIDError):
         _mark_cancelled(job_id)
         raise
     except Exception as error:
+        if (run := this_run()) is not None and will_pass(error):  # steps wait themselves: the queue could not store one
+            log.warning("job %s waits for the database", job_id)
+            _patiently(lambda: _give_back(run), math.inf)
+            raise dbos_error.DBOSWorkflowConflictIDError(job_id) from error
         log.error("job %s failed with %s: see the Jobs page", job_id, type(error).__name__)
         _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
         raise
-    _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
     log.info("job %s is done", job_id)
 
 
@@ -87,6 +99,8 @@ def _begin(job_id: str) -> None:
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, dbos_error.DBOSMaxStepRetriesExceeded):
+        error = error.errors[-1]
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, MemoryError) or any(words in str(error).lower() for words in _NO_MEMORY):
@@ -102,14 +116,23 @@ def _set(job_id: str, **columns: object) -> None:
     _patiently(lambda: _set_now(job_id, **columns))
 
 
-def _patiently(ask: Callable[[], Answer]) -> Answer:
-    """Return the database's answer, waiting for a database that is being restarted."""
-    end = time.monotonic() + PATIENCE
+def _give_back(run: Run) -> None:
+    """Let the queue start the job again, after its last finished step."""
+    queues = queue_engine()
+    try:
+        give_back(queues, *run)
+    finally:
+        queues.dispose()
+
+
+def _patiently(ask: Callable[[], Answer], seconds: float | None = None) -> Answer:
+    """Return the database's answer, waiting for a database that is away, locked or read-only."""
+    end = time.monotonic() + (PATIENCE if seconds is None else seconds)
     while True:
         try:
             return ask()
-        except OperationalError:
-            if time.monotonic() > end:
+        except DBAPIError as error:
+            if time.monotonic() > end or not will_pass(error):
                 raise
             time.sleep(WAIT)
 

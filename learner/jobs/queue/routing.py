@@ -8,7 +8,18 @@ import logging
 from importlib.metadata import version
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Select, TableClause, column, create_engine, select, table, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    TableClause,
+    column,
+    create_engine,
+    select,
+    table,
+    update,
+)
 
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.schema.engine import jobs_url, reading
@@ -35,7 +46,7 @@ def route(engine: Engine, queues: Engine) -> None:
     queues: the result of `queue_engine`. At least the calling worker must have reported itself alive. Raises
     OperationalError if a database is unreachable.
     """
-    jobs = _jobs(queues)
+    jobs = queue_table(queues)
     with queues.connect() as connection:
         waiting = connection.execute(_with_status(jobs, QUEUED)).all()
     if not waiting:
@@ -53,7 +64,7 @@ def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
 
     A job that another worker took meanwhile stays with it.
     """
-    jobs = _jobs(queues)
+    jobs = queue_table(queues)
     with queues.connect() as connection:
         lost = [job for job in connection.execute(_with_status(jobs, AT_WORK)) if job.executor_id not in alive]
     with reading(engine) as session:
@@ -64,10 +75,17 @@ def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
         _change(queues, jobs, job.workflow_uuid, still, **again, queue_name=queue_of(job.name, served))
 
 
+def give_back(queues: Engine, job_id: str, token: str) -> None:
+    """Put a job that this process runs back into its queue, unless another run has it already."""
+    jobs = queue_table(queues)
+    still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
+    _change(queues, jobs, job_id, still, status=QUEUED, owner_xid=None, started_at_epoch_ms=None)
+
+
 _COLUMNS = ("workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms")
 
 
-def _jobs(queues: Engine) -> TableClause:
+def queue_table(queues: Engine | Connection) -> TableClause:
     """Return the queue's own table."""
     schema = "dbos" if queues.dialect.name == "postgresql" else None
     return table("workflow_status", *map(column, _COLUMNS), schema=schema)

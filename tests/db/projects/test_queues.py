@@ -93,7 +93,7 @@ def test_a_lost_worker_s_job_waits_again_once_and_counts_its_tries(engine: Engin
     routing.queue_again(engine, queues, {"rack"})
     assert state() == ("ENQUEUED", "gone", 3)
     took("rack")
-    table = routing._jobs(queues)  # another worker saw it with the lost one, before this one took it
+    table = routing.queue_table(queues)  # another worker saw it with the lost one, before this one took it
     still = (table.c.status == routing.AT_WORK, table.c.executor_id == "gone")
     routing._change(queues, table, job, still, status=routing.QUEUED)
     assert state() == ("PENDING", "rack", 3)

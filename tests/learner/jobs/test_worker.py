@@ -4,35 +4,37 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import InternalError
 
 from allpairs.annotate.jobs.requests import (
     cancel,
-    closing_client,
     request_audit,
     request_matches,
     request_round,
     workers,
 )
-from allpairs.db.domain import AnswerKind, Queue
-from allpairs.db.labels.tasks import newest_round
+from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.db.schema.tables import Matcher, Round, Task
 from allpairs.learner.worker import Me, _patience, _report
-from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
+from tests.helpers.factories import make_project
+from tests.helpers.projects.slow import answer_batch, make_slow_project, make_trainable
 from tests.helpers.services.commands import learn
-from tests.helpers.services.workers import ENDED, job_of, wait_for, wait_for_state
-from tests.helpers.tiny import tiny_encoder
+from tests.helpers.services.workers import (
+    ENDED,
+    job_of,
+    started,
+    taken_by,
+    wait_for,
+    wait_for_stage,
+    wait_for_state,
+)
 
 COMMAND = [sys.executable, "-m", "allpairs", "worker", "--name"]
 TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
@@ -83,52 +85,9 @@ def worker(name: str = "desk", *options: str) -> AbstractContextManager[subproce
     return started([*COMMAND, name, *options])
 
 
-@contextmanager
-def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Yield the process of this command; kill it at the end."""
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def wait_for_stage(engine: Engine, job_id: str, stage: str) -> None:
-    """Wait until the job is in this stage."""
-    wait_for(lambda: job_of(engine, job_id).stage == stage or job_of(engine, job_id).state in ENDED)
-    assert (job_of(engine, job_id).stage, job_of(engine, job_id).error) == (stage, None)
-
-
-def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any) -> int:
-    """Make a project with long texts and a deep encoder; return its id."""
-    rng = np.random.default_rng(0)
-    texts = [f"text {i} " + " ".join(rng.choice([f"word{k}" for k in range(50)], 50)) for i in range(items)]
-    encoder = tiny_encoder(folder, texts, layers=12)
-    return make_project(engine, texts, encoder=str(encoder), neighbours=10, batch_size=4, **settings)
-
-
-def answer_batch(engine: Engine, project_id: int) -> None:
-    """Answer the newest batch: every second pair is positive, the others are negative."""
-    with writing(engine) as session:
-        batch = newest_round(session, project_id)
-        assert batch is not None
-        for task in session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all():
-            kind = AnswerKind.POSITIVE if task.position % 2 else AnswerKind.NEGATIVE
-            session.add(Answer(project_id=project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
-                               annotator="ann", answer=kind, key=f"key-{task.id}"))  # fmt: skip
-
-
 @pytest.fixture
 def trainable(engine: Engine, tmp_path: Path) -> int:
-    """Return a project with an answered first batch: its next job trains for seconds, then encodes for seconds."""
-    project_id = make_slow_project(engine, tmp_path, 1200, first=16, epochs=30)
-    make_round(engine, project_id, 16)
-    with writing(engine) as session:
-        session.add(Matcher(project_id=project_id, number=0, encoder="tiny"))
-    answer_batch(engine, project_id)
-    return project_id
+    return make_trainable(engine, tmp_path)
 
 
 def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -176,13 +135,6 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
         tasks = session.scalars(select(Task).where(Task.round_id == batch.id)).all()
     assert batch.size == 24
     assert len({(task.left_id, task.right_id) for task in tasks}) == len(tasks) == 48
-
-
-def taken_by(job_id: str) -> str | None:
-    """Return the worker that has, or had, the job."""
-    with closing_client() as client:
-        (job,) = client.list_workflows(workflow_ids=[job_id])
-    return job.executor_id
 
 
 @pytest.mark.slow

@@ -1,0 +1,216 @@
+"""What `interrupted` interrupts: imports, an export, a deletion, an upgrade; and how far each of them came."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from sqlalchemy import Engine, func, select, text
+
+from allpairs.annotate.exchange.project_export import MANIFEST, export_project
+from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.projects.import_files import Source, load
+from allpairs.annotate.projects.lifecycle import bin_project, empty_bin
+from allpairs.annotate.projects.projects import create_project
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.domain import Settings
+from allpairs.db.files.checksums import seal
+from allpairs.db.maintenance.upgrade import upgrade
+from allpairs.db.schema.engine import artifacts, home, make_engine, migrate, newest_revision, reading, revision, writing
+from allpairs.db.schema.tables import Answer, Item, Matcher, Project, now
+from tests.helpers.factories import make_project, make_round
+
+ROWS, MODEL = 3000, 8_000_000  # texts of a project, and bytes of its model
+OLD = "0004"  # the revision from which the tables are upgraded
+NAME = "Moved"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where all of it happens."""
+
+    folder: Path
+
+    @property
+    def archive(self) -> Path:
+        return self.folder / "source.zip"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out" / "export.zip"
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "texts.csv"
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something to interrupt. state: what there is of it, of which only `before` and `after` are whole."""
+
+    name: str
+    prepare: Callable[[Place], None]
+    work: Callable[[Place], None]
+    state: Callable[[Place], Any]
+    done: Callable[[Place], Any]  # what `state` must be after the act
+
+
+def _project(engine: Engine, name: str = NAME) -> tuple[int, int, int, bool] | None:
+    """Return how many items, answers and models the project has, and whether the model's file is whole."""
+    with reading(engine) as session:
+        found = session.scalar(select(Project).where(Project.name == name))
+        if found is None:
+            return None
+        of_project = [select(func.count()).where(table.project_id == found.id) for table in (Item, Answer)]
+        counts = [session.scalar(one) or 0 for one in of_project]
+        models = session.scalars(select(Matcher.folder).where(Matcher.project_id == found.id)).all()
+        sizes = [(artifacts() / str(folder) / "model.safetensors").stat().st_size for folder in models]
+    return counts[0], counts[1], len(models), sizes == [MODEL] * len(models)
+
+
+def _state(place: Place) -> Any:
+    engine = make_engine()
+    try:
+        return _project(engine)
+    finally:
+        engine.dispose()
+
+
+def _remove(place: Place) -> None:
+    engine = make_engine()
+    if _project(engine) is not None:
+        _put_into_bin(engine)
+        empty_bin(engine, now() + timedelta(days=8))
+    engine.dispose()
+
+
+def _create(place: Place) -> None:
+    engine = make_engine()
+    create_project(engine, NAME, load(Source(place.table, Columns("id", ("text",)))), Settings())
+    engine.dispose()
+
+
+def _import(place: Place) -> None:
+    engine = make_engine()
+    import_project(engine, place.archive, NAME)
+    engine.dispose()
+
+
+def _bin(place: Place) -> None:
+    _remove(place)
+    _import(place)
+    engine = make_engine()
+    _put_into_bin(engine)
+    engine.dispose()
+
+
+def _put_into_bin(engine: Engine) -> None:
+    with reading(engine) as session:
+        project = session.scalars(select(Project).where(Project.name == NAME)).one()
+    if project.deleted_at is None:
+        bin_project(engine, project.id)
+
+
+def _empty(place: Place) -> None:
+    engine = make_engine()
+    empty_bin(engine, now() + timedelta(days=8))
+    engine.dispose()
+
+
+def _present(place: Place) -> None:
+    if _state(place) is None:
+        _import(place)
+    shutil.rmtree(place.out.parent, ignore_errors=True)
+    place.out.parent.mkdir()
+
+
+def _export(place: Place) -> None:
+    engine = make_engine()
+    export_project(engine, NAME, place.out)
+    engine.dispose()
+
+
+def _exported(place: Place) -> Any:
+    if not place.out.exists():
+        return None
+    with ZipFile(place.out) as bundle:
+        return bundle.testzip() is None and MANIFEST in bundle.namelist()
+
+
+def _age(place: Place) -> None:
+    """Give the installation tables of an earlier version, with as many rows as a project has."""
+    engine = make_engine()
+    if engine.dialect.name == "sqlite":
+        engine.dispose()
+        for file in home().glob("allpairs.db*"):
+            file.unlink()
+    else:
+        with engine.begin() as connection:
+            connection.execute(text("DROP SCHEMA public CASCADE"))
+            connection.execute(text("CREATE SCHEMA public"))
+    migrate(to=OLD)
+    engine = make_engine()
+    with writing(engine) as session:
+        session.execute(text("INSERT INTO projects (name, kind, settings, created_at) "
+                             "VALUES ('Old', 'symmetric', '{}', '2026-01-02')"))  # fmt: skip
+        items = [{"text": f"text {at}"} for at in range(ROWS)]
+        session.execute(
+            text("INSERT INTO items (project_id, side, split, text) VALUES (1, 'left', 'train', :text)"), items
+        )
+        answers = [{"key": f"key {at}", "left": at % (ROWS - 1) + 1, "at": "2026-01-02"} for at in range(ROWS)]
+        session.execute(text("INSERT INTO answers (project_id, left_id, right_id, annotator, answer, key, created_at) "
+                             "VALUES (1, :left, :left + 1, 'ann', 'positive', :key, :at)"), answers)  # fmt: skip
+    engine.dispose()
+
+
+def _upgrade(place: Place) -> None:
+    upgrade()
+
+
+def _upgraded(place: Place) -> Any:
+    engine = make_engine()
+    with engine.connect() as connection:
+        rows = [connection.scalar(text(f"SELECT count(*) FROM {table}")) for table in ("projects", "items", "answers")]
+    at = revision(engine)
+    engine.dispose()
+    return at, rows
+
+
+ACTS = (
+    Act("import of texts", _remove, _create, _state, lambda place: (ROWS, 0, 0, True)),
+    Act("import of a project", _remove, _import, _state, lambda place: (ROWS, 9, 1, True)),
+    Act("export of a project", _present, _export, _exported, lambda place: True),
+    Act("deletion of a project", _bin, _empty, _state, lambda place: None),
+    Act("migration of the tables", _age, _upgrade, _upgraded, lambda place: (newest_revision(), [1, ROWS, ROWS])),
+)
+
+
+def make_sources(engine: Engine, place: Place) -> None:
+    """Write the table of texts, and the archive of a project with answers and a model."""
+    texts = [f"text {at} of many words that say little" for at in range(ROWS)]
+    place.table.write_text("id,text\n" + "".join(f"{at},{one}\n" for at, one in enumerate(texts)), encoding="utf-8")
+    project = make_project(engine, texts, name="Source", auto_train=False)
+    make_round(engine, project, 9)
+    answer_all(engine, project, "source", 9)
+    folder = artifacts() / f"project-{project}" / "job" / "model"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(np.random.default_rng(0).bytes(MODEL))
+    (folder / "matcher.json").write_text('{"w": 1.0, "b": 0.0}')
+    seal(folder)
+    with writing(engine) as session:
+        session.add(Matcher(project_id=project, number=1, encoder="tiny", w=1.0, b=0.0, cutoff=0, labels=9, positives=9,
+                            folder=f"project-{project}/job/model", details={}, created_at=now()))  # fmt: skip
+    export_project(engine, "Source", place.archive)
+
+
+def answer_all(engine: Engine, project: int, who: str, n: int) -> list[str]:
+    """Answer the next n pairs, and return the acknowledged keys."""
+    pairs, _ = serve(engine, project, who, n)
+    events = [{"key": f"{who}-{pair.task_id}", "task_id": pair.task_id, "answer": "positive", "seconds": 9.0}
+              for pair in pairs]  # fmt: skip
+    return record(engine, project, who, events).stored
