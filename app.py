@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from allpairs.annotate.api import browser_answers
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
 from allpairs.annotate.exchange import download_routes, model_export
@@ -25,6 +26,7 @@ app = st.App(
         *health.routes(),
         telemetry.route(),
         model_export.route(),
+        browser_answers.route(),
         *download_routes.routes(),
         *login_routes.routes(providers),
         api(telemetry.observe),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from allpairs.annotate.labelling.queue import BUFFER, Reason
+from allpairs.annotate.labelling.queue import HELD, Reason
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
 
 LARGEST = 2**31 - 1  # the largest integer of both databases
@@ -61,8 +61,8 @@ class Projects(Given):
 class Lease(Asked):
     """How many pairs to lease, and from which batch."""
 
-    n: Annotated[int, Field(ge=1, le=BUFFER), BeforeValidator(_whole)] = Field(
-        BUFFER, description="The most pairs to lease; repeated pairs, which check answers, come on top."
+    n: Annotated[int, Field(ge=1, le=HELD), BeforeValidator(_whole)] = Field(
+        HELD, description="The most pairs to lease; repeated pairs, which check answers, come on top."
     )
     audit_batch: bool = Field(
         False,

@@ -43,7 +43,8 @@ from allpairs.db.schema.tables import Check, Job, Project, Task, now
 log = logging.getLogger(__name__)
 
 RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
-BUFFER = 40  # pairs that a browser holds, so that fast answers or a lost connection do not interrupt work
+BUFFER = 200  # pairs that a browser holds, so that fast answers or a lost connection do not interrupt work
+HELD = 40  # of them, the first, that nobody else gets meanwhile
 
 
 class Event(BaseModel):
@@ -109,13 +110,13 @@ class Standing:
 def serve(
     engine: Engine, project_id: int, annotator: str, n: int = BUFFER, audit_batch: bool = False, grouped: bool = False
 ) -> tuple[list[Pair], Standing]:
-    """Lease the next n pairs of the batch (or the audit batch) to this annotator for ten minutes.
+    """Return the next n pairs of the batch (or the audit batch) and the project's state for the annotator.
 
-    Returns them and the project's state for the annotator. grouped: pairs with the same left text follow each other.
+    The first forty are leased to them for ten minutes. grouped: pairs with the same left text follow each other.
     """
     at = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped)
+        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped, HELD)
         again = labelled_among(session, (task.id for task in tasks))
         pairs = task_pairs(session, project_id, tasks, audit_batch, again)
         if not audit_batch:  # audit pairs are few, and are for measuring already

@@ -67,12 +67,12 @@ def desk(database: Engine, project_id: int, who: str, question: str, bipartite: 
 
 def _desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
     key = f"card-{project_id}-{who}"
-    attempt, events = outbox(key)
-    receipt = record(database, project_id, who, events) if events else Receipt([], {})
+    sent = outbox(key)
+    receipt = record(database, project_id, who, sent.events) if sent.events else Receipt([], {})
     audit_batch, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
     pairs, standing = serve(database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped)
-    before = [] if attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
-    card(key, project_id, who, question, attempt, receipt, pairs, standing, audit_batch, before, grouped)
+    before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
+    card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped)
     if standing.note:
         st.info(literal(standing.note))
     if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):

@@ -84,11 +84,12 @@ def lease_tasks(
     now: datetime,
     audit_batch: bool = False,
     grouped: bool = False,
+    held: int | None = None,
 ) -> list[Task]:
-    """Lease the next n tasks to this annotator for ten minutes from `now`, and return them."""
+    """Return the next n tasks, and lease them (or only the first `held`) to this annotator for ten minutes."""
     queue_of(session, project_id, audit_batch, lock=True)
     tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped)
-    _lease(session, [task.id for task in tasks], annotator, now + LEASE)
+    _lease(session, [task.id for task in tasks[:held]], annotator, now + LEASE)
     return tasks
 
 

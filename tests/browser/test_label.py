@@ -7,22 +7,31 @@ from allpairs.db.domain import AnswerKind
 from tests.helpers.browser import PAUSE, PHONE, SCREENS, App, MakeDesk, Picture, drawn, open_card, press, settle, shown
 from tests.helpers.factories import make_audit_batch, make_design, make_round
 
+KEPT = "Object.keys(localStorage).filter((key) => /^allpairs:\\d/.test(key)).length"
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 
 
-def test_holding_a_key_over_sixty_pairs_gives_sixty_labels(page: Page, make_desk: MakeDesk) -> None:
-    desk = make_desk(60)
+def hold(page: Page, key: str, downs: int, until: str = "") -> None:
+    """Hold a key until the card says this, or so many times as a held key repeats."""
+    complete = page.locator(".empty", has_text=until)
+    for _ in range(downs):
+        page.keyboard.down(key)  # the second time without up: the browser sees a key that repeats
+        if until and complete.is_visible():
+            break
+    page.keyboard.up(key)
+
+
+def test_a_held_key_answers_one_pair_or_each_that_was_shown(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(61)
     open_card(page, desk.url)
-    page.evaluate("addEventListener('keydown', (event) => { window.repeats = (window.repeats ?? 0) + event.repeat })")
-    complete, downs = page.locator(".empty", has_text="Batch 1 is complete"), 0
-    while not complete.is_visible() and downs < 5_000:
-        page.keyboard.down("2")  # the second time without up: the browser sees a key that repeats
-        downs += 1
-    page.keyboard.up("2")
-    settle(page, 60)
-    assert page.evaluate("window.repeats") == downs - 1 >= 59
-    assert len(desk.answers) == 60
-    assert desk.labels == [N] * 60
+    hold(page, "2", 20)
+    settle(page, 1)
+    page.keyboard.press("?")
+    page.get_by_label("Holding a key answers pair after pair").check()
+    page.keyboard.press("Escape")
+    hold(page, "2", 5_000, "Batch 1 is complete")
+    settle(page, 61)
+    assert len(desk.answers) == 61 and desk.labels == [N] * 61
 
 
 def test_sixty_presses_thirty_milliseconds_apart(page: Page, make_desk: MakeDesk) -> None:
@@ -91,9 +100,12 @@ def test_answers_given_offline_are_stored_when_the_connection_is_back(
         page.keyboard.press("1")
     page.keyboard.press("z")
     expect(page.locator(".saved")).to_contain_text("kept in this browser", timeout=15_000)
+    strip = page.locator("#allpairs-strip")
+    expect(strip).to_contain_text("answers are safe in this browser", timeout=15_000)
     assert len(desk.answers) < 9  # the connection may have ended a moment after the first key
     context.set_offline(False)
     settle(page, 9)
+    expect(strip).to_be_hidden()
     assert desk.labels == [P] * 7 + [None] * 23
     assert len(desk.answers) == 9
 
@@ -111,11 +123,29 @@ def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
     page.close()
     context.set_offline(False)
     assert stored < 6
-    again = context.new_page()
+    again = context.new_page()  # whichever page it shows
     open_card(again, desk.url)
-    settle(again, 6 - stored)
+    expect(again.locator(".counts")).to_have_text("Batch 1: 6 of 30 answered · 0 positive")
     assert desk.labels == [N] * 6 + [None] * 24
-    assert again.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('allpairs:')).length") == 0
+    assert again.evaluate(KEPT) == 0
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_who_leaves_the_page_leaves_no_answer_behind(page: Page, make_desk: MakeDesk, times: int) -> None:
+    desk = make_desk(5 * times)
+    page.goto(desk.url)
+    for time in range(1, times + 1):
+        expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+        for _ in range(5):
+            page.keyboard.press("2", delay=100)  # ten a second, with the time between
+        if time % 2:
+            page.get_by_role("link", name="Monitor").click()
+        else:
+            page.goto(desk.url.replace("/?", "/monitor?"))
+        page.wait_for_timeout(1_000)
+        assert len(desk.answers) == 5 * time and page.evaluate(KEPT) == 0
+        page.get_by_role("link", name="Label", exact=True).click()
+    assert desk.labels == [N] * 5 * times
 
 
 @pytest.mark.slow
@@ -142,10 +172,14 @@ def test_two_tabs_of_one_annotator_agree(page: Page, context: BrowserContext, ma
     for _ in range(10):
         other.keyboard.press("2")
     settle(other, 10)
-    page.keyboard.press("1")  # this tab still shows the first pair: an answer after all is a correction
-    settle(page, 1)
-    expect(page.locator(".counts")).to_have_text("Batch 1: 10 of 20 answered · 1 positive")
-    assert desk.labels == [P] + [N] * 9 + [None] * 10
+    for _ in range(5):
+        for tab, key in ((page, "1"), (other, "2")):
+            tab.keyboard.press(key)
+            tab.wait_for_timeout(100)  # nobody is faster in two tabs at once
+    settle(page, 5)
+    settle(other, 15)
+    expect(page.locator(".empty")).to_contain_text("Batch 1 is complete")
+    assert len(desk.answers) == 20 and sorted(map(str, desk.labels)) == [str(N)] * 15 + [str(P)] * 5
 
 
 def test_keys_rest_while_one_types_or_holds_a_modifier(page: Page, make_desk: MakeDesk) -> None:

@@ -83,16 +83,16 @@ def test_names_are_names_whatever_signs_they_have(engine: Engine, project: int) 
 @pytest.mark.parametrize(
     "message",
     [None, [], "x", 7, {"attempt": "x"}, {"attempt": 1e400, "events": {}}, {"attempt": None, "events": "x" * 9},
-     {"attempt": [[]], "events": 3}],
+     {"attempt": [[]], "events": 3, "has": [[], "x", None]}],
 )  # fmt: skip
 def test_a_message_of_another_shape_has_no_events(monkeypatch: pytest.MonkeyPatch, message: Any) -> None:
     monkeypatch.setattr(card.st, "session_state", {"card": {"outbox": message}})
-    assert card.outbox("card") == (0, [])
+    assert card.outbox("card") == card.Message()
 
 
 def test_a_message_without_end_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(card.st, "session_state", {"card": {"outbox": {"attempt": 3, "events": [{}] * 100_000}}})
-    assert len(card.outbox("card")[1]) == card.MOST_EVENTS
+    assert len(card.outbox("card").events) == card.MOST_EVENTS
 
 
 def test_forged_events_store_nothing_and_touch_nobody_elses_lease(

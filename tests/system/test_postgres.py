@@ -105,7 +105,7 @@ def test_hidden_checks_are_served_and_fast_answers_asked_again(postgres: Engine)
                            repeat_share=0.2)  # fmt: skip
     make_round(postgres, project, 60)
     know(postgres, project, 10, 10)
-    pairs = serve(postgres, project, "ann")[0]
+    pairs = serve(postgres, project, "ann", 40)[0]
     said = [{"key": f"checked-{pair.task_id}", "task_id": pair.task_id, "answer": "negative", "seconds": 0.1}
             for pair in pairs]  # fmt: skip
     for _ in range(2):

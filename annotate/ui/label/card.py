@@ -1,6 +1,7 @@
 """The labelling card. Its browser side is in card.html, card.css and card_js."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ LONG = 400  # characters above which a text gets a taller box
 
 
 Run = tuple[str, str]  # a piece of a text and its kind: same, differs, likely
-SCRIPTS = ("main", "answers", "server", "draw", "keys", "storage")
+SCRIPTS = ("main", "answers", "server", "tabs", "draw", "keys", "storage")
 
 
 def _source(*parts: str) -> str:
@@ -39,13 +40,26 @@ _mount = st.components.v2.component(
 )
 
 
-def outbox(key: str) -> tuple[int, list[Any]]:
-    """Return the number of the browser's last message, and its events: all that have no receipt yet."""
-    message = st.session_state.get(key, {}).get("outbox")
-    if not isinstance(message, dict):
-        return 0, []
-    attempt, events = message.get("attempt"), message.get("events")
-    return attempt if isinstance(attempt, int) else 0, events[:MOST_EVENTS] if isinstance(events, list) else []
+@dataclass(frozen=True)
+class Message:
+    """What the card last sent: the number of the message, the acts without a receipt, and the pairs that it has."""
+
+    attempt: int = 0
+    events: Sequence[Any] = ()
+    has: frozenset[int] = frozenset()
+
+
+def outbox(key: str) -> Message:
+    """Return the browser's last message."""
+    sent = st.session_state.get(key, {}).get("outbox")
+    if not isinstance(sent, dict):
+        return Message()
+    attempt, events, has = sent.get("attempt"), sent.get("events"), sent.get("has")
+    return Message(
+        attempt if isinstance(attempt, int) else 0,
+        events[:MOST_EVENTS] if isinstance(events, list) else (),
+        frozenset(one for one in has if isinstance(one, int)) if isinstance(has, list) else frozenset(),
+    )
 
 
 def card(
@@ -53,7 +67,7 @@ def card(
     project_id: int,
     annotator: str,
     question: str,
-    attempt: int,
+    sent: Message,
     receipt: Receipt,
     pairs: Sequence[Pair],
     standing: Standing,
@@ -73,11 +87,11 @@ def card(
         "round": progress.round_id,
         "title": _title(standing, audit_batch),
         "question": question,
-        "attempt": attempt,  # makes every reply different, since an equal one would not reach the browser
+        "attempt": sent.attempt,  # makes every reply different, since an equal one would not reach the browser
         "stored": receipt.stored,
         "refused": receipt.refused,
         "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
-        "pairs": [_pair(pair, progress.round_id) for pair in pairs],
+        "pairs": [_pair(pair, progress.round_id, pair.task_id in sent.has) for pair in pairs],
         "recent": [
             {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
         ],
@@ -108,18 +122,16 @@ def _words(why: Why) -> str:
     return f"score {why.score:.2f}" + ("" if why.p is None else f" · p {why.p:.2f}")
 
 
-def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
-    """Return what the browser gets of a pair before the answer: nothing that reveals why it was chosen."""
+def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, Any]:
+    """Return what the browser gets of a pair before the answer: nothing that reveals why it was chosen.
+
+    known: the browser has its texts.
+    """
+    about = {"id": pair.task_id, "round": round_id, "batch": pair.in_batch, "again": pair.again}
+    if known:
+        return about
     left, right = _segments(pair)
-    return {
-        "id": pair.task_id,
-        "round": round_id,
-        "batch": pair.in_batch,
-        "again": pair.again,
-        "left": left,
-        "right": right,
-        "long": max(len(pair.left), len(pair.right)) > LONG,
-    }
+    return about | {"left": left, "right": right, "long": max(len(pair.left), len(pair.right)) > LONG}
 
 
 def _segments(pair: Pair) -> tuple[list[Run], list[Run]]:

@@ -286,7 +286,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
         tasks = session.scalars(select(Task).order_by(Task.position)).all()
     for task in tasks[:2]:
         events = [{"key": f"k{task.id}", "task_id": task.id, "answer": "positive"}]
-        monkeypatch.setattr(card, "outbox", lambda key, events=events: (1, events))
+        monkeypatch.setattr(card, "outbox", lambda key, events=events: card.Message(1, events))
         page.run()
     assert [words for data in sent for words in data["why"].values()] == [
         "score 0.95",

@@ -8,9 +8,16 @@ function act(s, name) {
   else if (name === "help") openKeys(s)
   else if (name === "note") writeNote(s)
   else if (name === "guidelines") document.querySelector(".st-key-guidelines button")?.click()
-  else if (!s.buffer.length || performance.now() < s.guardUntil) return
+  else if (!s.buffer.length) miss(s)
+  else if (performance.now() < s.guardUntil) return
   else if (s.view.grouped) answerGroup(s, name)
   else answer(s, name)
+}
+
+// A key that falls on an empty card answers nothing, and the card says so.
+function miss(s) {
+  s.missed += 1
+  draw(s)
 }
 
 function answer(s, name) {
@@ -43,8 +50,10 @@ function undo(s) {
 function append(s, pair, name, seconds, note) {
   const event = { key: newKey(s), task_id: pair.id, answer: name, seconds, note, at: new Date().toISOString(), n: s.serial }
   s.pairs.set(pair.id, pair)
+  s.missed = 0
   s.log.push(event)
   keep(s.prefix + event.key, JSON.stringify(event))
+  tellAnswer(s, pair.id, name)
 }
 
 function settleDown(s) {
@@ -63,12 +72,13 @@ function newKey(s) {
   return `${Date.now().toString(36)}-${s.serial}-${Array.from(random, (x) => x.toString(36)).join("")}`
 }
 
-// One message at a time, always with the whole log. Answers given meanwhile go with the next one.
+// One message at a time, always with the whole log. Answers given meanwhile go with the next one. The server leaves out the
+// texts of pairs that this browser has.
 function send(s, evenIfEmpty = false) {
   if ((!s.log.length && !evenIfEmpty) || Date.now() - s.sentAt < RETRY) return
   s.sentAt = Date.now()
   s.attempt += 1
-  s.emit({ attempt: s.attempt, events: s.log })
+  s.emit({ attempt: s.attempt, events: s.log, has: [...s.buffer, ...s.waiting].map((pair) => pair.id) })
 }
 
 // ---- notes -----------------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ function draw(s) {
   const pair = s.buffer[0]
   const card = find(".card")
   card.hidden = false // it was hidden until keys work
-  if (pair?.id !== s.shownId) s.shownAt = performance.now()
-  s.shownId = pair?.id
+  if (pair?.id !== s.shownId) showNext(s, pair)
   find(".question").textContent = s.view.question
   find(".pair").hidden = !pair || s.view.grouped
   find(".candidates").hidden = !pair || !s.view.grouped
@@ -27,13 +26,38 @@ function draw(s) {
   find("[data-act=undo]").disabled = !s.undo.length
   find("[data-act=differences]").setAttribute("aria-pressed", String(s.differences && !s.view.grouped))
   find("[data-act=differences]").disabled = s.view.grouped
-  find(".empty").textContent = pair ? "" : s.log.length ? "Saving your answers …" : s.view.empty
+  drawEmpty(s, find)
   find(".last").textContent = last(s)
   find(".refused").hidden = !s.refused.length
   find(".refused").textContent = refusal(s.refused)
   drawNote(s, find, pair)
   drawKeys(s)
   drawProgress(s, find)
+}
+
+function showNext(s, pair) {
+  s.shownAt = performance.now()
+  s.since = Date.now()
+  s.shownId = pair?.id
+  s.painted = false
+  requestAnimationFrame(() => requestAnimationFrame(() => { s.painted = true }))
+  tellShown(s)
+}
+
+function drawEmpty(s, find) {
+  const said = s.buffer.length ? "" : [nothing(s), missed(s)].join(" ").trim()
+  if (find(".empty").textContent !== said) find(".empty").textContent = said
+}
+
+function nothing(s) {
+  const beyond = "You have answered every pair that this browser holds. More come when the connection is back."
+  if (s.log.length) return Date.now() - s.heardAt > 3 * RETRY ? beyond : "Saving your answers …"
+  return s.waiting.length ? "Another tab of yours shows the last pair." : s.view.empty
+}
+
+function missed(s) {
+  if (!s.missed) return ""
+  return s.missed === 1 ? "One key came while there was no pair: it answered nothing." : `${s.missed} keys came while there was no pair: they answered nothing.`
 }
 
 function drawText(box, segments, id) {
@@ -80,6 +104,11 @@ function drawNote(s, find, pair) {
   const writing = field.getRootNode().activeElement === field
   box.hidden = s.view.grouped || (!note && !writing)
   find("[data-act=note]").disabled = !pair || s.view.grouped
+}
+
+function drawClock(s, find) {
+  drawProgress(s, find)
+  drawEmpty(s, find)
 }
 
 function drawProgress(s, find) {

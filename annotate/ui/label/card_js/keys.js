@@ -5,6 +5,7 @@ const DEFAULT_KEYS = {
   differences: ["d"], larger: ["+"], smaller: ["-"], guidelines: ["g"], help: ["?"],
 }
 const KEY_STORE = "allpairs:keys"
+const RUNS = "allpairs:held-keys"
 const NAMES = { backspace: "⌫", enter: "↵", " ": "space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
 const TOUCHES = ["keydown", "pointerdown", "pointermove", "wheel", "visibilitychange"] // signs that somebody is there
 const UNUSABLE = new Set(["tab", "escape", "enter", "shift", "control", "alt", "meta", "capslock", "dead", "process"])
@@ -35,14 +36,16 @@ function listen(s) {
   note.addEventListener("keydown", (event) => onNoteKey(s, event), on)
   note.addEventListener("blur", () => draw(s), on)
   root.querySelector("dialog").addEventListener("close", () => endChange(s), on)
+  root.querySelector(".runs").addEventListener("change", (event) => setRuns(s, event.target.checked), on)
   for (const name of TOUCHES) document.addEventListener(name, () => { s.touchedAt = Date.now() }, { ...on, passive: true, capture: true })
   document.addEventListener("visibilitychange", () => send(s, Date.now() - s.heardAt > STALE), on)
-  const clock = setInterval(() => { send(s, isDueToBeat(s)); drawProgress(s, (selector) => root.querySelector(selector)) }, 1000)
+  const clock = setInterval(() => { send(s, isDueToBeat(s)); drawClock(s, (selector) => root.querySelector(selector)) }, 1000)
   s.close = () => { stop.abort(); clearInterval(clock) }
 }
 
-// A hidden or idle tab lets its leases run out.
+// A hidden or idle tab lets its leases run out. One whose last pairs went to another tab asks what comes next.
 function isDueToBeat(s) {
+  if (!s.buffer.length && !s.waiting.length && !s.view.empty) return Date.now() - s.heardAt > RETRY
   const there = document.visibilityState === "visible" && Date.now() - s.touchedAt < AWAY
   return there && s.buffer.length > 0 && Date.now() - s.heardAt > BEAT
 }
@@ -56,7 +59,12 @@ function onKey(s, event) {
   const name = actionOf(s, key)
   if (!name) return
   event.preventDefault()
-  act(s, name)
+  if (mayAnswer(s, event)) act(s, name)
+}
+
+// A key held down answers one pair; or, if somebody wants that, each pair that has been on the screen.
+function mayAnswer(s, event) {
+  return !event.repeat || (s.runs && s.painted)
 }
 
 // With several candidates, digits mark them and Enter answers. A key held down must not mark and unmark in turn.
@@ -66,7 +74,7 @@ function groupKey(s, event, key) {
     return true
   }
   if (key !== "enter" || event.composedPath()[0] instanceof HTMLButtonElement) return false
-  act(s, "submit")
+  if (mayAnswer(s, event)) act(s, "submit")
   return true
 }
 
@@ -122,11 +130,17 @@ function setKeys(s, keys) {
   draw(s)
 }
 
+function setRuns(s, runs) {
+  s.runs = runs
+  keep(RUNS, runs ? "on" : "off")
+}
+
 function shownKey(key) {
   return NAMES[key] ?? key.toUpperCase()
 }
 
 function drawKeys(s) {
+  s.root.querySelector(".runs").checked = s.runs
   for (const [name, keys] of Object.entries(s.keys)) {
     const words = keys.map(shownKey).join(" or ") || "no key"
     for (const button of s.root.querySelectorAll(`.card [data-act=${name}]`)) {

@@ -18,7 +18,11 @@ export default function ({ data: [data], parentElement, setStateValue }) {
   listen(s)
   draw(s)
   send(s)
-  return () => s.root === parentElement && s.close()
+  return () => {
+    if (s.root !== parentElement) return
+    s.close()
+    leaveTabs(s)
+  }
 }
 
 function session(data) {
@@ -27,11 +31,14 @@ function session(data) {
     const s = {
       prefix, log: unsent(prefix), buffer: [], undo: [], pairs: new Map(), known: new Map(), why: {}, saved: 0, refused: [],
       sentAt: 0, attempt: 0, shownAt: 0, heardAt: 0, touchedAt: Date.now(), guardUntil: 0, serial: 0, paces: [],
-      marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {},
-      differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1,
+      marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {}, elsewhere: new Map(), done: new Map(), since: 0,
+      waiting: [],
+      differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1, runs: recall(RUNS) === "on",
+      missed: 0, painted: false,
     }
     remember(s, data)
     sessions.set(prefix, s)
+    joinTabs(s)
     document.activeElement?.blur?.() // a focused select box would swallow the keys
   }
   return sessions.get(prefix)

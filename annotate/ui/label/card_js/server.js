@@ -14,7 +14,8 @@ function merge(s, data) {
   s.heardAt = Date.now()
   if (s.view && s.view.queue !== data.queue) leaveQueue(s)
   s.view = data
-  fill(s, data.pairs)
+  const held = new Map([...s.buffer, ...s.waiting].map((pair) => [pair.id, pair]))
+  fill(s, data.pairs.map((pair) => (pair.left ? pair : { ...held.get(pair.id), ...pair })).filter((pair) => pair.left))
 }
 
 // Undo reaches back to the last change between batch and audit batch; answers of both share one log.
@@ -32,6 +33,8 @@ function fill(s, served) {
   // The pair on screen stays, unless somebody else answered it or a newer batch replaces it.
   const shown = open.filter((p) => p.id === before?.id)
   s.buffer = [...undone, ...shown, ...open.filter((p) => p.id !== before?.id)]
+  s.waiting = []
+  leaveToTabs(s)
   if (before && s.buffer[0]?.id !== before.id) s.guardUntil = performance.now() + UNSEEN
 }
 

@@ -1,0 +1,68 @@
+"""The address to which a browser sends answers by itself, on whatever page it is: see web/unsent_answers.js."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from allpairs.annotate.access.addresses import is_own, public_urls
+from allpairs.annotate.access.mode import annotator_named
+from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.web.middleware import engine_for
+from allpairs.annotate.web.problems import Wrong, json_body, problem, wrong_input
+from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import live_project
+from allpairs.db.schema.engine import make_engine, reading
+
+PATH = "/answers/{project_id:int}"
+MOST = 5_000  # answers in one request
+FOREIGN = "answers are sent from the app's own pages: open the page Label"
+NOT_YOURS = "these answers are another person's: they are sent when that person signs in"
+
+
+class Sent(BaseModel):
+    """What a browser kept: acts of one annotator, as the card recorded them."""
+
+    annotator: str
+    events: list[dict[str, Any]] = Field(max_length=MOST)
+
+
+def route() -> Route:
+    """Return the route."""
+    return Route(PATH, _answer, methods=["POST"])
+
+
+async def _answer(request: Request) -> Response:
+    try:
+        if not is_own(request.headers.get("origin"), request.headers.get("host"), public_urls()):
+            raise Wrong(403, FOREIGN)
+        return await run_in_threadpool(_store, request, await json_body(request))
+    except Wrong as wrong:
+        return problem(wrong.status, wrong.detail)
+
+
+def _store(request: Request, body: bytes) -> Response:
+    try:
+        sent = Sent.model_validate_json(body)
+    except ValidationError as error:
+        raise wrong_input(error, "body") from None
+    guest, project_id = request.scope.get("state", {}).get("guest"), request.path_params["project_id"]
+    annotator = annotator_named(sent.annotator)
+    if guest is not None and guest.name != annotator:
+        raise Wrong(403, NOT_YOURS)
+    engine = engine_for(request, make_engine())
+    try:
+        with reading(engine) as session:
+            live_project(session, project_id)
+        receipt = record(engine, project_id, annotator, sent.events)
+    except Refused as error:
+        raise Wrong(403, str(error)) from None
+    except InputError as error:
+        raise Wrong(404, str(error)) from None
+    finally:
+        engine.dispose()
+    return JSONResponse({"stored": receipt.stored, "refused": receipt.refused})
