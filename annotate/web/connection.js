@@ -2,6 +2,7 @@
 
 const LOOK = 500 // ms between two looks
 const PATIENCE = 1_000 // ms for which a connection may be away unnoticed
+const OVERDUE = 6_000 // ms after which an answer should long be stored
 const STYLE = `
   .allpairs-lost [data-testid=stDialog] { display: none; }
   #allpairs-strip { position: fixed; inset: 0 0 auto; z-index: 1000000; padding: 0.5rem 1rem; text-align: center;
@@ -17,13 +18,16 @@ style.textContent = STYLE
 document.head.append(style)
 document.body.append(strip)
 
+const openedAt = Date.now()
 let wasConnected = false, lostAt = 0
 
+// When each answer that is still in this browser was given.
 function kept() {
   try {
-    return Object.keys(localStorage).filter((name) => /^allpairs:\d+:/.test(name)).length
+    const answers = Object.entries({ ...localStorage }).filter(([name]) => /^allpairs:\d+:/.test(name))
+    return answers.map(([, answer]) => Date.parse(JSON.parse(answer).at))
   } catch {
-    return 0 // no storage
+    return [] // no storage
   }
 }
 
@@ -37,9 +41,10 @@ setInterval(() => {
   const state = document.querySelector("[data-testid=stApp]")?.dataset.testConnectionState
   if (state === "CONNECTED") wasConnected = true
   lostAt = wasConnected && state !== "CONNECTED" ? lostAt || Date.now() : 0
-  const isLost = lostAt > 0 && Date.now() - lostAt > PATIENCE
+  const answers = kept(), overdue = answers.some((at) => at > openedAt && Date.now() - at > OVERDUE)
+  const isLost = overdue || (lostAt > 0 && Date.now() - lostAt > PATIENCE)
   document.documentElement.classList.toggle("allpairs-lost", isLost)
   strip.hidden = !isLost
-  const said = isLost ? words(kept()) : ""
+  const said = isLost ? words(answers.length) : ""
   if (strip.textContent !== said) strip.textContent = said
 }, LOOK)

@@ -35,10 +35,23 @@ async function post({ prefix, project, annotator, events }) {
   if (response.ok) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)
+    tellCards(prefix, stored)
     for (const key of Object.keys(refused)) settled.add(key)
   } else if (response.status === 403 || response.status === 404) {
     for (const { key } of some) settled.add(key) // another person's, or of a project that is gone: not ours to send
   } else throw new Error(response.statusText)
+}
+
+// A card counts what was stored beside it, and asks for its next pairs; one that is being drawn finds the time here.
+window.allpairsStored = {}
+
+function tellCards(prefix, stored) {
+  if (!stored.length) return
+  window.allpairsStored[prefix] = Date.now()
+  if (!("BroadcastChannel" in window)) return
+  const channel = new BroadcastChannel(prefix)
+  channel.postMessage({ stored })
+  channel.close()
 }
 
 async function look() {

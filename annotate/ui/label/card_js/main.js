@@ -17,7 +17,7 @@ export default function ({ data: [data], parentElement, setStateValue }) {
   merge(s, data)
   listen(s)
   draw(s)
-  send(s)
+  send(s, s.attempt === 0 && Date.now() - (window.allpairsStored?.[s.prefix] ?? 0) < STALE)
   return () => {
     if (s.root !== parentElement) return
     s.close()

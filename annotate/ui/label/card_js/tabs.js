@@ -15,8 +15,9 @@ function leaveTabs(s) {
   s.channel?.postMessage({ tab: TAB, shown: null })
 }
 
-function onTab(s, { tab, asks, shown, id, answer }) {
+function onTab(s, { tab, asks, shown, id, answer, stored }) {
   if (asks) return tellShown(s)
+  if (stored) return onStored(s, new Set(stored))
   if (answer === "retract") s.done.delete(id)
   else if (answer) s.done.set(id, Date.now())
   else if (shown) s.elsewhere.set(tab, shown)
@@ -25,6 +26,16 @@ function onTab(s, { tab, asks, shown, id, answer }) {
   const before = s.buffer[0]?.id
   leaveToTabs(s)
   if (!s.buffer.length || s.buffer[0].id !== before) draw(s)
+}
+
+// Answers that this page's frame sent, because the card was not open or got no receipt.
+function onStored(s, stored) {
+  const before = s.log.length
+  s.log = s.log.filter((event) => !stored.has(event.key))
+  s.saved += before - s.log.length
+  if (!s.view || !s.root?.isConnected) return
+  s.sentAt = 0
+  send(s, true)
 }
 
 // A pair that was answered in another tab goes, and one that another tab shows, and showed first, waits. Of the others each
