@@ -1,9 +1,12 @@
 """The app's own addresses: where browsers may come from, and what invitations print."""
 
 import os
-from urllib.parse import urlsplit
+import re
 
 from allpairs.db.errors import InputError
+
+ADDRESS = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?/?")  # names as browsers write them
+USUAL = {"http": "80", "https": "443"}  # ports that browsers leave out
 
 
 def public_urls() -> tuple[str, ...]:
@@ -16,15 +19,17 @@ def public_urls() -> tuple[str, ...]:
 
 def is_own(origin: str | None, host: str | None, ours: tuple[str, ...]) -> bool:
     """Return whether a page of this origin is the app's own: at the host that was asked, or at one of our addresses."""
-    if not origin:
+    if not origin or not host:
         return False
-    return origin.lower() in ours or urlsplit(origin).netloc.lower() == (host or "").lower() != ""
+    return origin.lower() in (*ours, f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 def _checked(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query:
+    found = ADDRESS.fullmatch(url.lower())
+    if found is None:
+        what = f"ALLPAIRS_PUBLIC_URL has {url!r}"
         raise InputError(
-            f"ALLPAIRS_PUBLIC_URL has {url!r}: give addresses such as https://pairs.example.org, without a path"
+            f"{what}: give addresses such as https://pairs.example.org, without a path, spaces between them"
         )
-    return f"{parts.scheme}://{parts.netloc}".lower()
+    scheme, host, port = found.groups()
+    return f"{scheme}://{host}" + (f":{port}" if port and port != USUAL[scheme] else "")

@@ -1,5 +1,6 @@
 """The address to which a browser sends answers by itself, on whatever page it is: see web/unsent_answers.js."""
 
+from json import loads
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -11,6 +12,7 @@ from starlette.routing import Route
 from allpairs.annotate.access.addresses import is_own, public_urls
 from allpairs.annotate.access.mode import annotator_named
 from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.api.models import IN_PATH
 from allpairs.annotate.labelling.queue import record
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.annotate.web.problems import Wrong, json_body, problem, wrong_input
@@ -47,13 +49,21 @@ async def _answer(request: Request) -> Response:
 
 def _store(request: Request, body: bytes) -> Response:
     try:
-        sent = Sent.model_validate_json(body)
+        sent = Sent.model_validate(
+            loads(body)
+        )  # pydantic's own reader refuses half of a character, and all answers with it
     except ValidationError as error:
         raise wrong_input(error, "body") from None
+    except (ValueError, RecursionError):
+        raise Wrong(400, "body: this is not JSON") from None
     guest, project_id = request.scope.get("state", {}).get("guest"), request.path_params["project_id"]
     annotator = annotator_named(sent.annotator)
     if guest is not None and guest.name != annotator:
         raise Wrong(403, NOT_YOURS)
+    try:
+        IN_PATH["project_id"].validate_python(project_id)
+    except ValidationError:
+        raise Wrong(404, f"there can be no project {project_id}") from None
     engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
@@ -47,6 +47,11 @@ BUFFER = 200  # pairs that a browser holds, so that fast answers or a lost conne
 HELD = 40  # of them, the first, that nobody else gets meanwhile
 
 
+def _storable(note: Any) -> Any:
+    """Return the note without what no database stores: an answer must not be lost by its note."""
+    return note.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(note, str) else note
+
+
 class Event(BaseModel):
     """One act of an annotator, as the browser sends it. task_id: as it was served."""
 
@@ -54,7 +59,7 @@ class Event(BaseModel):
     task_id: Annotated[int, Field(gt=-(2**53), lt=2**53)]
     answer: AnswerKind
     seconds: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
-    note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
+    note: Annotated[str, Field(max_length=LONGEST_NOTE), BeforeValidator(_storable)] = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-SCRIPTS = [Path(__file__).with_name(name) for name in ("unsent_answers.js", "connection.js")]
+SCRIPTS = [Path(__file__).with_name(name) for name in ("history.js", "unsent_answers.js", "connection.js")]
 
 
 def routes(pages: Iterable[str]) -> list[Route]:

@@ -42,6 +42,7 @@ OPEN = frozenset({LOGIN, DESCRIPTION, "/_stcore/health", "/_stcore/host-config",
 OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
+LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 digits
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
 STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
@@ -76,7 +77,9 @@ class AuthMiddleware:
         self.proxies.look(asking)
         if scope["type"] == "http":
             send = guarding(send, is_secure(asking))
-        if scope["path"].startswith(FRAME) or scope["path"] in PROBES:
+        if len(scope["path"]) > LONGEST_PATH:
+            await _refuse(PlainTextResponse("The address is too long.", 414), scope, receive, send)
+        elif scope["path"].startswith(FRAME) or scope["path"] in PROBES:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host"), public_urls()):
             await _refuse(PlainTextResponse(), scope, receive, send)

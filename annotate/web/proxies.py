@@ -21,7 +21,7 @@ class UntrustedProxies:
         headers, address = asking.headers, asking.client.host if asking.client is not None else ""
         for_whom = [one.strip() for one in headers.get("x-forwarded-for", "").split(",")]
         ignored = for_whom != [""] and address not in for_whom
-        if headers.get("x-forwarded-proto", "").strip() == "https":
+        if headers.get("x-forwarded-proto", "").partition(",")[0].strip() == "https":
             ignored = ignored or asking.scope["scheme"] in ("http", "ws")
         if ignored and address not in self.told and len(self.told) < MOST:
             self.told.add(address)

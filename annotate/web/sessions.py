@@ -1,6 +1,7 @@
 """What the middleware asks of Streamlit's sessions: which page each shows, and to free what it holds."""
 
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -17,6 +18,12 @@ class Visit:
     page: str
     person: int = 0  # where nobody signs in
     files: dict[str, int] = field(default_factory=dict)  # bytes by the file's id
+    folder: TemporaryDirectory[str] | None = None  # where they are
+
+    def end(self) -> None:
+        """Delete the files: Python's collector would do so too late."""
+        if self.folder is not None:
+            self.folder.cleanup()
 
     @property
     def takes_files(self) -> bool:

@@ -16,7 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from allpairs.annotate.access import cookies
-from allpairs.annotate.web.sessions import Sessions
+from allpairs.annotate.web.sessions import Sessions, Visit
 
 LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
 BEFORE_LOGIN = frozenset({"rerun_script"})  # draws the way to the sign-in page, or to the provider
@@ -35,6 +35,7 @@ class PageSocket:
     def __init__(self, app: ASGIApp, good: Callable[[], bool], is_known: bool, sessions: Sessions) -> None:
         self.app, self.good, self.is_known, self.sessions = app, good, is_known, sessions
         self.ended, self.session = False, ""
+        self.shown: Visit | None = None
 
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the page until its socket or its login ends; after that, it neither receives nor sends, nor is kept."""
@@ -43,6 +44,8 @@ class PageSocket:
         async def receiving() -> Message:
             while True:
                 message = await self._next(receive)
+                if message is None or message["type"] == "websocket.disconnect":
+                    self.shown = self.sessions.visit(self.session)  # while Streamlit still knows the session
                 if message is None:
                     with suppress(RuntimeError, OSError):  # it may already be closed
                         await send(REFUSED)
@@ -58,6 +61,8 @@ class PageSocket:
         try:
             await self.app(scope, receiving, sending)
         finally:
+            if self.shown is not None:
+                self.shown.end()
             if self.session:
                 self.sessions.close(self.session)
 

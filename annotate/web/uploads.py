@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+from contextlib import suppress
 from weakref import WeakSet, WeakValueDictionary
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,10 +39,8 @@ class Uploads:
             turn = self.turns.setdefault(person, asyncio.Lock())
             async with turn:
                 await self._put(visit, found[1], found[2], scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-            if scope["method"] == "DELETE":
-                visit.files.pop(found[2], None)
+        elif await self._passed(scope, receive, send) and scope["method"] == "DELETE":
+            visit.files.pop(found[2], None)
 
     async def _put(self, visit: Visit, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
         length = Headers(scope=scope).get("content-length", "")
@@ -52,22 +52,29 @@ class Uploads:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
+        before = visit.files.get(file, 0)  # which stays if this one fails
+        visit.files[file] = before + int(length)
+        self.visits.add(visit)
         stored = False
+        try:
+            stored = await self._passed(scope, receive, send)
+        finally:
+            visit.files[file] = int(length) if stored else before
+        if stored and self.sessions.visit(session) is not visit:  # the page was left meanwhile
+            self.sessions.drop_file(session, file)
+
+    async def _passed(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Pass the request on, and return whether Streamlit did what it asks."""
+        done = False
 
         async def sending(message: Message) -> None:
-            nonlocal stored
-            stored = stored or message.get("status", 500) < 300
+            nonlocal done
+            done = done or message.get("status", 500) < 300
             await send(message)
 
-        visit.files[file] = int(length)
-        self.visits.add(visit)
-        try:
+        with suppress(ClientDisconnect):  # somebody gave up
             await self.app(scope, receive, sending)
-        finally:
-            if not stored:
-                visit.files.pop(file, None)
-            elif self.sessions.visit(session) is not visit:  # the page was left meanwhile
-                self.sessions.drop_file(session, file)
+        return done
 
     def _held(self, person: int) -> int:
         """Return how many bytes the person's pages hold."""

@@ -101,7 +101,7 @@ def add_person(
 
 def _looks(name: str) -> set[str]:
     """Return how the name looks, as it is written and without regard to case."""
-    return {skeleton(name), skeleton(folded(name))}
+    return {skeleton(name), skeleton(folded(name)), folded(skeleton(name))}
 
 
 def role_in(session: Session, person: Person, project_id: int) -> Role | None:

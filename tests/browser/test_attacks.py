@@ -69,8 +69,11 @@ def test_a_page_of_another_site_opens_no_socket_and_the_app_asks_nobody_about_it
 
 @pytest.mark.parametrize("address", ["", "label", "monitor"])
 def test_a_page_opened_by_its_address_is_shown_at_once(page: Page, app: App, hostile: str, address: str) -> None:
+    page.goto(f"{app.url}/healthz")
     page.goto(f"{app.url}/{address}?{hostile}")  # the fixture counts every 404
     page.wait_for_url(f"{app.url}/{address or 'label'}?*")
     expect(page.locator(PAGES["Label" if address != "monitor" else "Monitor"]).first).to_be_visible(timeout=WAIT)
     drawn(page)
     assert page.get_by_role("dialog").count() == 0
+    page.go_back()
+    page.wait_for_url(f"{app.url}/healthz")

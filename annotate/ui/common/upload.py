@@ -1,9 +1,9 @@
 """A file that a person uploads, or names by its path on the server."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -24,8 +24,9 @@ def visit(page: str, guest: Guest | None) -> None:
     shown: Visit | None = st.session_state.get(VISIT)
     person = guest.person_id if guest is not None else 0
     if shown is None or (shown.page, shown.person) != (page, person):
+        if shown is not None:
+            shown.end()
         st.session_state[VISIT] = Visit(page, person)
-        st.session_state.pop("uploads", None)
         _free()
 
 
@@ -51,10 +52,11 @@ def chosen_file(
 
 
 def uploads() -> Path:
-    """Return a folder that is deleted when the person leaves the page."""
-    if "uploads" not in st.session_state:
-        st.session_state["uploads"] = tempfile.TemporaryDirectory(prefix="allpairs-")
-    return Path(st.session_state["uploads"].name)
+    """Return a folder that is deleted when the person leaves the page or closes it."""
+    shown: Visit = st.session_state.setdefault(VISIT, Visit(""))
+    if shown.folder is None:
+        shown.folder = TemporaryDirectory(prefix="allpairs-")
+    return Path(shown.folder.name)
 
 
 def _keep_only(folder: Path, file: str) -> None:

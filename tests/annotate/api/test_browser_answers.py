@@ -1,5 +1,6 @@
 """Answers that a browser sends by itself: whose, from where, and stored once."""
 
+from json import dumps
 from typing import Any
 
 import pytest
@@ -55,6 +56,15 @@ def test_an_answer_is_stored_once_under_its_name(site: TestClient, engine: Engin
     assert stored(engine) == [("zoe", "positive")]
 
 
+def test_no_answer_is_lost_by_its_note(site: TestClient, engine: Engine, task: Task) -> None:
+    event = {"key": "k", "task_id": task.id, "answer": "negative", "note": "a\0b\ud800"}
+    body = dumps({"annotator": "zoe", "events": [event]})
+    headers = {"Origin": HERE, "Content-Type": "application/json"}
+    assert site.post(f"/answers/{task.project_id}", content=body, headers=headers).json()["stored"] == ["k"]
+    with reading(engine) as session:
+        assert session.scalars(select(Answer.note)).all() == ["ab?"]
+
+
 def test_what_is_no_answer_of_this_project_is_refused(site: TestClient, engine: Engine, task: Task) -> None:
     assert send(site, task, origin="http://localhost:9999").status_code == 403
     assert send(site, task, origin=None).status_code == 403
@@ -63,6 +73,12 @@ def test_what_is_no_answer_of_this_project_is_refused(site: TestClient, engine: 
     assert site.post(f"/answers/{task.project_id}", data={"a": 1}, headers={"Origin": HERE}).status_code == 415
     assert list(send(site, task, events=[{"key": "k", "task_id": 10**6, "answer": "skip"}]).json()["refused"]) == ["k"]
     assert site.post("/answers/999", json={"annotator": "a", "events": []}, headers={"Origin": HERE}).status_code == 404
+    for number in (2**31, 2**63, 10**30):
+        assert (
+            site.post(f"/answers/{number}", json={"annotator": "a", "events": []}, headers={"Origin": HERE}).status_code
+            == 404
+        )
+    assert site.post("/answers/" + "9" * 5_000, json={}, headers={"Origin": HERE}).status_code == 414
     archive_project(engine, task.project_id)
     assert send(site, task).status_code == 404 and stored(engine) == []
 

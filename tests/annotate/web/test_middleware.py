@@ -12,10 +12,12 @@ from starlette.websockets import WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.web import frame, login_forms, middleware
 from allpairs.annotate.web import security_headers as headers
 from allpairs.annotate.web.login_routes import safe_next
 from allpairs.db.domain import Role
+from allpairs.db.errors import InputError
 from allpairs.db.people.logins import ROTATED
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.schema.engine import reading
@@ -254,8 +256,11 @@ def test_a_proxy_that_is_not_trusted_is_named_once(
     open_site: Open, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_person(engine, "Anna")
-    for peer, sent in (("10.0.0.1", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.2", {"X-Forwarded-Proto": "https"}),
-                       ("203.0.113.9", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.3", {})):  # fmt: skip
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("10.0.0.1", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.2", {"X-Forwarded-Proto": "https, http"}),
+        ("203.0.113.9", {"X-Forwarded-For": "203.0.113.9"}), ("10.0.0.3", {}),
+    ]  # fmt: skip
+    for peer, sent in asked:
         site = open_site("http://pairs.example.org", address=peer)
         for _ in range(3):
             site.get("/login", headers=sent)
@@ -325,3 +330,17 @@ def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> 
     assert stranger.get(f"/login/ticket/{ticket}").status_code == 403
     assert site.get(f"/login/ticket/{ticket}").status_code == 303
     assert person_in(site) == people.id_of(engine, "Olga")
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "wrong", ["pairs.example.org", "https://[", "https://x:abc", "https://u:p@x", "https://x,", "https://x/y"]
+)
+def test_a_public_address_is_one_that_a_browser_can_name(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", f"https://A.example:443/ {wrong}")
+    with pytest.raises(InputError, match="ALLPAIRS_PUBLIC_URL has"):
+        public_urls()
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://A.example:443/ http://[::1]:8501")
+    assert public_urls() == ("https://a.example", "http://[::1]:8501")

@@ -1,6 +1,8 @@
 """The websocket of an open page: who opens it, what passes, when it ends, and what is left."""
 
 import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -43,7 +45,18 @@ HARMFUL = ("clear_cache", "set_run_on_save", "load_git_info", "debug_disconnect_
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "http://localhost:9999", "null", None, "https://pairs.example.org:444", "x"]
+    "origin",
+    [
+        "https://evil.example",
+        "http://localhost:9999",
+        "null",
+        None,
+        "https://pairs.example.org:444",
+        "x",
+        "http://[",
+        "ftp://localhost:8501",
+        "http://localhost:8501/path",
+    ],
 )
 @pytest.mark.parametrize("forced", [True, False])
 def test_no_page_of_another_site_opens_a_socket(open_site: Open, engine: Engine, origin: str, forced: bool) -> None:
@@ -107,10 +120,11 @@ def test_before_a_login_only_the_page_itself_is_drawn(site: TestClient, engine: 
 
 def test_nothing_is_kept_of_a_page_that_is_closed(site: TestClient, engine: Engine, sessions: FakeSessions) -> None:
     make_person(engine, "Anna")
+    folder = sessions.shown[SESSION].folder = TemporaryDirectory()
     with connect(site) as socket:
         opened(socket)
-        assert sessions.closed == []
-    assert sessions.closed == [SESSION]
+        assert sessions.closed == [] and Path(folder.name).exists()
+    assert sessions.closed == [SESSION] and not Path(folder.name).exists()
 
 
 def test_an_open_page_ends_with_its_login_though_nobody_touches_it(site: TestClient, engine: Engine) -> None:

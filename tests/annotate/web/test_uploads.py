@@ -41,7 +41,8 @@ def test_one_person_holds_so_much_over_all_their_pages(
     assert [put(signed_in, "1", 60), put(signed_in, "2", 60), put(signed_in, "2", 40, "second")] == [200, 413, 200]
     assert put(signed_in, "3", 1) == 413
     assert signed_in.delete(f"/_stcore/upload_file/{SESSION}/1").status_code == 200
-    assert put(signed_in, "3", 60) == 200
+    assert signed_in.delete(f"/_stcore/upload_file/{SESSION}/2?fail=1").status_code == 500  # it is still there
+    assert put(signed_in, "4", 100) == 413 and put(signed_in, "3", 60) == 200
     sessions.shown["second"] = Visit("label", sessions.shown["second"].person)  # they went to another page
     assert put(signed_in, "4", 40) == 200
 
@@ -53,6 +54,8 @@ def test_an_upload_that_fails_or_says_no_length_counts_nothing(
     assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1?fail=1", content=b"x" * 90).status_code == 500
     assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1", content=iter([b"x" * 90])).status_code == 411
     assert put(signed_in, "1", 90) == 200 and sessions.dropped == []
+    assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1?fail=1", content=b"x" * 10).status_code == 500
+    assert put(signed_in, "2", 20) == 413  # the first one stays
 
 
 def test_a_file_that_comes_after_its_page_is_freed(signed_in: TestClient, sessions: FakeSessions) -> None:
