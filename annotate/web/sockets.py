@@ -20,9 +20,9 @@ from allpairs.annotate.web.sessions import Sessions, Visit
 
 LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
 BEFORE_LOGIN = frozenset({"rerun_script"})  # draws the way to the sign-in page, or to the provider
-PASSING = BEFORE_LOGIN | {"stop_script", "file_urls_request", "backend_operation_request"}
+PASSING = BEFORE_LOGIN | {"stop_script"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})  # downloads, and long tables
-UPLOAD = "file_urls_request"
+UPLOAD, OPERATION = "file_urls_request", "backend_operation_request"
 REFUSED = {"type": "websocket.close", "code": 1008}
 
 
@@ -88,9 +88,10 @@ class PageSocket:
         except DecodeError:
             return False
         kind = asked.WhichOneof("type")
-        if kind == UPLOAD and not ((shown := self.sessions.visit(self.session)) and shown.takes_files):
-            return False
-        if kind == "backend_operation_request":
+        if kind == UPLOAD:
+            self.shown = self.sessions.visit(self.session)
+            return self.is_known and self.shown is not None and self.shown.takes_files
+        if kind == OPERATION:
             return self.is_known and asked.backend_operation_request.WhichOneof("payload") in OPERATIONS
         return kind in (PASSING if self.is_known else BEFORE_LOGIN)
 

@@ -59,7 +59,10 @@ class Uploads:
         try:
             stored = await self._passed(scope, receive, send)
         finally:
-            visit.files[file] = int(length) if stored else before
+            if kept := int(length) if stored else before:
+                visit.files[file] = kept
+            else:
+                del visit.files[file]
         if stored and self.sessions.visit(session) is not visit:  # the page was left meanwhile
             self.sessions.drop_file(session, file)
 

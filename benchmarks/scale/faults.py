@@ -152,6 +152,11 @@ class Outcome:
     wrong: list[str]  # findings of `db check`
     seconds: float
 
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was lost, doubled or left undone."""
+        return not (self.lost or self.doubled or self.undone or self.wrong)
+
 
 def make_work(engine: Engine, folder: Path, texts: int) -> int:
     """Make the project: texts on some topics; two of one topic match. Return its id."""
@@ -274,18 +279,18 @@ def installation(database: str) -> Iterator[Path]:
             yield folder
 
 
-def main() -> int:
-    """Print the outcome; return 0, or 1 if something was lost, doubled or left undone."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def command(about: str | None, run: Callable[[Path, int, int], Any]) -> int:
+    """Run this as the command line says and print the outcome; return 0 if it is clean, else 1."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     options = parser.parse_args()
     with installation(options.database) as folder:
-        found = faults(folder, options.kills, options.seed)
+        found = run(folder, options.kills, options.seed)
     print(found)
-    return 1 if found.lost or found.doubled or found.undone or found.wrong else 0
+    return 0 if found.clean else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command(__doc__, faults))

@@ -7,7 +7,6 @@ either done or not begun, the database whole, every answer of another project st
 succeed. Meanwhile somebody labels that other project.
 """
 
-import argparse
 import re
 import sys
 import time
@@ -25,7 +24,7 @@ from allpairs.db.maintenance.garbage import garbage, remove
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import artifacts, home, make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer, now
-from benchmarks.scale.faults import Victim, installation
+from benchmarks.scale.faults import Victim, command
 from benchmarks.scale.interrupted_acts import ACTS, Act, Place, answer_all, make_sources
 from tests.helpers.factories import make_project, make_round
 
@@ -180,18 +179,5 @@ def interrupted(folder: Path, kills: int, seed: int) -> Outcome:
     return Outcome(acts, len(acknowledged), lost, keys.total() - len(keys), time.monotonic() - began)
 
 
-def main() -> int:
-    """Print the outcome; return 0, or 1 if something was lost, doubled or left half-done."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    options = parser.parse_args()
-    with installation(options.database) as folder:
-        found = interrupted(folder, options.kills, options.seed)
-    print(found)
-    return 0 if found.clean else 1
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command(__doc__, interrupted))
