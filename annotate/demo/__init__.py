@@ -24,10 +24,13 @@ SETTINGS = Settings(
     question="Do these two questions ask for the same thing?",
     guidelines=(
         "**Same**: one answer from the help desk would serve both people completely.\n\n"
-        "**Different**: the same device or program, but another problem, another step or another wish.\n\n"
+        "**Different**: the same device or program, but another problem, another step or another wish; "
+        "also the opposite wish, such as on and off, or from and to.\n\n"
         "**Unsure**: a careful colleague could see it either way."
     ),
-    epochs=4,
+    epochs=8,  # more and larger steps than for thousands of labels: the first batches are small
+    batch_size=8,
+    learning_rate=4e-5,
 )
 
 
