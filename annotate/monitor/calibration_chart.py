@@ -3,10 +3,9 @@
 import altair as alt
 import pandas as pd
 
+from allpairs.annotate.monitor.axes import share_axis, shares
 from allpairs.annotate.monitor.charts import HEIGHT, Plot, tooltips
 from allpairs.annotate.text.palette import MATCHER, NEUTRAL
-
-UNIT = alt.Scale(domain=[0, 1], nice=False)
 
 
 def reliability_chart(table: pd.DataFrame) -> Plot:
@@ -14,18 +13,19 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
 
     table: of `reliability_table`.
     """
+    begin, end = shares(float(table[["p", "low"]].min().min()), float(table[["p", "high"]].max().max()))
+    both = share_axis(begin, end)
     base = alt.Chart(table).encode(
-        x=alt.X("p:Q", title="Mean probability", scale=UNIT, axis=alt.Axis(format=".1f", tickCount=6)),
+        x=alt.X("p:Q", title="Mean probability", **both),
         tooltip=tooltips({"p": ("Mean probability", ".3f"), "share": ("Share of positives", ".3f"),
                           "low": ("Low", ".3f"), "high": ("High", ".3f"), 
                           "pairs": ("Pairs", ",d")}),
     )  # fmt: skip
-    axis = alt.Axis(format=".1f", tickCount=6)
-    share = alt.Y("share:Q", title="Share of positives", scale=UNIT, axis=axis)
-    ideal = alt.Chart(pd.DataFrame({"p": [0.0, 1.0], "share": [0.0, 1.0]})).mark_line(
+    share = alt.Y("share:Q", title="Share of positives", **both)
+    ideal = alt.Chart(pd.DataFrame({"p": [begin, end], "share": [begin, end]})).mark_line(
         color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5
-    ).encode(x=alt.X("p:Q", scale=UNIT), y=alt.Y("share:Q", scale=UNIT))  # fmt: skip
-    intervals = base.encode(y=alt.Y("low:Q", title="Share of positives", scale=UNIT, axis=axis), y2="high:Q")
+    ).encode(x=alt.X("p:Q", **both), y=alt.Y("share:Q", **both))  # fmt: skip
+    intervals = base.encode(y=alt.Y("low:Q", title="Share of positives", **both), y2="high:Q")
     return alt.layer(
         ideal,
         intervals.mark_area(color=MATCHER, opacity=0.14),

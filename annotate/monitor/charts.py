@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from allpairs.annotate.monitor.axes import labels_axis, share_axis
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 
@@ -16,17 +17,16 @@ SQUARES = alt.Legend(orient="bottom", symbolType="square")
 Plot = alt.LayerChart | alt.FacetChart
 
 
-def estimate_chart(table: pd.DataFrame) -> Plot:
+def estimate_chart(table: pd.DataFrame, height: int = HEIGHT) -> Plot:
     """Return one measure against labels spent: points, a line, and the interval where it has a width."""
-    spent = alt.Scale(domain=[0, max(10, int(table["labels"].max()))])
-    axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
-    base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", scale=spent, axis=axis))
-    scale, unit = _unit(table["high"].max()), alt.Axis(format=".1f", tickCount=5, labelFlush=False)
+    spent = labels_axis(int(table["labels"].min()), int(table["labels"].max()))
+    base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", **spent))
+    shares = share_axis(float(table["low"].min()), float(table["high"].max()))
     interval = base.transform_filter("datum.high > datum.low").encode(
-        y=alt.Y("low:Q", title=None, scale=scale, axis=unit), y2="high:Q"
+        y=alt.Y("low:Q", title=None, **shares), y2="high:Q"
     )
     value = base.encode(
-        y=alt.Y("value:Q", title=None, scale=scale, axis=unit),
+        y=alt.Y("value:Q", title=None, **shares),
         tooltip=tooltips({"round": ("Round", "d"), "labels": ("Labels", ",d"), "value": ("Value", ".3f"),
                            "low": ("Low", ".3f"), "high": ("High", ".3f")}),
     )  # fmt: skip
@@ -35,7 +35,7 @@ def estimate_chart(table: pd.DataFrame) -> Plot:
         interval.mark_rule(color=MATCHER, strokeWidth=1.5),
         value.mark_line(color=MATCHER, strokeWidth=2),
         value.mark_point(color=MATCHER, filled=True, size=70, opacity=1),
-    ).properties(height=HEIGHT)
+    ).properties(height=height)
 
 
 def describe_estimates(table: pd.DataFrame) -> str:
@@ -117,6 +117,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
     All pairs, or the negatives, are bars. The positives, where known, are a step line.
     """
     kinds = [kind for kind in KINDS if kind in table]
+    table = _filled(table, kinds, threshold)
     top = 2.0 * float(max(1, *table[kinds].max()))
     encoded = {
         "x": alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False)),
@@ -137,6 +138,15 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
         tooltip=tooltips(shown | {kind: (kind.capitalize(), ",d") for kind in kinds}),
     )  # fmt: skip
     return alt.layer(bars, *steps, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
+
+
+def _filled(table: pd.DataFrame, kinds: list[str], threshold: float | None) -> pd.DataFrame:
+    """Return the bins from the first to the last that holds pairs or the threshold; all of them where none does."""
+    full = table[kinds].sum(axis=1) > 0
+    if threshold is not None:
+        full |= (table["score_from"] <= threshold) & (threshold <= table["score_to"])
+    places = table.index[full]
+    return table.loc[places[0] : places[-1]] if len(places) else table
 
 
 def _counts(top: float) -> alt.Y:
@@ -187,11 +197,6 @@ def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.
 def tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
     """Return tooltips of numbers. fields: title and format by column."""
     return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]
-
-
-def _unit(largest: float) -> alt.Scale:
-    """Return an axis from 0 to slightly above the largest value, at most 1."""
-    return alt.Scale(domain=[0, min(1.0, max(0.05, largest * 1.15))], nice=False)
 
 
 def _round_colours(names: list[str]) -> alt.Scale:

@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from allpairs.annotate.monitor.axes import share_axis
 from allpairs.annotate.monitor.charts import Plot, tooltips
 from allpairs.annotate.monitor.false_negatives import FORMS
 from allpairs.annotate.text.palette import MATCHER, NEUTRAL
@@ -15,7 +16,7 @@ def correction_chart(table: pd.DataFrame) -> Plot:
     shown = table.assign(
         written=table["value"].map("{:.3f}".format), believed=table["precision"] == FORMS["consistent"]
     )
-    scale = alt.Scale(domain=[0, 1])
+    across = share_axis(float(shown["low"].min()), float(shown["high"].max()))
     numbers = {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f")}
     base = alt.Chart(shown).encode(
         y=alt.Y("precision:N", title=None, sort=None, axis=alt.Axis(labelLimit=180, domain=False, ticks=False)),
@@ -23,12 +24,10 @@ def correction_chart(table: pd.DataFrame) -> Plot:
         tooltip=[alt.Tooltip("precision:N", title="Precision"), *tooltips(numbers)],
     )
     rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
-        x=alt.X("low:Q", title="Precision", scale=scale, axis=alt.Axis(format=".1f", tickCount=6)), x2="high:Q"
+        x=alt.X("low:Q", title="Precision", **across), x2="high:Q"
     )
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", scale=scale))
-    words = base.mark_text(dy=-13, fontSize=13, fontWeight=600).encode(
-        x=alt.X("value:Q", scale=scale), text="written:N"
-    )
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", **across))
+    words = base.mark_text(dy=-13, fontSize=13, fontWeight=600).encode(x=alt.X("value:Q", **across), text="written:N")
     return alt.layer(rules, points, words).properties(height=ROW * len(shown) + AROUND)
 
 

@@ -1,10 +1,12 @@
 """The plot of the forecast: the rounds so far, and what rounds with more labels would reach."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
+from allpairs.annotate.monitor.axes import labels_axis, share_axis
 from allpairs.annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
 from allpairs.annotate.stats.forecast import Point
 from allpairs.annotate.text.palette import MATCHER, NEUTRAL
@@ -17,38 +19,37 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
 
     measured: of `measured_table`; band: of `band_table`.
     """
-    top = min(1.0, 1.08 * max(float(measured["high"].max()), float(band["high"].max()), target))
-    scale = alt.Scale(domain=[0, top], nice=False)
-    labels = alt.X("labels:Q", title="Labels spent", scale=alt.Scale(domain=[0, int(band["labels"].max())]),
-                   axis=alt.Axis(format=",d", tickCount=6))  # fmt: skip
-    value = alt.Y("average_precision:Q", title="Average precision", scale=scale,
-                  axis=alt.Axis(format=".1f", tickCount=5, labelFlush=False))  # fmt: skip
+    ends = [float(table[end].agg(of)) for table in (measured, band) for end, of in (("low", "min"), ("high", "max"))]
+    up = share_axis(min(*ends, target), max(*ends, target))
+    spent = labels_axis(int(measured["labels"].min()), int(band["labels"].max()))
+    labels = alt.X("labels:Q", title="Labels spent", **spent)
+    value = alt.Y("average_precision:Q", title="Average precision", **up)
     shown = tooltips({"labels": ("Labels", ",d"), "average_precision": ("Average precision", ".3f"),
                       "low": ("Low", ".3f"), "high": ("High", ".3f")})  # fmt: skip
     kinds = alt.Scale(domain=[MEASURED, FORECAST], range=[[1, 0], [5, 4]])
     both = pd.concat([measured.assign(kind=MEASURED), band.assign(kind=FORECAST)])
     base = alt.Chart(both).encode(x=labels, tooltip=[alt.Tooltip("kind:N", title="Round"), *shown])
-    ends = base.transform_filter("datum.high > datum.low").encode(
-        y=alt.Y("low:Q", scale=scale, title="Average precision"), y2="high:Q"
+    intervals = base.transform_filter("datum.high > datum.low").encode(
+        y=alt.Y("low:Q", title="Average precision", **up), y2="high:Q"
     )
     lines = base.mark_line(color=MATCHER, strokeWidth=2.5).encode(
         y=value, strokeDash=alt.StrokeDash("kind:N", title=None, scale=kinds, legend=LINES)
     )
     is_forecast, is_measured = f"datum.kind == '{FORECAST}'", f"datum.kind == '{MEASURED}'"
     return alt.layer(
-        ends.transform_filter(is_forecast).mark_area(color=MATCHER, opacity=0.18),
-        ends.transform_filter(is_measured).mark_rule(color=MATCHER, strokeWidth=1.5),
+        intervals.transform_filter(is_forecast).mark_area(color=MATCHER, opacity=0.18),
+        intervals.transform_filter(is_measured).mark_rule(color=MATCHER, strokeWidth=1.5),
         lines,
         base.transform_filter(is_measured).mark_point(color=MATCHER, filled=True, size=70, opacity=1).encode(y=value),
         base.transform_filter(is_forecast).mark_point(size=60, opacity=0).encode(y=value),
-        *_target(target, scale),
+        *_target(target, up),
     ).properties(height=HEIGHT + 20)
 
 
-def _target(target: float, scale: alt.Scale) -> list[alt.Chart]:
+def _target(target: float, up: dict[str, Any]) -> list[alt.Chart]:
     """Return a labelled dashed line at the target."""
     base = alt.Chart(pd.DataFrame({"target": [target], "name": [f"target {target:g}"]})).encode(
-        y=alt.Y("target:Q", scale=scale)
+        y=alt.Y("target:Q", **up)
     )
     rule = base.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
     word = base.mark_text(color=NEUTRAL, align="left", dx=4, dy=-7, fontSize=12, fontWeight=600)

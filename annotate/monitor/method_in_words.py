@@ -1,14 +1,42 @@
-"""How a round's figures were computed, in a few sentences with the project's own numbers."""
+"""What a round's figures mean and how they were computed, in a few sentences with the project's own numbers."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import LEFT_OUT, counted, estimate, is_old
+from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 
 HEAVY = 50  # a positive that represents more pairs than this changes the figures a lot if it is wrong
 APART = "A pair of evaluation items never trains a model."
+
+
+def meaning(evaluation: Evaluation) -> list[str]:
+    """Return sentences that say what the round's figures mean."""
+    return [_ranking(evaluation), *_at_threshold(evaluation)]
+
+
+def _ranking(evaluation: Evaluation) -> str:
+    found = estimate(evaluation, "positives")
+    chance = f", a random order {found.value / evaluation.pairs:.2g}" if found and evaluation.pairs else ""
+    return f"A perfect order has 1{chance}."
+
+
+def _at_threshold(evaluation: Evaluation) -> Iterator[str]:
+    precision, recall = estimate(evaluation, "precision"), estimate(evaluation, "recall")
+    if precision is not None and recall is not None:
+        yield (
+            f"At the 50% threshold, {_percent(precision)} of the accepted pairs are positives, and {_percent(recall)} "
+            "of all positives are accepted."
+        )
+
+
+def _percent(found: Estimate) -> str:
+    """Return the share with its 95% interval, if it has a width."""
+    between = f" ({found.low:.0%} to {found.high:.0%})" if found.high > found.low else ""
+    return f"{found.value:.0%}{between}"
 
 
 def explain(report: Report) -> list[str]:

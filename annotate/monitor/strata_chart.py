@@ -1,6 +1,6 @@
 """The plot of an audit's strata: the estimated share of positives in each, with its interval."""
 
-from math import floor, log10
+from math import ceil, floor, log10
 
 import altair as alt
 import pandas as pd
@@ -20,7 +20,7 @@ def strata_chart(table: pd.DataFrame) -> Plot:
     table: as `strata_table` gives it; a stratum without a bound has no mark.
     """
     known = table.dropna(subset=["share_high"])
-    low = _axis_low(known)
+    low, high = _axis_low(known), _axis_high(known)
     drawn = known.assign(
         kind=known["top"].map({True: HIGHEST, False: BELOW}),
         share=known["share"].clip(lower=low),
@@ -36,8 +36,8 @@ def strata_chart(table: pd.DataFrame) -> Plot:
                  *tooltips({"size": ("Pairs", ",d"), "share": ("Share", ".3~%"), "share_low": ("Low", ".3~%"),
                             "share_high": ("High", ".3~%")})],
     )  # fmt: skip
-    share = alt.Scale(type="log", domain=[low, 1], nice=False)
-    axis = alt.Axis(values=_ticks(low), format="~%", labelOverlap="greedy")
+    share = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=_ticks(low, high), format="~%", labelOverlap="greedy")
     title = "Share of positives (log)"
     rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
         x=alt.X("share_low:Q", title=title, scale=share, axis=axis), x2="share_high:Q"
@@ -64,5 +64,11 @@ def _axis_low(known: pd.DataFrame) -> float:
     return max(DEEPEST, 10.0 ** floor(log10(max(DEEPEST, smallest)) - 0.5))
 
 
-def _ticks(low: float) -> list[float]:
-    return [10.0**power for power in range(round(log10(low)), 1)]
+def _axis_high(known: pd.DataFrame) -> float:
+    """Return the power of ten above every share and interval in the plot, at most 1."""
+    largest = float(known["share_high"].max()) if len(known) else 1.0
+    return min(1.0, 10.0 ** ceil(log10(max(10 * DEEPEST, largest))))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    return [10.0**power for power in range(round(log10(low)), round(log10(high)) + 1)]

@@ -27,7 +27,7 @@ AUDITED = "Example without gold (made-up figures)"
 class Shown:
     """A page, what must be on it (a text and a number of plots), its height, and its picture in the documents."""
 
-    page: str
+    page: str  # with the tab in its address, if it has tabs
     project: str
     text: str
     plots: int
@@ -36,8 +36,12 @@ class Shown:
 
 
 SHOWN = {
-    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900, "monitor"),
-    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700, "monitor-audit"),
+    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 1, 800, "monitor"),
+    "monitor-audited": Shown("monitor", AUDITED, "Round 4, after 325 labels", 1, 800, "monitor-audit"),
+    "monitor-curves": Shown("monitor?tab=Curves", AUDITED, "Learning curves", 8, 800),
+    "monitor-people": Shown("monitor?tab=People", AUDITED, "Labels by day", 5, 800),
+    "monitor-audit": Shown("monitor?tab=Audit", AUDITED, "Strata of the audit", 1, 800),
+    "monitor-model": Shown("monitor?tab=Model", NAME, "Base encoder", 0, 800),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
     "settings": Shown("settings", NAME, "All saved.", 0, 2600),
     "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
@@ -81,7 +85,8 @@ def experiment(app: App) -> Iterator[None]:
 def open_page(page: Page, app: App, project: int, audited: int, experiment: None) -> OpenPage:
     def open_page(name: str) -> None:
         shown = SHOWN[name]
-        page.goto(f"{app.url}/{shown.page}?project={quote(shown.project)}")
+        project = f"{'&' if '?' in shown.page else '?'}project={quote(shown.project)}"
+        page.goto(f"{app.url}/{shown.page}{project}")
         expect(page.get_by_text(shown.text).first).to_be_visible(timeout=30_000)
         expect(page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg.marks)")).to_have_count(
             shown.plots, timeout=30_000
@@ -93,23 +98,52 @@ def open_page(page: Page, app: App, project: int, audited: int, experiment: None
 def test_how_pages_look(page: Page, open_page: OpenPage, picture: Picture) -> None:
     for name, shown in SHOWN.items():
         open_page(name)
-        if name == "monitor-audit":
-            require_names_of_plots(page)
+        require_names_of_plots(page, name)
         picture(page, shown.picture, shown.height)
 
 
-def require_names_of_plots(page: Page) -> None:
+NAMES = {  # of plots, as screen readers say them
+    "monitor": ("Average precision over all pairs",),
+    "monitor-curves": ("Precision against recall", "Score histogram", "Calibration of", "Recall at the threshold over",
+                       "Forecast of average precision"),
+    "monitor-people": ("Labels by day", "Labels by annotator", "Median seconds per label", "Positives found"),
+    "monitor-audit": ("Estimated share of positives",),
+}  # fmt: skip
+
+
+def require_names_of_plots(page: Page, name: str) -> None:
     """Fail unless every plot can be heard."""
-    for start in ("Average precision over all pairs", "Precision against recall", "Score histogram",
-                  "Estimated share of positives", "Positives found", "Forecast of average precision", "Calibration of",
-                  "Labels by day", "Labels by annotator", "Median seconds per label"):  # fmt: skip
+    for start in NAMES.get(name, ()):
         assert page.locator(f"[aria-label^='{start}']").count() >= 1, start
+
+
+@pytest.mark.parametrize("name", ["monitor", "monitor-audited"])
+def test_the_summary_fits_a_small_screen(page: Page, open_page: OpenPage, name: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(name)
+    drawn(page)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("(main) => main.scrollHeight - main.clientHeight") <= 0
+
+
+def test_a_tab_is_opened_by_keyboard_and_kept_by_the_address(page: Page, open_page: OpenPage) -> None:
+    open_page("monitor")
+    page.get_by_role("tab", name="Summary").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    heading = page.get_by_role("heading", name="Learning curves")
+    expect(heading).to_be_visible()
+    assert "tab=Curves" in page.url
+    page.reload()
+    expect(heading).to_be_visible()
+    expect(page.get_by_role("tab", name="Curves")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("heading", name="What to do next")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, open_page: OpenPage, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    open_page("monitor")
+    open_page("monitor-curves")
     page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": 680, "height": 1000})  # A4 less its margins
     drawn(page)
@@ -119,10 +153,11 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
         "[data-testid=stNumberInput]",
         "[aria-pressed=false]",
         "[data-testid=stDataFrame]",
+        "[role=tab][aria-selected=false]",
     ):
         assert page.locator(gone).locator("visible=true").count() == 0, gone
     plots = page.locator("[data-testid=stVegaLiteChart] svg.marks")
-    expect(plots).to_have_count(SHOWN["monitor"].plots)
+    expect(plots).to_have_count(SHOWN["monitor-curves"].plots)
     page.wait_for_function(FIT)
     heading = page.get_by_role("heading", name="Forecast")
     assert heading.evaluate("(it) => getComputedStyle(it).color") == "rgb(0, 0, 0)"
@@ -130,14 +165,14 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
     inverted = plots.first.evaluate("(it) => getComputedStyle(it).filter")
     assert (inverted != "none") is (scheme == "dark")
     pdf = page.pdf(format="A4")
-    assert 5 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
+    assert 3 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
 
 
 def test_the_model_is_downloaded_as_a_folder(
     page: Page, open_page: OpenPage, app: App, project: int, tmp_path: Path
 ) -> None:
     folder = write_model_folder(app.home, f"matchers/{project}-4")
-    open_page("monitor")
+    open_page("monitor-model")
     with page.context.expect_event("download") as downloading:
         page.get_by_role("link", name="Download model").click()
     downloading.value.save_as(tmp_path / "model.zip")

@@ -55,10 +55,13 @@ def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> Non
     st.subheader("Labelling", anchor=False)
     if (every := counted_every(last_answer(engine(), project_id))) > 1:
         st.caption(f"With this many answers the counts are refreshed after every {every:,} answers.")
-    _days(tally)
+    days, pace = st.columns(2)
+    with days:
+        _days(tally)
+    with pace:
+        _pace(times)
     if len({one.annotator for one in tally}) > 1:
         _annotators(tally)
-    _pace(times)
 
 
 def _days(tally: Sequence[Tally]) -> None:

@@ -1,4 +1,4 @@
-"""Audit pairs: what they are, and the form that draws more of them."""
+"""Audit pairs: what they are, the form that draws more of them, and what their labels say."""
 
 import streamlit as st
 
@@ -7,6 +7,8 @@ from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.monitor.correction import corrections
+from allpairs.annotate.ui.monitor.strata import strata
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
 
@@ -43,12 +45,18 @@ def _missing(report: Report) -> str:
     return f"**{counted(audit['needed'], 'more audit label')} until the first figures** ({audit['labels']:,} so far). "
 
 
-def audit_section(report: Report, project_id: int) -> None:
-    """Draw the form for more audit pairs."""
+def audit(report: Report, project_id: int) -> None:
+    """Draw the tab Audit: the form for more audit pairs, the strata, and the check of false positives."""
+    if not report.evaluation_items:
+        st.info(f"There is nothing to audit. {why_unmeasured(report)}", icon=":material/straighten:")
+        return
     st.subheader("Audit pairs", anchor=False)
-    more = f"{UNNAMED} {_missing(report)}" if report.gold_measurable else _mixed_in(report)
+    more = _mixed_in(report) if not report.gold_measurable else f"{UNNAMED} {_missing(report)}"
     st.caption(f"{WHAT} {more}")
     audit_form(report, project_id)
+    if report.measured:
+        strata(report)
+        corrections(project_id)
 
 
 def _mixed_in(report: Report) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from allpairs.annotate.monitor.method_in_words import explain, meaning
 from allpairs.annotate.monitor.rounds import Report, round_name
 from allpairs.annotate.text.measures import (
     AT_THRESHOLD,
@@ -33,27 +34,42 @@ HEURISTIC = (
 )
 TOP = "As if there were no other pairs: these figures do not tell how many positives lie below."
 UNNAMED = MEASURES | AT_THRESHOLD | {"positives": OVER_ALL["positives"]}
+HELP = {
+    "average_precision": "All pairs are ordered by score. 1: every positive comes before every other pair.",
+    "precision_at_recall_20": "Of the first pairs, which hold a fifth of the positives, the share that are positives.",
+}
 FEW = 5  # positives among the audit labels
 NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
 def headline(report: Report) -> None:
-    """Draw every figure of the newest round."""
+    """Draw the newest round's average precision: its change, its interval and method, and what it means."""
     matcher, evaluation = report.measured[-1]
     after = f", after {matcher.labels:,} labels" if matcher.number else ""
-    st.subheader(f"{round_name(matcher.number)}{after}", anchor=False)
-    for column, (name, title) in zip(st.columns(len(MEASURES)), MEASURES.items(), strict=True):
-        found = estimate(evaluation, name)
-        if found is None:
-            continue
-        with column, st.container(border=True, height="stretch"):
-            changed = change(report.measured, name)
-            _with_change(title, found, changed)
-            st.caption(method_in_words(name, found, evaluation))
-            if changed and (words := change_in_words(changed)):
-                st.caption(words)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.subheader(f"{round_name(matcher.number)}{after}", anchor=False, width="content")
+        _how(report)
+    _measure(report, "average_precision")
+    st.markdown("\n".join(f"- {sentence}" for sentence in meaning(evaluation)))
     if evaluation.by_audit and evaluation.audit["positives"] < FEW:
         st.warning(_few(evaluation.audit), icon=":material/warning:")
+
+
+def _how(report: Report) -> None:
+    """Draw, in a popover, how the figures were computed."""
+    if paragraphs := explain(report):
+        with st.popover("How computed?", type="tertiary", icon=":material/help:", width="content"):
+            for paragraph in paragraphs:
+                st.write(paragraph)
+
+
+def all_figures(report: Report) -> None:
+    """Draw every figure of the newest round."""
+    matcher, evaluation = report.measured[-1]
+    st.subheader(f"All figures: {round_name(matcher.number)}", anchor=False)
+    for column, name in zip(st.columns(len(MEASURES)), MEASURES, strict=True):
+        with column:
+            _measure(report, name, in_full=True)
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
         _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
@@ -63,6 +79,23 @@ def headline(report: Report) -> None:
     if top and top["pairs"] < evaluation.pairs:
         _row(f"Among the highest {top['pairs']:,} pairs alone", MEASURES, top["estimates"], _of_top(top))
     _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
+
+
+def _measure(report: Report, name: str, in_full: bool = False) -> None:
+    """Draw one measure of the newest round with its interval and its method; nothing without a value.
+
+    in_full: say of its change, too, what the interval is.
+    """
+    _, evaluation = report.measured[-1]
+    found = estimate(evaluation, name)
+    if found is None:
+        return
+    changed = change(report.measured, name)
+    with st.container(border=True, height="stretch"):
+        _with_change(name, found, changed)
+        st.caption(method_in_words(name, found, evaluation))
+        if in_full and changed and (words := change_in_words(changed)):
+            st.caption(words)
 
 
 def _few(audit: Mapping[str, Any]) -> str:
@@ -97,12 +130,13 @@ def _beside(evaluation: Evaluation) -> str:
     )
 
 
-def _with_change(title: str, found: Estimate, changed: Change | None) -> None:
+def _with_change(name: str, found: Estimate, changed: Change | None) -> None:
     """Draw the figure and its change. A change that may be chance has neither arrow nor colour."""
     clear = changed is not None and changed.clear
     st.metric(
-        title,
+        MEASURES[name],
         f"{found.value:.3f}",
+        help=HELP[name],
         delta=None if changed is None else f"{changed.value:+.3f}",
         delta_color="normal" if clear else "off",
         delta_arrow="auto" if clear else "off",

@@ -12,12 +12,26 @@ from allpairs.annotate.exchange.model_card import bare_figure
 from allpairs.annotate.exchange.model_export import address, usage
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
-from allpairs.annotate.monitor.rounds import card, round_name
+from allpairs.annotate.monitor.rounds import Report, card, round_name
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import Matcher, Project
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
+
+
+def model(report: Report, project: Project) -> None:
+    """Draw the tab Model: the card of one matcher, and the downloads."""
+    by_number = {matcher.number: matcher for matcher, _ in report.matchers}
+    if by_number:
+        newest = max(by_number)
+        number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
+        model_card(project.name, by_number[number])
+    else:
+        st.caption("There is no model yet. The first job encodes the texts.")
+    if may(Right.CHANGE, project.id):
+        st.subheader("Labels", anchor=False)
+        label_downloads(project.name, report.audited is not None)
 
 
 def model_card(project: str, matcher: Matcher) -> None:
@@ -34,7 +48,7 @@ def model_card(project: str, matcher: Matcher) -> None:
         if may(Right.CHANGE, matcher.project_id):
             st.link_button("Download model (zip)", address(matcher), icon=":material/download:", type="primary")
         lines = usage(project, matcher)
-        st.write("Unpack it. Allpairs gives the score and the probability that the figures above hold for:")
+        st.write("Unpack it. Allpairs gives the score and probability that the figures in Summary hold for:")
         st.code(lines.whole, language="python", wrap_lines=True)
         if not lines.bare:
             st.caption(

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.method_in_words import explain
-from allpairs.annotate.monitor.more_labels import advice
+from allpairs.annotate.monitor.method_in_words import explain, meaning
+from allpairs.annotate.monitor.more_labels import gained, width
 from allpairs.annotate.monitor.rounds import Report, read_report
+from allpairs.annotate.monitor.stopping import Verdict, Where, may_stop, next_step
 from allpairs.annotate.text.measures import (
     Change,
     change,
@@ -25,7 +27,6 @@ from allpairs.annotate.text.measures import (
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation
-from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import make_audited_project, make_measured_project
 
 
@@ -149,54 +150,98 @@ def test_what_is_not_measured_is_not_explained(engine: Engine) -> None:
     assert explain(audited(engine, needed=5)) == []
 
 
-# --- advice
+def test_it_is_said_what_the_figures_mean(engine: Engine) -> None:
+    ranking, threshold = meaning(read_report(engine, make_measured_project(engine)).measured[-1][1])
+    assert ranking == "A perfect order has 1, a random order 0.003."
+    assert threshold.startswith("At the 50% threshold, 62% of the accepted pairs are positives, and ")
+    assert "% to " in meaning(audited(engine, name="Audited").measured[-1][1])[1]
+    assert len(meaning(read_report(engine, make_measured_project(engine, "New", rounds=1)).measured[0][1])) == 1
 
 
-def test_gold_tells_the_gain_the_share_and_the_target_exactly(engine: Engine) -> None:
-    gain, share, target = advice(read_report(engine, make_measured_project(engine)))
+# --- what more labels bring
+
+
+def test_gold_tells_the_gain_exactly(engine: Engine) -> None:
+    report = read_report(engine, make_measured_project(engine))
     course = r"Average precision rose by 0\.108 per hundred labels over the last 3 rounds, from 0\.447 to 0\.753\."
-    assert re.fullmatch(course, gain)
-    assert "batch 4" in share and share.index("44%") < share.index("47%")
-    assert target == "Precision at the threshold is 0.616 over all pairs: the target of 0.8 is not reached."
+    assert re.fullmatch(course, gained(report)) and not width(report)
 
 
 def test_an_audit_tells_what_would_halve_its_interval(engine: Engine) -> None:
-    gain, width, _, target = advice(audited(engine))
-    assert "rose by 0.056 per hundred labels" in gain and "may be chance" not in gain
-    assert "0.160 wide" in width and "About 480 more audit labels" in width
-    assert "recision of 0.8 at the threshold is not certain" in target and target.endswith("is 0.69.")
+    report = audited(engine)
+    assert "rose by 0.056 per hundred labels" in gained(report) and "may be chance" not in gained(report)
+    assert "0.160 wide" in width(report) and "About 480 more audit labels" in width(report)
+
+
+def with_ap(engine: Engine, value: float, low: float, high: float) -> Report:
+    """Return an audited project whose newest round has this average precision."""
+    report = audited(engine)
+    change_evaluation(engine, report, average_precision=Estimate(value, low, high, "audit", 9).as_dict())
+    return read_report(engine, report.measured[-1][0].project_id)
 
 
 def test_a_gain_within_the_interval_may_be_chance(engine: Engine) -> None:
-    report = audited(engine)
-    change_evaluation(engine, report, average_precision=Estimate(0.46, 0.4, 0.5, "audit", 9).as_dict())
-    gain = advice(read_report(engine, report.measured[-1][0].project_id))[0]
+    gain = gained(with_ap(engine, 0.46, 0.4, 0.5))
     assert "(±0.050)" in gain and "may be chance" in gain
 
 
 def test_no_number_of_labels_is_promised_where_none_is_known(engine: Engine) -> None:
-    said = advice(audited(engine, halve=None, below=0.5))[1]
+    said = width(audited(engine, halve=None, below=0.5))
     assert said == "The 95% interval of average precision is 0.160 wide."
 
 
 @pytest.mark.parametrize(("below", "where"), [(0.9, "below"), (0.1, "among")])
 def test_it_is_said_where_the_interval_comes_from(engine: Engine, below: float, where: str) -> None:
-    said = advice(audited(engine, below=below))[1]
+    said = width(audited(engine, below=below))
     assert f"comes from pairs {where} the highest 65,536." in said and "480 more audit labels would halve it" in said
 
 
-def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
-    reached = {"target": 0.8, "precision_low": 0.8399, "reached": True}
-    said = advice(audited(engine, reached=reached))[-1]
-    assert said.startswith("Reached: precision at the threshold is at least 0.8;") and said.endswith("is 0.83.")
-    assert not any("threshold" in line for line in advice(audited(engine, name="No threshold", reached=None)))
-    sampled = read_report(engine, make_measured_project(engine, "Sampled", half_width=0.01))
-    assert not any("threshold" in line for line in advice(sampled))
-
-
 def test_a_single_round_has_gained_nothing_yet(engine: Engine) -> None:
-    assert advice(read_report(engine, make_measured_project(engine, rounds=1))) == []
+    assert not gained(read_report(engine, make_measured_project(engine, rounds=1)))
 
 
-def test_a_project_without_anything_gets_no_advice(engine: Engine) -> None:
-    assert advice(read_report(engine, make_project(engine, ["a", "b"]))) == []
+# --- whether labelling may stop, and what comes next
+
+
+REACHED = {"target": 0.8, "precision_low": 0.8399, "reached": True}
+
+
+def test_gold_tells_exactly_whether_the_target_is_reached(engine: Engine) -> None:
+    verdict = may_stop(read_report(engine, make_measured_project(engine)))
+    said = "Precision at the threshold is 0.616 over all pairs: the target of 0.8 is not reached."
+    assert verdict == Verdict(False, said)
+
+
+def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
+    verdict = may_stop(audited(engine, reached=REACHED))
+    assert verdict.reached and verdict.said.startswith("Precision at the threshold is at least 0.8.")
+    assert verdict.said.endswith("is 0.83.")
+    verdict = may_stop(audited(engine, name="Uncertain"))
+    assert verdict.reached is False and verdict.said.endswith("is 0.69.")
+
+
+def test_nothing_is_announced_without_a_threshold_or_from_a_sample(engine: Engine) -> None:
+    for report in (
+        audited(engine, reached=None),
+        read_report(engine, make_measured_project(engine, "Sampled", half_width=0.01)),
+        read_report(engine, make_measured_project(engine, "Untrained", rounds=1)),
+    ):
+        assert may_stop(report).reached is None
+
+
+def test_the_next_step_follows_from_the_figures(engine: Engine) -> None:
+    untrained = read_report(engine, make_measured_project(engine, "Untrained", rounds=1))
+    rising = read_report(engine, make_measured_project(engine, "Rising"))
+    assert next_step(untrained).where == next_step(rising).where == Where.LABEL
+    assert next_step(replace(rising, audit_batch=7)).why == "7 audit pairs are still unlabelled."
+    assert next_step(replace(rising, audit_batch=1)).why == "1 audit pair is still unlabelled."
+    assert next_step(audited(engine, name="Reached", reached=REACHED)).where == Where.EXPORT
+    assert next_step(with_ap(engine, 0.46, 0.4, 0.5)).where == Where.AUDIT
+
+
+def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) -> None:
+    report = read_report(engine, make_measured_project(engine))
+    before = estimate(report.measured[-4][1], "average_precision")
+    assert before is not None
+    change_evaluation(engine, report, average_precision=before.as_dict())
+    assert next_step(read_report(engine, report.measured[-1][0].project_id)).where == Where.EXPLORE

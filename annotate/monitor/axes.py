@@ -1,0 +1,32 @@
+"""Axes that span what is drawn on them."""
+
+from math import ceil, floor
+from typing import Any
+
+import altair as alt
+
+STEP = 0.05  # the ends of an axis of shares are multiples of it
+LEAST = 2  # steps that an axis spans at least, so that a small difference does not look like a large one
+
+
+def share_axis(low: float, high: float) -> dict[str, Any]:
+    """Return scale and axis, as keywords, for shares from low to high: at least a tenth of the unit, and within it."""
+    begin, end = shares(low, high)
+    axis = alt.Axis(format=".2f" if end - begin < 0.4 else ".1f", tickCount=5, labelFlush=False)
+    return {"scale": alt.Scale(domain=[begin, end], nice=False), "axis": axis}
+
+
+def shares(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of that axis, rounded outwards."""
+    begin, end = floor(max(0.0, low) / STEP + 1e-9), ceil(min(1.0, high) / STEP - 1e-9)
+    if end - begin < LEAST:
+        begin = max(0, end - LEAST)
+        end = begin + LEAST
+    return round(begin * STEP, 2), round(end * STEP, 2)
+
+
+def labels_axis(first: int, last: int) -> dict[str, Any]:
+    """Return scale and axis, as keywords, for numbers of labels from the first to the last."""
+    begin = 0 if first < 0.3 * last else first
+    axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
+    return {"scale": alt.Scale(domain=[begin, max(begin + 10, last)], nice=False), "axis": axis}

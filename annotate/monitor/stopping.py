@@ -1,0 +1,93 @@
+"""Whether labelling may stop, and what to do next with a measured project."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import floor
+
+from allpairs.annotate.monitor.more_labels import Gain, recent_gain
+from allpairs.annotate.monitor.rounds import Report
+from allpairs.annotate.text.measures import counted, estimate
+from allpairs.db.schema.tables import Evaluation
+
+LITTLE = 0.005  # average precision per hundred labels: less is hardly worth the time
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the target precision is reached, as far as repeated looks cannot mislead; None: it cannot be said."""
+
+    reached: bool | None
+    said: str
+
+
+class Where(StrEnum):
+    """Where the next step is taken: a page, or the tab Audit of the page Monitor."""
+
+    LABEL = "label"
+    AUDIT = "audit"
+    EXPLORE = "explore"
+    EXPORT = "data"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next, and why."""
+
+    where: Where
+    title: str
+    why: str
+
+
+def may_stop(report: Report) -> Verdict:
+    """Return whether the newest round has the target precision."""
+    _, evaluation = report.measured[-1]
+    if evaluation.by_audit:
+        return _by_audit(evaluation)
+    found, target = estimate(evaluation, "precision"), report.settings.target_precision
+    if found is None:
+        return Verdict(None, "The model is not trained yet, so there is no threshold at which to measure precision.")
+    if found.method != "exact":
+        return Verdict(None, "These figures come from a sample of pairs, which cannot tell whether a target is met.")
+    reached = found.value >= target
+    is_reached = "reached" if reached else "not reached"
+    return Verdict(
+        reached,
+        f"Precision at the threshold is {found.value:.3f} over all pairs: the target of {target:g} is {is_reached}.",
+    )
+
+
+def _by_audit(evaluation: Evaluation) -> Verdict:
+    reached = evaluation.audit["reached"]
+    if not reached:
+        return Verdict(None, "The audit labels do not tell the precision at the threshold yet.")
+    low = floor(reached["precision_low"] * 100) / 100  # a lower end is never rounded up
+    certain = "is at least" if reached["reached"] else "is not certainly"
+    return Verdict(
+        bool(reached["reached"]),
+        f"Precision at the threshold {certain} {reached['target']:g}. Its lower bound, which holds however often you "
+        f"look, is {low:.2f}.",
+    )
+
+
+def next_step(report: Report) -> Step:
+    """Return the one thing that is best done next."""
+    matcher, evaluation = report.measured[-1]
+    gain = recent_gain(report)
+    if report.audit_batch:
+        verb = "is" if report.audit_batch == 1 else "are"
+        left = f"{counted(report.audit_batch, 'audit pair')} {verb} still unlabelled."
+        return Step(Where.LABEL, "Label the audit batch", left)
+    if may_stop(report).reached:
+        return Step(Where.EXPORT, "Export the matches", "The target is reached. Label on only to find more positives.")
+    if gain is None or not matcher.number:
+        return Step(Where.LABEL, "Label the next batch", "The first trained round shows what labels bring.")
+    if gain.uncertain and evaluation.audit.get("halve"):
+        return Step(Where.AUDIT, "Draw audit pairs", "Audit labels make the interval narrower.")
+    return _by_gain(gain)
+
+
+def _by_gain(gain: Gain) -> Step:
+    if gain.rounds > 1 and gain.per_hundred < LITTLE:
+        why = "More labels bring little. See which pairs the model gets wrong, or try another strategy in Settings."
+        return Step(Where.EXPLORE, "Look at the mistakes", why)
+    return Step(Where.LABEL, "Label the next batch", "Labels still improve the model.")

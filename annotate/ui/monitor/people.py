@@ -1,0 +1,51 @@
+"""The tab People: who labelled what, how fast, and what each batch brought."""
+
+import pandas as pd
+import streamlit as st
+
+from allpairs.annotate.monitor import charts
+from allpairs.annotate.monitor.rounds import Report, batches_table
+from allpairs.annotate.ui.common.figure import plot, table_behind
+from allpairs.annotate.ui.monitor.activity import times_of, work
+from allpairs.learner.catalog import STRATEGIES
+
+
+def people(report: Report, project_id: int) -> None:
+    """Draw the tab."""
+    if report.tally:
+        work(project_id, report.tally, times_of(project_id))
+    _batches(report)
+
+
+def _batches(report: Report) -> None:
+    """Draw the positives found in each batch, and their share."""
+    st.subheader("Batches", anchor=False)
+    table = batches_table(report)
+    if not table["answered"].sum():
+        st.caption("No pair is labelled yet.")
+        return
+    st.write(_share(table))
+    answered = table[table["answered"] > 0]
+    for column, (name, title) in zip(st.columns(2), charts.BATCH_TITLES.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            plot(charts.batch_chart, answered, name, described=charts.describe_batches(answered))
+    table_behind(table.assign(strategy=table["strategy"].map(_strategy_title)), "batches")
+    for batch in report.rounds:
+        if batch.note:
+            st.caption(f"Batch {batch.number}: {batch.note}")
+
+
+def _share(table: pd.DataFrame) -> str:
+    """Return the share of positives in the last answered batch, compared with the one before; empty without any."""
+    answered = table.dropna(subset=["share_positive"])
+    if answered.empty:
+        return ""
+    last = answered.iloc[-1]
+    before = f"; in the batch before, {answered.iloc[-2].share_positive:.0%}" if len(answered) > 1 else ""
+    return f"In batch {last['round']}, {last.share_positive:.0%} of the decided pairs were positives{before}."
+
+
+def _strategy_title(name: str) -> str:
+    """Return a strategy's name for people."""
+    return STRATEGIES[name].title if name in STRATEGIES else name.replace("-", " ").capitalize()

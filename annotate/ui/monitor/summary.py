@@ -1,0 +1,89 @@
+"""The tab Summary: the figure, its course, what to do next, and whether labelling may stop."""
+
+import streamlit as st
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.monitor.charts import describe_estimates, estimate_chart
+from allpairs.annotate.monitor.more_labels import gained, width
+from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, why_unmeasured
+from allpairs.annotate.monitor.stopping import Where, may_stop, next_step
+from allpairs.annotate.text.measures import MEASURES
+from allpairs.annotate.ui.common.figure import plot
+from allpairs.annotate.ui.monitor.audit import invitation
+from allpairs.annotate.ui.monitor.figures import headline
+from allpairs.annotate.ui.state import may
+
+ICON = ":material/arrow_forward:"
+HEIGHT = 300  # pixels of the plot, as high as the figure beside it
+NEEDS = {
+    Where.LABEL: Right.LABEL,
+    Where.AUDIT: Right.CHANGE,
+    Where.EXPLORE: Right.SEE,
+    Where.EXPORT: Right.CHANGE,
+}
+ANSWERS = {
+    True: ":green-badge[:material/check: Yes]",
+    False: ":gray-badge[:material/close: Not yet]",
+    None: ":gray-badge[:material/question_mark: Cannot be said]",
+}
+
+
+def summary(report: Report, project_id: int, tabs: str) -> None:
+    """Draw the tab, or how the project gets its first figures. tabs: the key of the tabs."""
+    if report.measured:
+        _figures(report, project_id, tabs)
+    elif not report.evaluation_items:
+        st.info(f"This project cannot be measured. {why_unmeasured(report)} {BIASED}", icon=":material/straighten:")
+    elif not report.gold_measurable:
+        invitation(report, project_id)
+    else:
+        st.info("There are no figures yet. The first job computes them.", icon=":material/straighten:")
+
+
+def _figures(report: Report, project_id: int, tabs: str) -> None:
+    figure, course = st.columns(2, gap="medium")
+    with figure:
+        headline(report)
+    with course:
+        _course(report)
+    following, stopping = st.columns(2, gap="medium")
+    with following:
+        _following(report, project_id, tabs)
+    with stopping:
+        _stopping(report)
+
+
+def _course(report: Report) -> None:
+    """Draw average precision against labels spent."""
+    table = estimates_table(report)
+    title = MEASURES["average_precision"]
+    table = table[table["measure"] == title]
+    st.markdown(f"**{title} by labels**")
+    if len(table) < 2:
+        st.caption("The curve begins with the first trained round.")
+        return
+    plot(estimate_chart, table, HEIGHT, described=describe_estimates(table))
+
+
+def _following(report: Report, project_id: int, tabs: str) -> None:
+    """Draw the next step, as a button where the person may take it, and why it is the next one."""
+    step = next_step(report)
+    st.subheader("What to do next", anchor=False)
+    if not may(NEEDS[step.where], project_id):
+        st.markdown(f"**{step.title}**")
+    elif step.where == Where.AUDIT:
+        st.button(step.title, key="next", icon=ICON, on_click=_open, args=(tabs, "Audit"))
+    elif st.button(step.title, key="next", icon=ICON):
+        st.switch_page(f"../pages/{step.where}.py")
+    st.markdown(" ".join([step.why, gained(report)]))
+
+
+def _open(tabs: str, tab: str) -> None:
+    st.session_state[tabs] = tab
+
+
+def _stopping(report: Report) -> None:
+    """Draw whether the target precision is reached, and how sure the figures are."""
+    verdict = may_stop(report)
+    st.subheader("May labelling stop?", anchor=False)
+    st.markdown(" ".join([ANSWERS[verdict.reached], verdict.said, width(report)]))
