@@ -10,7 +10,14 @@ if TYPE_CHECKING:
 
 
 class InputError(Exception):
-    """Bad input from a person or a file; the message is one line that says what, where and what to do next."""
+    """Bad input from a person or a file; the message is one line that says what, where and what to do next.
+
+    values: what stands at the places that the text names in braces, so that a page can say it in another language.
+    """
+
+    def __init__(self, text: str = "", **values: object) -> None:
+        super().__init__(text.format_map(values) if values else text)
+        self.text, self.values = text, values
 
 
 class Cancelled(Exception):

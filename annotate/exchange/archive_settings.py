@@ -43,7 +43,7 @@ def arrived_encoder(name: str, instead: str | None) -> str:
         return name
     if instead is None:
         what = f"its encoder is the folder {shown(name)}, which an archive may not choose"
-        raise InputError(f"{what}: name an encoder in its place (on the page “Data”, or with --encoder)")
+        raise InputError(f"{what}: name an encoder in its place (on the page “Export”, or with --encoder)")
     return instead
 
 

@@ -13,18 +13,19 @@ from allpairs.db.domain import LONGEST_NOTE, AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
 from allpairs.db.labels.labels import LabelRow, pair_rows
-from allpairs.db.labels.tasks import texts_of
+from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
 
 @dataclass(frozen=True)
 class Past:
-    """An answer with the texts of its pair."""
+    """An answer with the texts of its pair; rows: their columns side by side."""
 
     answer: OwnAnswer
     left: str
     right: str
+    rows: Rows = ()
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,12 @@ def history(
     with reading(engine) as session:
         rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
         total = count_own_answers(session, project_id, annotator, answer, words)
-        texts = texts_of(session, [item for row in rows for item in (row.left_id, row.right_id)])
-    return History([Past(row, texts[row.left_id], texts[row.right_id]) for row in rows], total)
+        records = read_records(session, project_id, [item for row in rows for item in (row.left_id, row.right_id)])
+    texts = records.texts
+    shown = [
+        Past(row, texts[row.left_id], texts[row.right_id], records.rows(row.left_id, row.right_id)) for row in rows
+    ]
+    return History(shown, total)
 
 
 def pair_history(

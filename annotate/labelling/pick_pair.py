@@ -10,6 +10,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair, in_round, labels_of, splits_of
 from allpairs.db.labels.tasks import newest_round, put_first
 from allpairs.db.projects.jobs import NEXT_ROUND, open_job
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Round, now
 
 PICKED = "picked"  # the strategy of such a task
@@ -22,21 +23,34 @@ def pick(engine: Engine, project_id: int, annotator: str, pair: Pair, score: flo
     used for training or is already labelled or in the batch, and if there is no batch.
     """
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        batch = _batch(session, project_id)
+        batch = _batch(session, project_id, lock=True)
         _check(session, batch, pair)
         row = {"left_id": pair[0], "right_id": pair[1], "strategy": PICKED, "score": score, "p": p}
         put_first(session, batch, row, annotator, now())
         return batch.number or 0
 
 
-def _batch(session: Session, project_id: int) -> Round:
-    """Return the current batch, locked so that nobody else adds tasks until this transaction ends."""
+def why_closed(engine: Engine, project_id: int) -> str:
+    """Return why no pair can be chosen at the moment; empty if pairs can."""
+    try:
+        with reading(engine) as session:
+            _batch(session, project_id)
+    except InputError as problem:
+        return str(problem)
+    return ""
+
+
+def _batch(session: Session, project_id: int, lock: bool = False) -> Round:
+    """Return the current batch. lock: nobody else adds tasks to it until this transaction ends.
+
+    Raises InputError if there is none, or if the next one is being made.
+    """
     job = open_job(session, project_id)
     if job is not None and job.kind == NEXT_ROUND:
-        raise InputError("the next batch is being prepared: choose the pair again when it is ready")
-    batch = newest_round(session, project_id, lock=True)
+        raise InputError("the next batch is being prepared: choose pairs when it is ready")
+    batch = newest_round(session, project_id, lock)
     if batch is None:
-        raise InputError("there is no batch yet: choose the pair again when the first one is ready")
+        raise InputError("there is no batch yet: choose pairs when the first one is ready")
     return batch
 
 

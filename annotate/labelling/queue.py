@@ -42,7 +42,7 @@ from allpairs.db.schema.tables import Check, Job, Project, Task, now
 
 log = logging.getLogger(__name__)
 
-RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
+RECENT = 50  # answers that can be undone after a reload; older ones are on the page “My answers”
 BUFFER = 200  # pairs that a browser holds, so that fast answers or a lost connection do not interrupt work
 HELD = 40  # of them, the first, that nobody else gets meanwhile
 
@@ -113,15 +113,22 @@ class Standing:
 
 
 def serve(
-    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, audit_batch: bool = False, grouped: bool = False
+    engine: Engine,
+    project_id: int,
+    annotator: str,
+    n: int = BUFFER,
+    audit_batch: bool = False,
+    grouped: bool = False,
+    device: str = "",
 ) -> tuple[list[Pair], Standing]:
     """Return the next n pairs of the batch (or the audit batch) and the project's state for the annotator.
 
-    The first forty are leased to them for ten minutes. grouped: pairs with the same left text follow each other.
+    The first forty are leased to them for ten minutes, on this device. grouped: pairs with the same left text follow
+    each other.
     """
     at = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped, HELD)
+        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped, HELD, device)
         again = labelled_among(session, (task.id for task in tasks))
         pairs = task_pairs(session, project_id, tasks, audit_batch, again)
         if not audit_batch:  # audit pairs are few, and are for measuring already

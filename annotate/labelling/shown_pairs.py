@@ -10,7 +10,8 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import own_answers
 from allpairs.db.labels.hidden_check_plan import plan_checks
 from allpairs.db.labels.hidden_checks import own_check_answers
-from allpairs.db.labels.tasks import queue_of, tasks_by_id, texts_of
+from allpairs.db.labels.tasks import queue_of, tasks_by_id
+from allpairs.db.projects.records import Records, Rows, read_records
 from allpairs.db.schema.tables import Check, Task
 
 
@@ -18,7 +19,8 @@ from allpairs.db.schema.tables import Check, Task
 class Pair:
     """A pair to label. The reason for its choice is shown after the answer: before, it would bias it and reveal audits.
 
-    again: the pair is answered already, so this answer does not count as progress; true of every check.
+    again: the pair is answered already, so this answer does not count as progress; true of every check. rows: the text
+    columns side by side, empty if the files had none.
     """
 
     task_id: int  # below 0: the check of that number
@@ -27,6 +29,7 @@ class Pair:
     right: str
     likely: tuple[int, int] | None = None  # characters of the right text: the sentence that probably answers
     again: bool = False
+    rows: Rows = ()
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,10 @@ def task_pairs(
 ) -> list[Pair]:
     """Return the pairs of these tasks. again: tasks whose pair is labelled already; they do not count as progress."""
     batch = queue_of(session, project_id, audit_batch)
-    texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
+    records = _records(session, project_id, tasks)
     batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
     counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
-    return [
-        Pair(task.id, task.id in counts, texts[task.left_id], texts[task.right_id], _likely(task), task.id in again)
-        for task in tasks
-    ]
+    return [_pair(records, task, task.id, task.id in counts, task, task.id in again) for task in tasks]
 
 
 def slip_in_checks(
@@ -64,14 +64,21 @@ def slip_in_checks(
 
 def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -> dict[int, Pair]:
     """Return the pair of each check, by its id."""
-    texts = texts_of(session, [item for check in checks for item in (check.left_id, check.right_id)])
+    records = _records(session, project_id, checks)
     tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
     return {
-        check.id: Pair(
-            -check.id, False, texts[check.left_id], texts[check.right_id], _likely(tasks.get(check.task_id or 0)), True
-        )
-        for check in checks
+        check.id: _pair(records, check, -check.id, False, tasks.get(check.task_id or 0), again=True) for check in checks
     }
+
+
+def _records(session: Session, project_id: int, pairs: Collection[Task | Check]) -> Records:
+    return read_records(session, project_id, [item for pair in pairs for item in (pair.left_id, pair.right_id)])
+
+
+def _pair(records: Records, of: Task | Check, number: int, in_batch: bool, task: Task | None, again: bool) -> Pair:
+    left, right = of.left_id, of.right_id
+    texts, rows = records.texts, records.rows(left, right)
+    return Pair(number, in_batch, texts[left], texts[right], _likely(task), again, rows)
 
 
 def _likely(task: Task | None) -> tuple[int, int] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.cells import MAX_CELL, bad, counted, shown
+from allpairs.db.corpus.fields import joined
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.gold import GoldPair, read_gold
 from allpairs.db.corpus.item import Item
@@ -29,17 +30,20 @@ __all__ = [
 ]
 
 MAX_ID = 500  # characters of an id
-BETWEEN_TEXTS = " . "  # joins text columns, as Mussmann, Jia and Liang (2020) join title and sentence of WikiQA
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Items (left ones first), gold pairs as positions in `items`, and notes for the user."""
+    """Items (left ones first), gold pairs as positions in `items`, and notes for the user.
+
+    columns: the names of each side's text columns; empty if every side has only one.
+    """
 
     kind: Kind
     items: Sequence[Item]  # a list, or on disk
     gold: list[GoldPair]
     notes: list[str] = field(default_factory=list)
+    columns: Mapping[Side, Sequence[str]] = field(default_factory=dict)
 
     def positions(self, side: Side) -> Mapping[str, int]:
         """Return the position of the item of each id of one side."""
@@ -58,7 +62,7 @@ class Corpus:
 
 
 class Columns(NamedTuple):
-    """The columns of an item file."""
+    """The columns of an item file. Without an id column (""), the numbers of the rows are the ids."""
 
     id: str = "id"
     texts: tuple[str, ...] = ("text",)
@@ -104,7 +108,8 @@ def make_corpus(
     items: Staging, symmetric: bool, gold: Path | None, gold_columns: Sequence[str], notes: list[str]
 ) -> Corpus:
     """Return the corpus of these items, with the gold pairs of a file. Raises InputError."""
-    corpus = Corpus(Kind.SYMMETRIC if symmetric else Kind.BIPARTITE, items, [], notes)
+    columns = items.columns if any(len(names) > 1 for names in items.columns.values()) else {}
+    corpus = Corpus(Kind.SYMMETRIC if symmetric else Kind.BIPARTITE, items, [], notes, columns)
     if gold is not None:
         first = corpus.positions(Side.LEFT)
         known = first, first if symmetric else corpus.positions(Side.RIGHT)
@@ -122,23 +127,27 @@ class _Merger:
         self.columns = columns
         self.start = len(items)
 
-    def add(self, row: int, name: str, text: str) -> None:
+    def add(self, row: int, name: str, values: Sequence[str]) -> None:
+        text, lengths = joined(values)
         key = identity(text)
-        self._check(row, name, key)
-        if (before := self.items.add(self.side, name, row, text, key)) is not None:
+        self._check(row, name, text, key)
+        if (before := self.items.add(self.side, name, row, text, key, lengths)) is not None:
             same = "the same" if before.place == self.items.place_of(self.side, key) else "another"
             what = f"the id {shown(name)} is already in row {before.row}, with {same} text; ids must be unique"
             raise bad(what, self.path, row, self.columns.id)
 
-    def _check(self, row: int, name: str, key: str) -> None:
+    def _check(self, row: int, name: str, text: str, key: str) -> None:
         if not name:
             raise bad("the id is empty; give every row an id", self.path, row, self.columns.id)
         if len(name) > MAX_ID:
             what = f"the id has {len(name):,} characters, but the limit is {MAX_ID}; shorten it"
             raise bad(what, self.path, row, self.columns.id)
+        columns = " + ".join(self.columns.texts)
         if not key:
-            what = "the text is empty; fill it or remove the row"
-            raise bad(what, self.path, row, " + ".join(self.columns.texts))
+            raise bad("the text is empty; fill it or remove the row", self.path, row, columns)
+        if len(text) > MAX_CELL:  # each of its columns may be as long
+            what = f"the text has {len(text):,} characters, but the limit is {MAX_CELL:,}; shorten it or join less"
+            raise bad(what, self.path, row, columns)
 
     def note(self) -> str | None:
         """Return a note on texts that occur more than once, or None."""
@@ -167,9 +176,11 @@ def read_items(
     if not columns.texts:
         raise InputError(f"{path.name}: no text column is chosen; name at least one")
     merger = _Merger(items, path, side, columns)
-    for number, (name, *parts) in read_rows(path, (columns.id, *columns.texts), progress):
-        text = BETWEEN_TEXTS.join(part for part in map(str.strip, parts) if part)
-        merger.add(number, name.strip(), text)
+    items.columns[side] = columns.texts
+    named = [columns.id] if columns.id else []
+    for number, values in read_rows(path, (*named, *columns.texts), progress):
+        name = values[0].strip() if named else str(number)
+        merger.add(number, name, values[len(named) :])
     if (note := merger.note()) is not None:
         notes.append(note)
     if (found := len(items) - merger.start) < at_least:

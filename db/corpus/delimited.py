@@ -99,6 +99,13 @@ class Lines:
             end = match.end()
 
 
+def csv_delimiter(stream: IO[bytes]) -> str:
+    """Return what separates the columns of a CSV file: semicolons if its header has some and no comma, else commas."""
+    header = stream.readline(MAX_LINE)
+    stream.seek(0)
+    return ";" if b";" in header and b"," not in header else ","
+
+
 def names(path: Path, stream: IO[bytes], delimiter: str) -> list[str]:
     """Return the column names in the first line."""
     lines = Lines(path, stream, delimiter)
@@ -114,9 +121,9 @@ def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) 
     for number, cells in records:
         if len(cells) != len(header):
             what = f"the row has {len(cells)} cells, but the header has {len(header)}"
-            raise bad(f"{what}; quote cells that contain the separator" if delimiter == "," else what, path, number)
+            raise bad(what if delimiter == "\t" else f"{what}; quote cells that contain the separator", path, number)
         values = tuple(cells[position] for position in wanted)
-        yield Row(number, tuple(map(unguarded, values)) if delimiter == "," else values)
+        yield Row(number, values if delimiter == "\t" else tuple(map(unguarded, values)))
 
 
 def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]:
@@ -128,7 +135,7 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, list[str]]]:
-    parsed = _tab_separated(lines) if lines.delimiter == "\t" else _comma_separated(lines)
+    parsed = _tab_separated(lines) if lines.delimiter == "\t" else _quoted(lines)
     for cells in parsed:
         if cells:
             yield lines.start, cells
@@ -142,8 +149,8 @@ def _tab_separated(lines: Lines) -> Iterator[list[str]]:
         yield text.split("\t") if text else []
 
 
-def _comma_separated(lines: Lines) -> Iterator[list[str]]:
-    reader = csv.reader(lines, strict=True)
+def _quoted(lines: Lines) -> Iterator[list[str]]:
+    reader = csv.reader(lines, delimiter=lines.delimiter, strict=True)
     while True:
         try:
             cells = next(reader)

@@ -67,10 +67,10 @@ def column_names(path: Path) -> list[str]:
 
 
 def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
-    """Return the column names and the first n rows with all columns."""
+    """Return the column names and the first n rows with all columns; a list or an object is shown as `…`."""
     names = column_names(path)
     with reading(path), opened(path) as stream:
-        return names, list(islice(_rows(path, stream, names, sparse=True), n))
+        return names, list(islice(_rows(path, stream, names, lenient=True), n))
 
 
 def _share_read(stream: IO[bytes]) -> float:
@@ -97,17 +97,21 @@ def _names(path: Path, stream: IO[bytes]) -> list[str]:
         case "parquet":
             return structured.parquet_names(stream)
         case kind:
-            return delimited.names(path, stream, "," if kind == "csv" else "\t")
+            return delimited.names(path, stream, _delimiter(kind, stream))
 
 
-def _rows(path: Path, stream: IO[bytes], columns: Sequence[str], sparse: bool = False) -> Iterator[Row]:
+def _rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool = False) -> Iterator[Row]:
     match _format(path):
         case "jsonl":
-            return structured.json_rows(path, stream, columns, sparse)
+            return structured.json_rows(path, stream, columns, lenient)
         case "parquet":
-            return structured.parquet_rows(path, stream, columns)
+            return structured.parquet_rows(path, stream, columns, lenient)
         case kind:
-            return delimited.rows(path, stream, "," if kind == "csv" else "\t", columns)
+            return delimited.rows(path, stream, _delimiter(kind, stream), columns)
+
+
+def _delimiter(kind: str, stream: IO[bytes]) -> str:
+    return delimited.csv_delimiter(stream) if kind == "csv" else "\t"
 
 
 def _require(columns: Sequence[str], names: list[str], path: Path) -> None:

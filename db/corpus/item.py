@@ -9,12 +9,13 @@ from allpairs.db.domain import Side, Split
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text; identical texts of one side are one item with several ids."""
+    """One text; identical texts of one side are one item with several ids, and the columns of the first one."""
 
     ids: tuple[str, ...]
     side: Side
     text: str
     split: Split | None = None
+    lengths: tuple[int, ...] = ()  # of the text columns' values in the text; empty if there is only one column
 
 
 def with_splits(items: Sequence[Item], splits: Sequence[Split | None]) -> Sequence[Item]:
@@ -38,7 +39,7 @@ class _WithSplits(Sequence[Item]):
     def __iter__(self) -> Iterator[Item]:
         for item, split in zip(self._items, self._splits, strict=True):
             if split is not None:
-                yield Item(item.ids, item.side, item.text, split)
+                yield Item(item.ids, item.side, item.text, split, item.lengths)
 
     @overload
     def __getitem__(self, index: int) -> Item: ...

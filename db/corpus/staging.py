@@ -1,6 +1,7 @@
 """Items staged on disk between files and a project, so that memory does not limit the number of texts."""
 
 import hashlib
+import json
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +14,14 @@ from allpairs.db.domain import Side
 
 CACHE = 32 * 1024  # KiB of the file that are kept in memory
 TABLES = """
-CREATE TABLE texts (place INTEGER PRIMARY KEY, side TEXT, digest BLOB, text TEXT);
+CREATE TABLE texts (place INTEGER PRIMARY KEY, side TEXT, digest BLOB, text TEXT, lengths TEXT);
 CREATE UNIQUE INDEX texts_by_digest ON texts (side, digest);
 CREATE TABLE names (side TEXT, name TEXT, row INTEGER, place INTEGER, PRIMARY KEY (side, name)) WITHOUT ROWID;
 CREATE INDEX names_by_place ON names (place, row);
 """
-ITEMS = "SELECT place, texts.side, text, name FROM texts JOIN names USING (place) WHERE place >= ? ORDER BY place, row"
+ITEMS = """
+SELECT place, texts.side, text, lengths, name FROM texts JOIN names USING (place) WHERE place >= ? ORDER BY place, row
+"""
 
 
 class Named(NamedTuple):
@@ -33,17 +36,20 @@ class Staging(Sequence[Item]):
 
     def __init__(self) -> None:
         self.file = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self.columns: dict[Side, tuple[str, ...]] = {}  # the names of the text columns
         weakref.finalize(self, self.file.close)
         self.file.executescript(f"PRAGMA cache_size = -{CACHE}; PRAGMA journal_mode = OFF; {TABLES} BEGIN")
         self._size = 0
 
-    def add(self, side: Side, name: str, row: int, text: str, key: str) -> Named | None:
+    def add(self, side: Side, name: str, row: int, text: str, key: str, lengths: Sequence[int] = ()) -> Named | None:
         """Let the id name the item of this side with this identity, which is added if it is new.
+
+        lengths: of the text columns' values in the text.
 
         Returns where the id was seen before, if it was; the items are then unusable.
         """
-        values = (self._size, side.value, _digest(key), text)
-        added = self.file.execute("INSERT INTO texts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", values).rowcount
+        values = (self._size, side.value, _digest(key), text, json.dumps(lengths) if lengths else None)
+        added = self.file.execute("INSERT INTO texts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", values).rowcount
         place = self._size if added else self.place_of(side, key)
         self._size += added
         try:
@@ -89,7 +95,9 @@ class Staging(Sequence[Item]):
     def _from(self, place: int) -> Iterator[Item]:
         for _, group in groupby(self.file.execute(ITEMS, (place,)), key=itemgetter(0)):
             rows = list(group)
-            yield Item(tuple(name for *_, name in rows), Side(rows[0][1]), rows[0][2])
+            _, side, text, lengths, _ = rows[0]
+            names = tuple(name for *_, name in rows)
+            yield Item(names, Side(side), text, lengths=tuple(json.loads(lengths)) if lengths else ())
 
 
 class Places(Mapping[str, int]):

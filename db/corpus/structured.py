@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
 from allpairs.db.corpus.delimited import UTF8_MARK, UTF16_MARKS
+from allpairs.db.errors import InputError
 
 LOOKED_AT = 100  # lines of a JSON Lines file that are read to find its columns
 
@@ -22,13 +23,17 @@ def json_names(path: Path, stream: IO[bytes]) -> list[str]:
     return list(keys)
 
 
-def json_rows(path: Path, stream: IO[bytes], columns: Sequence[str], sparse: bool) -> Iterator[Row]:
-    """Yield the values of these columns, object by object; a missing key is empty if `sparse`, otherwise an error."""
+def json_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool) -> Iterator[Row]:
+    """Yield the values of these columns, object by object.
+
+    lenient: a missing key is empty, and what is not text is shown as `…`; otherwise both are errors.
+    """
+    text = _shown if lenient else as_text
     for number, record in _objects(path, stream):
         missing = next((column for column in columns if column not in record), None)
-        if missing is not None and not sparse:
+        if missing is not None and not lenient:
             raise bad("the object lacks this key; add it", path, number, missing)
-        yield Row(number, tuple(as_text(record.get(column), path, number, column) for column in columns))
+        yield Row(number, tuple(text(record.get(column), path, number, column) for column in columns))
 
 
 def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -68,12 +73,20 @@ def parquet_names(stream: IO[bytes]) -> list[str]:
     return list(parquet.read_schema(stream).names)
 
 
-def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str]) -> Iterator[Row]:
-    """Yield the values of these columns; rows are counted from 1."""
+def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool) -> Iterator[Row]:
+    """Yield the values of these columns; rows are counted from 1. lenient: what is not text is shown as `…`."""
+    text = _shown if lenient else as_text
     number = 0
     for batch in parquet.ParquetFile(stream).iter_batches(batch_size=8192, columns=list(dict.fromkeys(columns))):
         values = [batch.column(column).to_pylist() for column in columns]
         for cells in zip(*values, strict=True):
             number += 1
             pairs = zip(cells, columns, strict=True)
-            yield Row(number, tuple(as_text(cell, path, number, column) for cell, column in pairs))
+            yield Row(number, tuple(text(cell, path, number, column) for cell, column in pairs))
+
+
+def _shown(value: object, path: Path, row: int, column: str) -> str:
+    try:
+        return as_text(value, path, row, column)
+    except InputError:
+        return "…"

@@ -1,4 +1,4 @@
-"""What is known of some pairs: texts, splits, labels, gold answers, tasks. Never reads all pairs at once."""
+"""What is known of some pairs: splits, labels, gold answers, tasks. Never reads all pairs at once."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -12,15 +12,6 @@ from allpairs.db.schema.tables import Gold, Item, PairLabel, Round, Task
 
 CHUNK = 5_000  # pairs or items in one statement
 Pair = tuple[int, int]  # item ids, left and right
-
-
-def items_of(session: Session, item_ids: Collection[int]) -> dict[int, tuple[str, Split]]:
-    """Return the text and the split of each of these items."""
-    found: dict[int, tuple[str, Split]] = {}
-    for chunk in _chunks(item_ids):
-        rows = session.execute(select(Item.id, Item.text, Item.split).where(Item.id.in_(chunk)))
-        found |= {id_: (text, Split(split)) for id_, text, split in rows}
-    return found
 
 
 def splits_of(session: Session, project_id: int, item_ids: Collection[int]) -> dict[int, Split]:

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import purpose_counts
 from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
-from allpairs.db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
+from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
 _SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an uninformative order
@@ -40,6 +40,8 @@ class BatchProgress:
     size: int = 0
     answered: int = 0
     positives: int = 0
+    audits: int = 0  # of the size, pairs for measuring
+    extra: int = 0  # labelled pairs of its reserve, beyond the size
     all_positives: int = 0  # labels for training and of audits
 
     @property
@@ -85,12 +87,24 @@ def lease_tasks(
     audit_batch: bool = False,
     grouped: bool = False,
     held: int | None = None,
+    device: str = "",
 ) -> list[Task]:
-    """Return the next n tasks, and lease them (or only the first `held`) to this annotator for ten minutes."""
+    """Return the next n tasks, and lease them (or only the first `held`) to this annotator for ten minutes.
+
+    device: which of the annotator's browsers. Each gets tasks of its own while there are enough, and keeps its leases.
+    """
     queue_of(session, project_id, audit_batch, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped)
-    _lease(session, [task.id for task in tasks[:held]], annotator, now + LEASE)
+    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device)
+    elsewhere = _held_elsewhere(session, annotator, device, now)
+    mine = [task.id for task in tasks if task.id not in elsewhere]
+    _lease(session, mine[:held], annotator, now + LEASE, device)
     return tasks
+
+
+def _held_elsewhere(session: Session, annotator: str, device: str, now: datetime) -> set[int]:
+    """Return the tasks that other devices of the annotator hold."""
+    held = select(Lease.task_id).where(Lease.annotator == annotator, Lease.expires_at > now)
+    return set(session.scalars(held.where(Lease.device.not_in(("", device)))))
 
 
 def free_tasks(
@@ -101,6 +115,7 @@ def free_tasks(
     now: datetime,
     audit_batch: bool = False,
     grouped: bool = False,
+    device: str = "",
 ) -> list[Task]:
     """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
@@ -112,7 +127,7 @@ def free_tasks(
         return []
     looks = double_check(session, project_id)
     for part in _parts(batch, looks, audit_batch):
-        if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
+        if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped, device):
             return tasks
     return []
 
@@ -136,14 +151,17 @@ def _free_in(
     n: int,
     now: datetime,
     grouped: bool,
+    device: str,
 ) -> list[Task]:
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
+    elsewhere = and_(mine, Lease.device.not_in(("", device)))
     # Skipped pairs go to the very end, even if still leased, in the order of skipping.
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
-        case((mine, 0), else_=1),
-        case((labelled(), _scattered(max(batch.size // 2, 1))), else_=Task.position),
+        # What another device of the annotator holds comes last, backwards: the two meet in the middle.
+        case((elsewhere, 2), (mine, 0), else_=1),
+        case((elsewhere, -Task.position), (labelled(), _scattered(max(batch.size // 2, 1))), else_=Task.position),
     ]
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
@@ -189,11 +207,12 @@ def _skips(batch: Round, annotator: str) -> CTE:
     return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).cte("skips").prefix_with("MATERIALIZED")
 
 
-def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: datetime) -> None:
+def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: datetime, device: str = "") -> None:
     if not task_ids:
         return
     session.execute(delete(Lease).where(Lease.task_id.in_(task_ids)))
-    session.execute(insert(Lease), [{"task_id": id_, "annotator": annotator, "expires_at": until} for id_ in task_ids])
+    lease = {"annotator": annotator, "device": device, "expires_at": until}
+    session.execute(insert(Lease), [lease | {"task_id": id_} for id_ in task_ids])
 
 
 def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
@@ -264,26 +283,22 @@ def labelled_among(session: Session, task_ids: Iterable[int]) -> set[int]:
     return set(session.scalars(select(Task.id).where(Task.id.in_(list(task_ids)), labelled())))
 
 
-def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """Return the text of each of these items."""
-    rows = session.execute(select(Item.id, Item.text).where(Item.id.in_(set(item_ids))))
-    return dict(rows.all())
-
-
 def batch_progress(session: Session, project_id: int, audit_batch: bool = False) -> BatchProgress:
     """Return the progress of the newest batch (or audit batch), and the positives of the whole project."""
     all_positives = _positives(session, project_id)
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return BatchProgress(all_positives=all_positives)
-    counts = _count_by_label(session, batch)
-    tasks = {answer: count for (in_batch, answer), count in counts.items() if in_batch}
+    counts = _counts(session, batch)
+    own = [one for one in counts if one.in_batch]
     return BatchProgress(
         round_id=batch.id,
         number=batch.number or 0,
-        size=sum(tasks.values()),
-        answered=sum(tasks.values()) - tasks.get(None, 0),
-        positives=tasks.get(AnswerKind.POSITIVE, 0),
+        size=sum(one.count for one in own),
+        answered=sum(one.count for one in own if one.label is not None),
+        positives=sum(one.count for one in own if one.label == AnswerKind.POSITIVE),
+        audits=sum(one.count for one in own if one.purpose == Purpose.AUDIT),
+        extra=sum(one.count for one in counts if not one.in_batch and one.label is not None),
         all_positives=all_positives,
     )
 
@@ -295,17 +310,29 @@ def _positives(session: Session, project_id: int) -> int:
 
 def unanswered(session: Session, batch: Round) -> int:
     """Return the number of the round's tasks, reserve included, whose pair is unlabelled."""
-    return sum(count for (_, answer), count in _count_by_label(session, batch).items() if answer is None)
+    return sum(one.count for one in _counts(session, batch) if one.label is None)
 
 
-def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
-    """Count the tasks of the round itself (True) and of its reserve by label; None: unlabelled."""
+@dataclass(frozen=True)
+class _Count:
+    """The number of a round's tasks in the batch itself or its reserve, of this purpose, with this label."""
+
+    in_batch: bool
+    purpose: Purpose
+    label: AnswerKind | None  # None: unlabelled
+    count: int
+
+
+def _counts(session: Session, batch: Round) -> list[_Count]:
     in_batch = case((Task.position < batch.size, 1), else_=0).label("in_batch")
     rows = session.execute(
-        select(in_batch, PairLabel.answer, func.count())
+        select(in_batch, Task.purpose, PairLabel.answer, func.count())
         .select_from(Task)
         .outerjoin(PairLabel, SAME_PAIR)
         .where(Task.round_id == batch.id)
-        .group_by("in_batch", PairLabel.answer)
+        .group_by("in_batch", Task.purpose, PairLabel.answer)
     )
-    return {(bool(which), None if answer is None else AnswerKind(answer)): count for which, answer, count in rows}
+    return [
+        _Count(bool(which), Purpose(purpose), None if answer is None else AnswerKind(answer), count)
+        for which, purpose, answer, count in rows
+    ]

@@ -9,8 +9,9 @@ from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
 
 def copy_items(session: Session, source: int, target: int) -> None:
     """Copy the items, identifiers and gold pairs of the source project to the target, in the same order."""
-    texts = select(literal(target), Item.side, Item.split, Item.text).where(Item.project_id == source)
-    session.execute(insert(Item).from_select(["project_id", "side", "split", "text"], texts.order_by(Item.id)))
+    same = (Item.side, Item.split, Item.text, Item.field_lengths)
+    texts = select(literal(target), *same).where(Item.project_id == source).order_by(Item.id)
+    session.execute(insert(Item).from_select(["project_id", *(column.key for column in same)], texts))
     _copy_identifiers(session, source, target)
     _copy_gold(session, source, target)
 

@@ -6,17 +6,16 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sqlalchemy import Column, String
+from sqlalchemy import BigInteger, Column, String
 
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.domain import LONGEST_NOTE, EventKind
-from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation
+from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, Item, Project
 
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
 NOTES = {Answer.__tablename__, CheckAnswer.__tablename__}
 INT32, INT64 = 2**31, 2**63  # PostgreSQL's integers; ids get new ones before they are stored
-PAIRS = "pairs"  # the columns of pairs: SQLite holds more than PostgreSQL
 
 
 def column_checks(model: type[Base]) -> dict[str, Wrong]:
@@ -60,7 +59,7 @@ def _check(column: Column[Any], annotation: Any) -> Wrong:
 
 def _of_kind(column: Column[Any], kind: Any) -> Wrong:
     if kind is int:
-        most = INT64 if column.primary_key or column.foreign_keys or column.name == PAIRS else INT32
+        most = INT64 if column.primary_key or column.foreign_keys or isinstance(column.type, BigInteger) else INT32
         return lambda value: _wrong_integer(value, most)
     if kind is str or kind is EventKind:  # a later version may have more events; pages show their words as they are
         length = column.type.length if isinstance(column.type, String) else None
@@ -69,8 +68,8 @@ def _of_kind(column: Column[Any], kind: Any) -> Wrong:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         words = tuple(kind)
         return lambda value: "" if value in words else _not(f"one of {', '.join(words)}", value)
-    if column.table.name == Evaluation.__tablename__ and column.name == Evaluation.estimates.key:
-        return lambda value: _json_check(dict)(value) or _wrong_estimates(value)
+    if (inside := _INSIDE.get((column.table.name, column.name))) is not None:
+        return lambda value: _json_check(kind)(value) or inside(value)
     return {float: _wrong_number, bool: _wrong_boolean, datetime: _wrong_time}.get(kind) or _json_check(kind)
 
 
@@ -113,6 +112,24 @@ def _wrong_estimates(value: dict[str, Any]) -> str:
             if wrong or not isinstance(found.get("method"), str):
                 return wrong or _not("the method of an estimate", found.get("method"))
     return ""
+
+
+def _wrong_columns(value: dict[str, Any]) -> str:
+    """Return what is wrong with the names of text columns, which the card of a pair shows."""
+    named = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in value.values())
+    return "" if named else _not("lists of names", value)
+
+
+def _wrong_lengths(value: list[Any]) -> str:
+    return "" if all(type(length) is int and 0 <= length <= MAX_CELL for length in value) else _not("lengths", value)
+
+
+# Objects and lists whose values a page uses without looking twice.
+_INSIDE: dict[tuple[str, str], Wrong] = {
+    (Evaluation.__tablename__, Evaluation.estimates.key): _wrong_estimates,
+    (Project.__tablename__, Project.text_columns.key): _wrong_columns,
+    (Item.__tablename__, Item.field_lengths.key): _wrong_lengths,
+}
 
 
 def _wrong_json(value: object) -> str:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -29,15 +29,23 @@ def checked_person_name(name: str) -> str:
     """
     name = unicodedata.normalize("NFC", name).strip()
     if not 1 <= len(name) <= MAX_NAME:
-        raise InputError(f"the name has {len(name)} characters; it must have 1 to {MAX_NAME}")
+        raise InputError("the name has {n} characters; it must have 1 to {longest}", n=len(name), longest=MAX_NAME)
     if not name.isprintable() or not folded(name):
-        raise InputError(f"the name {name!r} has unprintable characters; remove them")
+        raise InputError("the name {name!r} has unprintable characters; remove them", name=name)
     return name
 
 
 def anybody(session: Session) -> bool:
     """Return whether there is any account, disabled ones included."""
     return bool(session.scalar(select(exists().where(Person.id.is_not(None)))))
+
+
+def require_nobody(session: Session) -> None:
+    """Raise InputError if there is any account. Until this transaction ends, nobody else can make one."""
+    if session.connection().dialect.name == "postgresql":  # SQLite's write transaction keeps others out
+        session.execute(text(f"LOCK TABLE {Person.__tablename__} IN SHARE ROW EXCLUSIVE MODE"))
+    if anybody(session):
+        raise InputError("somebody else has just made the first account: sign in, or ask them for an invitation")
 
 
 def find_person(session: Session, name: str) -> Person | None:
@@ -81,10 +89,10 @@ def add_person(
     id that is taken.
     """
     name = checked_person_name(name)
-    taken = f"the name {name!r} is taken, or looks like a name that is; choose another one"
+    taken = InputError("the name {name!r} is taken, or looks like a name that is; choose another one", name=name)
     looks = _looks(name)
     if any(looks & _looks(other) for other in session.scalars(select(Person.name))):
-        raise InputError(taken)
+        raise taken
     if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
         raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
     person = Person(
@@ -95,7 +103,7 @@ def add_person(
     try:
         session.flush()
     except IntegrityError:  # somebody else was faster
-        raise InputError(taken) from None
+        raise taken from None
     return person
 
 

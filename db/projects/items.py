@@ -40,7 +40,13 @@ def _reported(items: Iterable[CorpusItem], n: int, progress: Progress, stage: st
 
 
 def _item(project_id: int, item: CorpusItem) -> dict[str, Any]:
-    return {"project_id": project_id, "side": item.side, "split": item.split, "text": item.text}
+    return {
+        "project_id": project_id,
+        "side": item.side,
+        "split": item.split,
+        "text": item.text,
+        "field_lengths": list(item.lengths) or None,
+    }
 
 
 def _identifiers(project_id: int, ids: Sequence[int], items: Iterable[CorpusItem]) -> Iterator[dict[str, Any]]:
@@ -89,7 +95,7 @@ def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, st
     """Return one imported id, always the same, of each of these items."""
     return {
         id_: name
-        for chunk in _chunks(item_ids)
+        for chunk in chunks(item_ids)
         for id_, name in session.execute(
             select(Identifier.item_id, func.min(Identifier.external_id))
             .where(Identifier.item_id.in_(chunk))
@@ -102,7 +108,7 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the text of each of these items."""
     return {
         id_: text
-        for chunk in _chunks(item_ids)
+        for chunk in chunks(item_ids)
         for id_, text in session.execute(select(Item.id, Item.text).where(Item.id.in_(chunk)))
     }
 
@@ -122,7 +128,8 @@ def item_of(session: Session, project_id: int, item_id: int) -> Item:
     return item
 
 
-def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+def chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+    """Yield the ids once each, ascending, as many as one statement takes at a time."""
     ids = iter(sorted(set(ids)))
     while chunk := list(islice(ids, CHUNK)):
         yield chunk

@@ -1,5 +1,6 @@
 """Many projects at a glance: one query for each kind of fact, whatever the number of projects."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +9,7 @@ from typing import Any
 from sqlalchemy import CTE, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import LABELS
+from allpairs.db.domain import LABELS, Purpose
 from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
 
 
@@ -32,11 +33,15 @@ class NewestMatcher:
 
 @dataclass(frozen=True)
 class NewestFigures:
-    """The figures of the newest model that has any; pairs: number of pairs of evaluation items."""
+    """The figures of the newest model that has any; pairs: number of pairs of evaluation items.
+
+    reached: whether the target precision is certain; None where audit labels do not tell.
+    """
 
     number: int
     pairs: int
     estimates: dict[str, Any]
+    reached: bool | None = None
 
 
 def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int, BatchStanding]:
@@ -85,15 +90,27 @@ def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, 
     measured = measured.join(Evaluation, Evaluation.matcher_id == Matcher.id).where(Matcher.project_id.in_(project_ids))
     last_of = measured.group_by(Matcher.project_id).subquery()
     same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
-    columns = select(Matcher.project_id, Matcher.number, Evaluation.pairs, Evaluation.estimates)
+    columns = select(Matcher.project_id, Matcher.number, Evaluation.pairs, Evaluation.estimates, Evaluation.audit)
     rows = session.execute(columns.join(Evaluation, Evaluation.matcher_id == Matcher.id).join(last_of, same))
-    return {id_: NewestFigures(number, pairs, estimates) for id_, number, pairs, estimates in rows}
+    return {
+        id_: NewestFigures(number, pairs, estimates, (audit.get("reached") or {}).get("reached"))
+        for id_, number, pairs, estimates, audit in rows
+    }
 
 
-def labels_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
-    """Return, for each project, the number of labels given on each of the days that start at these times.
+def label_totals(session: Session, project_ids: Collection[int]) -> dict[int, Counter[Purpose]]:
+    """Return, for each project, how many pairs have a label, by its purpose: the definition of `counting_ids`."""
+    counted = select(PairLabel.project_id, PairLabel.purpose, func.count()).where(PairLabel.project_id.in_(project_ids))
+    found = {id_: Counter[Purpose]() for id_ in project_ids}
+    for id_, purpose, count in session.execute(counted.group_by(PairLabel.project_id, PairLabel.purpose)):
+        found[id_][Purpose(purpose)] = count
+    return found
 
-    Every answer that is a label counts, even if it was undone or changed later: it was that day's work.
+
+def answers_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
+    """Return, for each project, the number of answers given on each of the days that start at these times.
+
+    An answer counts even if it was undone or changed later: it was that day's work. Skips are no answers.
     """
     kind = Answer.created_at.type
     starts = union_all(

@@ -36,12 +36,14 @@ MAX_NAME = 80
 HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
 
 
-def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
-    """Add a project without items.
+def add_project(
+    session: Session, name: str, kind: Kind, settings: dict[str, Any], text_columns: dict[str, Any] | None = None
+) -> Project:
+    """Add a project without items. text_columns: the names of each side's text columns, if a file has several.
 
     Raises InputError for a name that is empty, too long, unprintable, taken or looks like one that is (`free_name`).
     """
-    project = Project(name=free_name(session, name), kind=kind, settings=settings)
+    project = Project(name=free_name(session, name), kind=kind, settings=settings, text_columns=text_columns)
     session.add(project)
     try:
         session.flush()

@@ -48,6 +48,11 @@ def studies_of(session: Session, project_id: int) -> Sequence[Study]:
     return session.scalars(select(Study).where(Study.project_id == project_id).order_by(Study.id.desc())).all()
 
 
+def has_studies(session: Session, project_id: int) -> bool:
+    """Return whether the project has a rating study."""
+    return session.scalar(select(Study.id).where(Study.project_id == project_id).limit(1)) is not None
+
+
 def study_of(session: Session, project_id: int, study_id: int) -> Study:
     """Return the study. Raises InputError if the project has no such study."""
     study = session.get(Study, study_id)

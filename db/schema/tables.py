@@ -3,7 +3,19 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint, false, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    false,
+    text,
+)
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -24,6 +36,9 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+COUNT_OF_PAIRS = BigInteger().with_variant(Integer, "sqlite")  # whose integers have 64 bits anyway
 
 
 class Base(DeclarativeBase):
@@ -62,13 +77,15 @@ class Project(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Kind]
     settings: Mapped[dict[str, Any]]
+    # The names of each side's text columns: {"left": [...], "right": [...]}. Empty if no file had more than one.
+    text_columns: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(default=now)
     archived_at: Mapped[datetime | None]  # since then it is hidden from lists, and no job runs for it
     deleted_at: Mapped[datetime | None]  # since then it is in the bin
 
 
 class Item(Base):
-    """One text. Identical texts are one item with several identifiers."""
+    """One text. Identical texts are one item with several identifiers, and the columns of the first one."""
 
     __tablename__ = "items"
     __table_args__ = (Index("ix_items_counted", "project_id", "side", "split"),)  # counting reads no texts
@@ -77,6 +94,8 @@ class Item(Base):
     side: Mapped[Side]
     split: Mapped[Split]
     text: Mapped[str] = mapped_column(Text)
+    # How many characters of the text each column's value has (`db/corpus/fields.py`); empty if there is one column.
+    field_lengths: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class Identifier(Base):
@@ -125,7 +144,7 @@ class Evaluation(Base):
 
     __tablename__ = "evaluations"
     matcher_id: Mapped[int] = mapped_column(ForeignKey("matchers.id", ondelete="CASCADE"), primary_key=True)
-    pairs: Mapped[int]
+    pairs: Mapped[int] = mapped_column(COUNT_OF_PAIRS)
     positives: Mapped[int | None]  # known positives; empty if they are estimated
     estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method, labels}
     curve: Mapped[dict[str, Any]]  # recall, precision, score, and if sampled low, high: lists of equal length
@@ -149,7 +168,7 @@ class Design(Base):
     number: Mapped[int]  # from 1
     kind: Mapped[DesignKind]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id", ondelete="SET NULL"))
-    pairs: Mapped[int]  # all pairs of evaluation items, or of the mined list
+    pairs: Mapped[int] = mapped_column(COUNT_OF_PAIRS)  # all pairs of evaluation items, or of the mined list
     strata: Mapped[list[dict[str, Any]]]  # the highest first: name, low, high (scores), size
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a correction: recall, threshold, true
     folder: Mapped[str]  # below the artifact folder: the sampling orders, and what the model's scores need
@@ -211,11 +230,12 @@ class Task(Base):
 
 
 class Lease(Base):
-    """An annotator's reservation of a task for a limited time."""
+    """A reservation of a task for an annotator, in one of their browsers, for a limited time."""
 
     __tablename__ = "leases"
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
     annotator: Mapped[str] = mapped_column(String(200), index=True)
+    device: Mapped[str | None] = mapped_column(String(32))  # empty: any of the annotator's
     expires_at: Mapped[datetime]
 
 

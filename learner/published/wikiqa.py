@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from allpairs.db.corpus.corpus import BETWEEN_TEXTS
+from allpairs.db.corpus.fields import BETWEEN_TEXTS
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.published.released import PARTS, GivenPair, Options, Released, Text, Titles

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, delete, select, union_all
 
 from allpairs.annotate.access import invitations, logins
 from allpairs.annotate.access.roles import Right
@@ -32,7 +33,7 @@ from allpairs.db.maintenance.integrity import problems
 from allpairs.db.people.logins import ROTATED
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
-from allpairs.db.schema.tables import Base, Item, Project
+from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Matcher, Project
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some
@@ -72,6 +73,19 @@ def test_the_tables_are_those_of_the_models(postgres: Engine) -> None:
     with postgres.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_more_pairs_are_counted_than_32_bits_hold(postgres: Engine, project: int) -> None:
+    pairs = 3 * 2**31
+    with writing(postgres) as session:
+        matcher = Matcher(project_id=project, number=0, encoder="e")
+        session.add(matcher)
+        session.flush()
+        figures: dict[str, Any] = {"estimates": {}, "curve": {}, "histogram": {}}
+        session.add(Evaluation(matcher_id=matcher.id, pairs=pairs, **figures))
+        session.add(Design(project_id=project, number=1, kind="audit", pairs=pairs, strata=[], folder="design-1"))
+    with reading(postgres) as session:
+        assert session.scalars(union_all(select(Evaluation.pairs), select(Design.pairs))).all() == [pairs, pairs]
 
 
 def test_the_trigger_keeps_the_label_of_each_pair(postgres: Engine, project: int) -> None:

@@ -17,6 +17,7 @@ from allpairs.learner.runtime.progress_output import progress_bar
 log = logging.getLogger(__name__)
 
 EVERY = 0.5  # seconds between two checks of the row
+TELLING = 0.02  # share of a stage from which on its pace is known: the start is slower
 
 
 @contextmanager
@@ -49,7 +50,7 @@ class Reporter:
             return
         self.looked = time.monotonic()
         fraction = self.before + self.share * done
-        left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
+        left = elapsed / (self.share * done) * (1 - fraction) if done >= TELLING and self.share > 0 else None
         try:
             self._write(stage, fraction, left)
         except DBAPIError as error:  # the database is restarting, or its disk is full: keep working

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 
 from allpairs.annotate.labelling.queue import Reason, look, record, serve
 from allpairs.annotate.ui.label.card import why_empty
 from allpairs.db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Lease, Task, now
+from allpairs.db.schema.tables import Answer, Lease, PairLabel, Task, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 START = datetime(2026, 3, 1, 12).astimezone()
@@ -47,6 +47,22 @@ def test_who_says_that_they_are_there_keeps_the_pairs_and_who_is_silent_does_not
 
 def event(task_id: int, answer: str, key: str) -> dict[str, object]:
     return {"key": key, "task_id": task_id, "answer": answer, "seconds": 2.0}
+
+
+def test_two_devices_of_one_person_begin_with_different_pairs_and_wait_for_nothing(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(40)], auto_train=False)
+    make_round(engine, project, 100)
+    laptop, phone = (partial(serve, engine, project, "ann", device=device) for device in ("laptop", "phone"))
+    first, second = ([pair.task_id for pair in device()[0]] for device in (laptop, phone))
+    assert sorted(first) == sorted(second)  # either can do it all, if the other one is left behind
+    assert not set(first[:40]) & set(second[:40])
+    for turn in range(50):
+        for name, device in (("laptop", laptop), ("phone", phone)):
+            task = device()[0][0].task_id
+            record(engine, project, "ann", [event(task, "positive", f"{name}-{turn}")])
+    with reading(engine) as session:
+        assert session.scalar(select(func.count()).select_from(Answer)) == 100  # 100 acts,
+        assert session.scalar(select(func.count()).select_from(PairLabel)) == 100  # 100 pairs: none twice
 
 
 def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: Engine, project: int) -> None:

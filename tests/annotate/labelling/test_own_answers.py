@@ -104,7 +104,7 @@ def test_what_can_be_undone_after_a_reload(engine: Engine, project: int) -> None
     ]  # fmt: skip
     assert recent(engine, project, "bob") == []
     make_round(engine, project, 0)
-    assert recent(engine, project, "ann") == []  # of an earlier batch: the page “Answers” has them
+    assert recent(engine, project, "ann") == []  # of an earlier batch: the page “My answers” has them
 
 
 def test_candidates_of_one_left_text_follow_each_other(engine: Engine) -> None:

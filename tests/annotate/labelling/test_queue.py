@@ -295,7 +295,8 @@ def audited(engine: Engine) -> int:
 
 def test_nothing_that_is_served_tells_an_audit_pair(engine: Engine, audited: int) -> None:
     pairs, _ = serve(engine, audited, "ann")
-    assert [set(vars(pair)) for pair in pairs] == [{"task_id", "in_batch", "left", "right", "likely", "again"}] * 4
+    told = {"task_id", "in_batch", "left", "right", "likely", "again", "rows"}
+    assert [set(vars(pair)) for pair in pairs] == [told] * 4
     assert [pair.in_batch for pair in pairs] == [True] * 4
 
 

@@ -97,6 +97,16 @@ def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
     assert [row.values for row in rows] == [("1", "x", ""), ("2", "y", "z")]
     names, rows = preview(write(tmp_path / "a.jsonl", b'{"id": 1}\n{"id": 2, "text": "y"}\n'), 5)
     assert (names, [row.values for row in rows]) == (["id", "text"], [("1", ""), ("2", "y")])
+    names, rows = preview(write(tmp_path / "b.jsonl", b'{"id": 1, "tags": ["x"]}\n'), 5)
+    assert [row.values for row in rows] == [("1", "…")]  # other columns may be texts
+
+
+def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:
+    semicolons = write(tmp_path / "a.csv", b'id;text\n1;"a; b, c"\n')
+    assert values(semicolons) == [("1", "a; b, c")]
+    with pytest.raises(InputError, match="the row has 3 cells"):
+        values(write(tmp_path / "b.csv", b"id;text\n1;x;y\n"))
+    assert column_names(write(tmp_path / "c.csv", b"a;b,c\n1,2\n")) == ["a;b", "c"]
 
 
 @pytest.mark.parametrize(

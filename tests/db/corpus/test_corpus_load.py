@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.corpus import gold, graph
 from allpairs.db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
+from allpairs.db.corpus.fields import values_of
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
@@ -53,7 +54,8 @@ def test_two_lists_are_bipartite_and_may_share_ids_and_texts(tmp_path: Path) -> 
 def test_the_right_file_may_have_columns_of_its_own(tmp_path: Path) -> None:
     right = table(tmp_path / "right.csv", "key,title,body", "1,T,b")
     corpus = load_corpus(items(tmp_path, 1), right, right_columns=Columns("key", ("title", "body")))
-    assert corpus.items[1] == Item(("1",), Side.RIGHT, "T . b")
+    assert corpus.items[1] == Item(("1",), Side.RIGHT, "T . b", lengths=(1, 1))
+    assert corpus.columns == {Side.LEFT: ("text",), Side.RIGHT: ("title", "body")}
 
 
 def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
@@ -78,6 +80,24 @@ def test_text_columns_are_joined_and_empty_ones_skipped(tmp_path: Path) -> None:
     assert [item.text for item in corpus.items] == ["Glacier cave . A cave", "no title", "x"]
     path = table(tmp_path / "b.csv", "id,title,text", "1,a,b", "2, ,")
     assert "b.csv, row 3, column 'title + text': the text is empty" in refusal(path, text_columns=["title", "text"])
+
+
+def test_a_joined_text_is_no_longer_than_any_other(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "id,title,text", f"1,{'x' * 60_000},{'y' * 60_000}", "2,a,b")
+    said = refusal(path, text_columns=["title", "text"])
+    assert "a.csv, row 2, column 'title + text'" in said and "120,003 characters, but the limit is 100,000" in said
+
+
+def test_the_first_of_identical_texts_gives_the_columns(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "id,title,text", "1,a . b,c", "2,a,b . c", "3,x,y")
+    first, second = load_corpus(path, text_columns=["title", "text"]).items
+    assert (first.ids, values_of(first.text, first.lengths)) == (("1", "2"), ["a . b", "c"])
+    assert values_of(second.text, second.lengths) == ["x", "y"]
+
+
+def test_one_text_column_has_no_name(tmp_path: Path) -> None:
+    corpus = load_corpus(items(tmp_path), items(tmp_path, 2, "right.csv"))
+    assert corpus.columns == {} and {item.lengths for item in corpus.items} == {()}
 
 
 def test_closure_as_in_the_specification(tmp_path: Path) -> None:

@@ -29,11 +29,13 @@ Row = dict[str, Any]
 # left out there; a column of NULLs is left out everywhere.
 ROWS: dict[str, list[Row]] = {
     "projects": [
-        {"name": "Old", "kind": "symmetric", "settings": {"question": "The same?", "first": 4, "auto_train": False}},
+        {"name": "Old", "kind": "symmetric", "settings": {"question": "The same?", "first": 4, "auto_train": False},
+         "text_columns": {"left": ["name", "price"]}},
         {"name": "In the bin", "kind": "bipartite", "settings": {}, "deleted_at": AT},
     ],
     "items": [
-        {"project_id": 1, "side": "left", "split": "evaluation" if at > 4 else "train", "text": f"Text {at} — 50 %'\n"}
+        {"project_id": 1, "side": "left", "split": "evaluation" if at > 4 else "train", "text": f"Text {at} — 50 %'\n",
+         "field_lengths": [14, 0]}
         for at in range(1, 7)
     ],
     "identifiers": [{"project_id": 1, "side": "left", "external_id": f"a{at}", "item_id": at} for at in range(1, 7)],

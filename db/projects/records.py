@@ -1,0 +1,53 @@
+"""Items as a page shows them: their texts, and the columns of two of them side by side."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from allpairs.db.corpus.fields import Aligned, aligned, values_of
+from allpairs.db.domain import Side, Split
+from allpairs.db.projects.items import chunks
+from allpairs.db.schema.tables import Item, Project
+
+Rows = tuple[tuple[str, str, str], ...]  # (column, left value, right value)
+
+
+@dataclass(frozen=True)
+class Records:
+    """The texts and splits of some items, by id."""
+
+    texts: Mapping[int, str]
+    splits: Mapping[int, Split]
+    _columns: Sequence[Aligned]
+    _lengths: Mapping[int, Sequence[int] | None]
+
+    def rows(self, left_id: int, right_id: int) -> Rows:
+        """Return the pair's columns side by side, without rows that are empty; none if the files had no columns."""
+        if not self._columns:
+            return ()
+        left, right = (values_of(self.texts[id_], self._lengths[id_]) for id_ in (left_id, right_id))
+        rows = ((name, _at(left, one), _at(right, other)) for name, one, other in self._columns)
+        return tuple(row for row in rows if row[1] or row[2])
+
+
+def _at(values: Sequence[str], place: int | None) -> str:
+    return "" if place is None or place >= len(values) else values[place]
+
+
+def read_records(session: Session, project_id: int, item_ids: Iterable[int]) -> Records:
+    """Return these items of the project."""
+    found = [
+        row
+        for chunk in chunks(item_ids)
+        for row in session.execute(select(Item.id, Item.text, Item.split, Item.field_lengths).where(Item.id.in_(chunk)))
+    ]
+    named = session.scalar(select(Project.text_columns).where(Project.id == project_id)) or {}
+    left = named.get(Side.LEFT, ())
+    return Records(
+        texts={id_: text for id_, text, *_ in found},
+        splits={id_: Split(split) for id_, _, split, _ in found},
+        _columns=aligned(left, named.get(Side.RIGHT, left)),
+        _lengths={id_: lengths for id_, *_, lengths in found},
+    )
