@@ -10,7 +10,7 @@ from allpairs.annotate.projects.progress import situation_of
 from allpairs.annotate.projects.projects import update_settings
 from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.projects.settings import LABELS, problems, settings_form
+from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, problems, question_form
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.domain import Settings
@@ -34,9 +34,13 @@ def main() -> None:
         "share of evaluation items was fixed when the project was created."
     )
     places: dict[str, DeltaGenerator] = {}
-    entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED, places=places)
-    wrong = [*problems(entered), *missing(project, entered)]
+    stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
+    entered = question_form(stored, key) | advanced_form(stored, key, FIXED, places)
+    absent = missing(project, entered)
+    wrong = [*problems(entered), *absent]
     with places["Batches"]:
+        for line in absent:
+            st.error(literal(line))
         strategy_preview(project.id, entered, possible=not wrong)
     implied(project, entered, wrong)
     save(project, entered, wrong)
@@ -67,9 +71,9 @@ def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> N
 
 
 def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
-    """Draw the button that stores the settings, and what is wrong with them."""
+    """Draw the button that stores the settings, and what keeps it from that: the errors, also shown at their fields."""
     for line in wrong:
-        st.error(literal(line))
+        st.caption(f":red[{literal(line)}]")
     stored = Settings.model_validate(project.settings).model_dump()
     changed = stored | entered != stored
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -96,7 +100,7 @@ def danger(project: Project) -> None:
     st.subheader("Delete project", anchor=False)
     st.write(
         f"Its texts, labels, rounds and models stay in the bin on the page “Projects” for {KEPT.days} days and can be "
-        "restored. After that they are removed permanently. The page “Data” exports all of it as one file."
+        "restored. After that they are removed permanently. The page “Export” exports all of it as one file."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")

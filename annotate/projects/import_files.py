@@ -1,7 +1,6 @@
-"""Uploaded files on their way into a project: guess their columns, check and load them."""
+"""Uploaded files on their way into a project: check and load them."""
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -12,9 +11,6 @@ from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.db.files.private import FOLDER, open_private
 from allpairs.db.progress import Progress, no_progress
-
-IDS, TEXTS = ("id", "key", "qid"), ("text", "question", "sentence", "passage", "title", "description", "name")
-FIRSTS, SECONDS, LABELS = ("id1", "left", "qid1"), ("id2", "right", "qid2"), ("label", "is_duplicate", "positive")
 
 
 @dataclass(frozen=True)
@@ -88,25 +84,6 @@ def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
         return make_corpus(items, source.right is None, source.gold, source.gold_columns, notes), []
     except InputError as error:
         return None, [str(error)]
-
-
-def guess_columns(names: Sequence[str]) -> Columns:
-    """Return the likely id column and text column."""
-    id_ = _first(names, IDS) or names[0]
-    rest = [name for name in names if name != id_] or list(names)
-    return Columns(id_, (_first(rest, TEXTS) or rest[0],))
-
-
-def guess_gold_columns(names: Sequence[str]) -> tuple[str, str, str]:
-    """Return the likely id columns and label column; an empty name means no label column."""
-    left = _first(names, FIRSTS) or names[0]
-    rest = [name for name in names if name != left] or list(names)
-    return left, _first(rest, SECONDS) or rest[0], _first(rest, LABELS) or ""
-
-
-def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
-    lower = {name.lower(): name for name in reversed(names)}
-    return next((lower[name] for name in wanted if name in lower), None)
 
 
 def keep_upload(upload: BinaryIO, name: str, folder: Path) -> Path:

@@ -1,5 +1,7 @@
 """Names of projects, copies, the archive and the bin."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, count
@@ -26,6 +28,7 @@ from allpairs.db.projects.projects import (
     free_name,
     free_name_like,
     live_project,
+    numbered_name,
     project_of,
 )
 from allpairs.db.schema.engine import artifacts, person_of, reading
@@ -72,6 +75,16 @@ def name_problem(engine: Engine, name: str) -> str:
     except InputError as error:
         return str(error)
     return ""
+
+
+def suggested_name(engine: Engine, files: Sequence[str]) -> str:
+    """Return a free name for a project of these files: `Questions`, or `Questions (2)` if that is taken."""
+    stems = dict.fromkeys(re.sub(r"\.\w{1,7}(\.gz)?$", "", file) for file in files)
+    words = [" ".join("".join(filter(str.isprintable, stem.replace("_", " "))).split()) for stem in stems]
+    name = " and ".join(filter(None, words)) or "Project"
+    with reading(engine) as session:
+        require(session, Right.INSTALL)
+        return numbered_name(session, name[0].upper() + name[1:])
 
 
 def archive_project(engine: Engine, project_id: int) -> None:
@@ -165,7 +178,7 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is in the bin: restore it first")
         named = name or _name_of_copy(session, project.name)
-        copy = add_project(session, named, project.kind, dict(project.settings))
+        copy = add_project(session, named, project.kind, dict(project.settings), project.text_columns)
         copy_items(session, project_id, copy.id)
         if labels:
             copy_labels(session, project_id, copy.id)

@@ -1,30 +1,34 @@
 """What the page "Projects" shows of each project, and the orders to choose from."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import is_allowed
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.measures import stored_estimate
-from allpairs.db.domain import Kind
+from allpairs.db.domain import Kind, Purpose
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.project_list import (
     BatchStanding,
     NewestMatcher,
+    answers_by_day,
     batch_standings,
-    labels_by_day,
+    label_totals,
     last_answers,
     newest_figures,
     newest_matchers,
 )
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import now
+from allpairs.db.schema.tables import Project, now
 
-DAYS = 14  # of label counts, today included
+DAYS = 14  # of answer counts, today included
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -39,8 +43,9 @@ class Precision:
 
 @dataclass(frozen=True)
 class Overview:
-    """A project at a glance; `days`: label counts of the last 14 days, today's last.
+    """A project at a glance.
 
+    labels: pairs with a label, by purpose; days: answers of the last 14 days, today's last, undone ones too.
     sees: whether the person may see its figures; otherwise there is no precision here.
     """
 
@@ -52,30 +57,40 @@ class Overview:
     batch: BatchStanding | None
     matcher: NewestMatcher | None
     precision: Precision | None
+    labels: Counter[Purpose]
     days: tuple[int, ...]
     labelled_at: datetime | None
     sees: bool = True
 
 
 ORDERS: dict[str, Callable[[Overview], object]] = {
-    "Newest first": lambda project: (-project.created_at.timestamp(), -project.id),
-    "Last labelled": lambda project: -(project.labelled_at or _NEVER).timestamp(),
-    "Name": lambda project: project.name.casefold(),
-    "Average precision": lambda project: -project.precision.found.value if project.precision else 1.0,
+    later("Newest first"): lambda project: (-project.created_at.timestamp(), -project.id),
+    later("Last labelled"): lambda project: -(project.labelled_at or _NEVER).timestamp(),
+    later("Name"): lambda project: project.name.casefold(),
+    later("Average precision"): lambda project: -project.precision.found.value if project.precision else 1.0,
 }
 
 
 def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
     """Return every project at a glance, the newest first; archived ones only if asked for."""
+    with reading(engine) as session:
+        return _overviews(session, all_projects(session, archived))
+
+
+def read_overview(engine: Engine, project_id: int) -> Overview:
+    """Return one project at a glance."""
+    with reading(engine) as session:
+        return _overviews(session, [session.get_one(Project, project_id)])[0]
+
+
+def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     dates = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-    with reading(engine) as session:
-        projects = all_projects(session, archived)
-        ids = [project.id for project in projects]
-        batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
-        figures, last = newest_figures(session, ids), last_answers(session, ids)
-        days = labels_by_day(session, ids, dates)
-        sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
+    ids = [project.id for project in projects]
+    batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
+    figures, last = newest_figures(session, ids), last_answers(session, ids)
+    days, labels = answers_by_day(session, ids, dates), label_totals(session, ids)
+    sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
     measured = {
         id_: Precision(one.number, one.pairs, found)
         for id_, one in figures.items()
@@ -91,6 +106,7 @@ def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
             batch=batches.get(project.id),
             matcher=matchers.get(project.id),
             precision=measured.get(project.id) if project.id in sees else None,
+            labels=labels[project.id],
             days=tuple(days[project.id]),
             labelled_at=last.get(project.id),
             sees=project.id in sees,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import streamlit as st
 from pydantic.fields import FieldInfo
@@ -59,24 +59,38 @@ def _kind(annotation: Any) -> tuple[Any, bool]:
     return next(part for part in parts if part is not type(None)), True
 
 
-def in_rows(names: Sequence[str], draw: Callable[[str], Any]) -> dict[str, Any]:
+def in_rows(
+    names: Sequence[str], draw: Callable[[str], Any], align: Literal["top", "bottom"] = "bottom"
+) -> dict[str, Any]:
     """Call `draw` for each name, in rows of two columns, and return what it gave by name."""
     entered: dict[str, Any] = {}
     for start in range(0, len(names), 2):
-        for column, name in zip(st.columns(2, vertical_alignment="bottom"), names[start : start + 2], strict=False):
+        for column, name in zip(st.columns(2, vertical_alignment=align), names[start : start + 2], strict=False):
             with column:
                 entered[name] = draw(name)
     return entered
 
 
-def help_of(field: FieldInfo) -> str:
-    """Return the field's description and its bounds."""
+def help_of(field: FieldInfo, default: str = "") -> str:
+    """Return the field's description, its default in the given words, if any, and its bounds."""
     bounds = [
         f"{BOUNDS[kind]} {getattr(bound, kind.lower()):,}"
         for bound in field.metadata
         if (kind := type(bound).__name__) in BOUNDS
     ]
-    return " ".join([field.description or "", f"({', '.join(bounds)})" if bounds else ""]).strip()
+    limits = f" ({', '.join(bounds)})" if bounds else ""
+    if default:
+        return f"{field.description} Default: {default}{limits}."
+    return f"{field.description or ''}{limits}".strip()
+
+
+def value_in_words(value: Any) -> str:
+    """Return the value of a field: `on`, `none`, `1,000`, `0.25`."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if value is None or value == "":
+        return "none"
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def problem_line(label: str, found: Mapping[str, Any]) -> str:

@@ -4,34 +4,37 @@ import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
 from allpairs.annotate.text.formatting import ago, duration, literal
+from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND
 from allpairs.db.schema.tables import Job
 
 KINDS = {
-    "next_round": "Train and prepare the next batch",
-    "audit": "Measure with audit labels",
-    "correction": "Check false positives",
-    "preview": "Preview the next pairs",
-    "experiment": "Experiment",
-    "explore": "Prepare a round for exploring",
-    "search": "Search for similar texts",
-    "matches": "Find matches",
-    "pipeline": "Pipeline",
-    "suggest": "Suggest questions",
-    "opinions": "Classify opinions",
+    "next_round": later("Train and prepare the next batch"),
+    "audit": later("Measure with audit labels"),
+    "correction": later("Check false positives"),
+    "preview": later("Preview the next pairs"),
+    "experiment": later("Experiment"),
+    "explore": later("Prepare a round for exploring"),
+    "search": later("Search for similar texts"),
+    "matches": later("Find matches"),
+    "pipeline": later("Pipeline"),
+    "suggest": later("Suggest questions"),
+    "opinions": later("Classify opinions"),
 }
 STAGES = {
-    "": "starting",
-    "load": "loading the encoder",
-    "train": "training",
-    "encode": "encoding texts",
-    "evaluate": "evaluating over all pairs",
-    "search": "searching for neighbours",
-    "rank": "ranking all pairs",
-    "draw": "sampling audit pairs",
+    "": later("starting"),
+    "load": later("loading the encoder"),
+    "train": later("training"),
+    "encode": later("encoding texts"),
+    "evaluate": later("evaluating over all pairs"),
+    "search": later("searching for neighbours"),
+    "rank": later("ranking all pairs"),
+    "divide": later("grouping pairs for the audit"),
+    "draw": later("sampling audit pairs"),
 }
 OPEN = ("waiting", "running")
 EVERY = 2  # seconds between two updates of an open job
@@ -92,19 +95,19 @@ def progress(job: Job, title: str = "") -> None:
         st.rerun()
 
 
-def progress_in_words(job: Job) -> str:
+def progress_in_words(job: Job, _: Words = ENGLISH_WORDS) -> str:
     """Return what the job is doing, how far it is, and how long it will still take."""
     if job.state == "waiting":
-        return "waiting for a worker"
-    parts = [STAGES.get(job.stage, job.stage), f"{job.fraction:.0%}"]
+        return _("waiting for a worker")
+    parts = [_(STAGES.get(job.stage, job.stage)), _.number(job.fraction, ".0%")]
     if job.seconds_left is not None:
-        parts.append(f"about {duration(job.seconds_left)} left")
+        parts.append(_("about {time} left", time=duration(job.seconds_left, _)))
     return ", ".join(parts)
 
 
 def failure(job: Job) -> None:
     """Draw one sentence that says why the job failed, with the traceback in an expander."""
-    st.error(literal(job.error or "The job failed without a message."), icon=":material/error:")
+    st.error(literal(job.error or _("The job failed without a message.")), icon=":material/error:")
     if job.traceback and may(Right.CHANGE, job.project_id):
         with st.expander("Traceback", icon=":material/bug_report:"):
             st.code(job.traceback, language="python", wrap_lines=True)

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.language import _
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.labels import LabelRow
 
-ACTS = TITLES | {AnswerKind.SKIP: "Skipped", AnswerKind.RETRACT: "Undone"}
+COLUMNS = {
+    "at": later("At"), "who": later("Who"), "answer": later("Answer"), "counts": later("Counts"), "note": later("Note"),
+    "guidelines": later("Guidelines"), "batch": later("Batch"), "chosen by round": later("Chosen by round"),
+}  # fmt: skip
+ACTS = TITLES | {AnswerKind.SKIP: later("Skipped"), AnswerKind.RETRACT: later("Undone")}
 
 
 def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
@@ -18,10 +24,11 @@ def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
     own: the annotator's own answers, without whether they count, since that would reveal the answers of others.
     """
     table = pd.DataFrame([
-        {"at": f"{row.created_at:%Y-%m-%d %H:%M} UTC", "who": row.annotator, "answer": ACTS[row.answer],
+        {"at": f"{row.created_at:%Y-%m-%d %H:%M} UTC", "who": row.annotator, "answer": _(ACTS[row.answer]),
          "counts": "yes" if row.counts else "", "note": row.note or "", "guidelines": row.guidelines or "",
          "batch": row.round, "chosen by round": row.model}
         for row in rows
     ])  # fmt: skip
     shown = table.drop(columns=["who", "counts"]) if own else table
-    st.dataframe(shown, hide_index=True, alt="Every answer to this pair, oldest first")
+    titles = {name: _(title) for name, title in COLUMNS.items() if name in shown}
+    st.dataframe(shown, hide_index=True, column_config=titles, alt=_("Every answer to this pair, oldest first"))

@@ -1,6 +1,6 @@
-"""The form of a project's settings: one widget for each field of `Settings`, and its errors in words."""
+"""The form of a project's settings: a widget for each field of `Settings`, what it does, and its errors in words."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import streamlit as st
@@ -8,14 +8,13 @@ from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, widget
+from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, value_in_words, widget
 from allpairs.db.domain import PAPER_SETTINGS, Settings
 from allpairs.learner.catalog import STRATEGIES
 
 GROUPS: dict[str, dict[str, str]] = {
+    "Question": {"question": "Question", "guidelines": "Guidelines"},
     "Annotators": {
-        "question": "Question",
-        "guidelines": "Guidelines",
         "overlap": "Share with multiple annotators",
         "votes": "Annotators per shared pair",
         "double_check": "Double-check matches",
@@ -58,35 +57,52 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
-WIDE = {"question", "guidelines", "strategy"}
+ADVANCED = {  # the groups that start folded, and what each is about
+    "Annotators": "several people on a pair, hidden tests, warnings",
+    "Batches": "which pairs are chosen, how many, and when to train",
+    "Evaluation": "what is kept for measuring, and the target",
+    "Training": "the encoder, and how it learns",
+}
 STEPS = {"growth": 0.1}
 
 
-def settings_form(
-    values: dict[str, Any],
+def question_form(values: Mapping[str, Any], key: str = "settings", **more: Any) -> dict[str, Any]:
+    """Draw question and guidelines; return what was entered. more: options of both widgets, by the field's name."""
+    question = st.text_input(LABELS["question"], values["question"], key=f"{key}_question", **more.get("question", {}))
+    _below("question", question, default=False)
+    guidelines = st.text_area(
+        LABELS["guidelines"], values["guidelines"], height=220, key=f"{key}_guidelines", **more.get("guidelines", {})
+    )
+    _below("guidelines", guidelines, default=False)
+    return {"question": question, "guidelines": guidelines}
+
+
+def advanced_form(
+    values: Mapping[str, Any],
     key: str = "settings",
     fixed: Collection[str] = (),
     places: dict[str, DeltaGenerator] | None = None,
 ) -> dict[str, Any]:
-    """Draw the form and return the entered values by field, unchecked (see `problems`).
+    """Draw all other fields in folded groups and return the entered values by field, unchecked (see `problems`).
 
     `values` fill the form when it is first drawn; `fixed` fields are shown but cannot be changed. `places` receives a
     container below each group, by the group's name, for elements that need all entered values. The form has a button
     of its own, so it cannot be inside an `st.form`.
     """
-    initial = Settings.model_validate({}).model_dump() | values
     entered: dict[str, Any] = {}
-    for group, fields in GROUPS.items():
-        st.subheader(group, anchor=False)
-        if group == "Batches":
-            _paper_button(key)
-        entered |= _group({name: _as_typed(name, initial[name]) for name in fields}, key, fixed)
-        if places is not None:
-            places[group] = st.container()
+    st.subheader("Advanced", anchor=False)
+    st.caption("The defaults suit most projects. Each field says what it does.")
+    for group, about in ADVANCED.items():
+        with st.expander(f"**{group}**: {about}", key=f"{key}_{group}"):
+            if group == "Batches":
+                _paper_button(key)
+            entered |= _group({name: _as_typed(name, values[name]) for name in GROUPS[group]}, key, fixed)
+            if places is not None:
+                places[group] = st.container()
     return entered
 
 
-def problems(values: dict[str, Any]) -> list[str]:
+def problems(values: Mapping[str, Any]) -> list[str]:
     """Return one line for each field whose value is invalid, in the order of the form."""
     try:
         Settings.model_validate(values)
@@ -95,6 +111,11 @@ def problems(values: dict[str, Any]) -> list[str]:
                  for found in error.errors()}  # fmt: skip
         return [lines[name] for name in (*LABELS, *lines.keys() - LABELS.keys()) if name in lines]
     return []
+
+
+def shown_value(name: str, value: Any) -> str:
+    """Return the value of a setting in words."""
+    return STRATEGIES[value].title if name == "strategy" and value in STRATEGIES else value_in_words(value)
 
 
 def _paper_button(key: str) -> None:
@@ -116,21 +137,28 @@ def _use_paper_values(key: str) -> None:
 
 def _group(initial: dict[str, Any], key: str, fixed: Collection[str]) -> dict[str, Any]:
     def draw(name: str) -> Any:
-        return _widget(name, f"{key}_{name}", name in fixed, initial[name])
+        value = _widget(name, f"{key}_{name}", name in fixed, initial[name])
+        _below(name, value)
+        return value
 
-    entered = {name: draw(name) for name in initial if name in WIDE}
-    return entered | in_rows([name for name in initial if name not in WIDE], draw)
+    wide = {name: draw(name) for name in initial if name == "strategy"}
+    return wide | in_rows([name for name in initial if name not in wide], draw, "top")
 
 
 def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
     """Draw the field's widget, chosen by the field's type, and return its value."""
-    field = Settings.model_fields[name]
-    common: dict[str, Any] = {"key": key, "help": help_of(field), "disabled": disabled}
-    if name == "guidelines":
-        return st.text_area(LABELS[name], initial, height=160, **common)
+    common: dict[str, Any] = {"key": key, "disabled": disabled}
     if name == "strategy":
         return _strategy(common, initial)
-    return widget(LABELS[name], field, initial, STEPS.get(name), **common)
+    return widget(LABELS[name], Settings.model_fields[name], initial, STEPS.get(name), **common)
+
+
+def _below(name: str, value: Any, default: bool = True) -> None:
+    """Draw what the field does, its default, and what is wrong with its value."""
+    field = Settings.model_fields[name]
+    st.caption(literal(help_of(field, shown_value(name, field.default) if default else "")))
+    for line in problems({name: value}):
+        st.error(literal(line))
 
 
 def _strategy(common: dict[str, Any], initial: str) -> str:

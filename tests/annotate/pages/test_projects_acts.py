@@ -1,5 +1,6 @@
 """Operations on whole projects on the page “Projects”, without a browser."""
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -7,15 +8,13 @@ import pytest
 from sqlalchemy import Engine, select, update
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate import demo
-from allpairs.annotate.labelling.tour import Step, stage_of
 from allpairs.annotate.projects.lifecycle import archive_project, list_archive, list_bin
 from allpairs.annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
 from allpairs.annotate.projects.projects import list_projects, project_summary
-from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.domain import AnswerKind, Kind, Purpose
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task, now
+from allpairs.db.schema.tables import Answer, Task, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project
@@ -51,7 +50,7 @@ def shown(page: AppTest) -> list[str]:
     return [element.value.replace("\\", "") for element in page.subheader]
 
 
-def test_a_card_shows_batch_round_figure_and_daily_labels(engine: Engine) -> None:
+def test_a_card_shows_batch_round_figure_and_labels(engine: Engine) -> None:
     exact = make_measured_project(engine, "Exact")
     make_audited_project(engine, "Sampled")
     make_round(engine, exact, 20)
@@ -62,11 +61,11 @@ def test_a_card_shows_batch_round_figure_and_daily_labels(engine: Engine) -> Non
     assert "exact over 200,600 pairs, round 4" in text
     assert "95% interval 0.520 to 0.680, sampled: 200 audit labels, round 4" in text
     assert "Round 4 was trained" in text and "on 325 labels" in text
-    assert "325 today, at most 325 per day" in text
-    assert [bar.proto.text for bar in page.get("progress")] == [
-        "Batch 4 · 135 of 135 answered", "Batch 5 · 0 of 20 answered"
+    assert "325 answers in 14 days, 325 today" in text
+    assert [bar.proto.text for bar in page.main.get("progress")] == [
+        "Batch 4: 135 of 135 answered", "Batch 5: 0 of 20 answered"
     ]  # fmt: skip
-    assert figures[:2] == [("Average precision", "0.600"), (f"Labels in {DAYS} days", "325")]
+    assert figures[:2] == [("Average precision", "0.600"), ("Labels", "325")]
 
 
 def test_a_batch_counts_pairs_that_carry_a_label(engine: Engine) -> None:
@@ -82,10 +81,11 @@ def test_a_batch_counts_pairs_that_carry_a_label(engine: Engine) -> None:
     (found,) = read_overviews(engine)
     assert found.batch is not None
     assert (found.batch.number, found.batch.size, found.batch.answered) == (1, 6, 3)
+    assert found.labels == {Purpose.TRAIN: 4}
     assert found.days == (*[0] * (DAYS - 1), 7)
 
 
-def test_labels_count_on_their_day(engine: Engine) -> None:
+def test_answers_count_on_their_day(engine: Engine) -> None:
     project = make_project(engine, ["a", "b", "c"])
     make_round(engine, project, 3)
     noon = now().replace(hour=12)
@@ -118,7 +118,7 @@ def _at_a_glance(id_: int, name: str, value: float | None, labelled: int | None 
     start = now().replace(hour=0)
     return Overview(
         id_, name, Kind.SYMMETRIC, start + timedelta(minutes=id_), False, None, None,
-        None if value is None else Precision(1, 10, Estimate(value, value, value, "exact")), (0,) * DAYS,
+        None if value is None else Precision(1, 10, Estimate(value, value, value, "exact")), Counter(), (0,) * DAYS,
         None if labelled is None else start + timedelta(minutes=labelled),
     )  # fmt: skip
 
@@ -198,34 +198,3 @@ def test_a_project_is_duplicated_with_or_without_labels(engine: Engine, labels: 
     copy = next(row for row in list_projects(engine) if row.name == "Twin")
     assert sum(copy.answers.values()) == (325 if labels else 0)
     assert shown(page) == ["Twin", "Source"]
-
-
-def test_the_tour_follows_the_demo_and_ends_for_good(engine: Engine) -> None:
-    demo.ensure_demo(engine)
-    (row,) = list_projects(engine)
-    page = AppTest.from_file(str(APP), default_timeout=30).run()
-    assert "0 of 40 pairs are answered" in said(page)
-    assert stage_of(engine, row.id).step == Step.LABEL
-    with writing(engine) as session:
-        batch = session.scalars(select(Round)).one()
-        tasks = session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all()
-        session.add_all(answer_on(task, P if task.position % 3 else N) for task in tasks)
-    assert stage_of(engine, row.id).step == Step.TRAIN
-    page.run()
-    assert "the model is now training on it" in said(page)
-    with writing(engine) as session:
-        session.add(Matcher(project_id=row.id, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
-    page.run()
-    assert "shows average precision" in said(page)
-    press(page, "end_tour")
-    assert "shows average precision" not in said(page)
-    again = open_page()  # another session of the same annotator
-    assert "shows average precision" not in said(again)
-    choose(again, row.id, "Show the tour")
-    assert "shows average precision" in said(again)
-
-
-def test_other_projects_have_no_tour(engine: Engine) -> None:
-    make_project(engine, ["a", "b"], name="Mine")
-    page = AppTest.from_file(str(APP), default_timeout=30).run()
-    assert [button for button in page.button if button.key == "end_tour"] == []

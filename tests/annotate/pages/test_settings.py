@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.projects.lifecycle import list_bin
 from allpairs.annotate.projects.projects import list_projects
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.projects.settings import GROUPS, LABELS, problems
+from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, problems
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.catalog import STRATEGIES
 from tests.helpers.factories import make_project
@@ -44,12 +44,23 @@ def test_every_setting_has_a_place_in_the_form() -> None:
 
 def test_every_field_shows_its_value_and_its_description(project: int) -> None:
     page = open_page()
+    shown = [caption.value for caption in page.caption]
     for name in LABELS:
         widget = field(page, project, name)
         assert widget.value == DEFAULTS[name], name
         assert widget.label == LABELS[name]
-        assert widget.help.startswith(Settings.model_fields[name].description), name
-    assert "(at least 2, at most 1,000,000)" in field(page, project, "first").help
+        assert any(text.startswith(literal(str(Settings.model_fields[name].description))) for text in shown), name
+    first = f"{Settings.model_fields['first'].description} Default: 40 (at least 2, at most 1,000,000)."
+    assert literal(first) in shown
+
+
+def test_question_and_guidelines_are_open_and_the_rest_is_folded(project: int) -> None:
+    page = open_page()
+    groups = page.expander
+    assert [group.label.partition(":")[0].strip("*") for group in groups] == list(ADVANCED)
+    assert not any(group.proto.expanded for group in groups)
+    folded = {label for group in ADVANCED for label in GROUPS[group].values()}
+    assert folded == set(LABELS.values()) - {"Question", "Guidelines"}
 
 
 def test_strategies_come_from_the_catalog(project: int) -> None:

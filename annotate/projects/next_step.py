@@ -1,0 +1,118 @@
+"""Where a project stands, and the one next thing to do in it."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
+from allpairs.annotate.text.measures import stored_estimate
+from allpairs.db.domain import Settings
+from allpairs.db.labels.tasks import BatchProgress, batch_progress, open_audit_batch, unanswered
+from allpairs.db.projects.evaluations import has_evaluation_items
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, newest_job
+from allpairs.db.projects.project_list import NewestFigures, newest_figures, newest_matchers
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Job, Project
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a project: its newest batch, what waits or runs, and what is known of its model."""
+
+    batch: BatchProgress
+    audit_left: int = 0  # unlabelled pairs of the open audit set
+    job: Job | None = None  # the newest one
+    rounds: int = 0  # trained so far
+    measured: bool = False  # whether its newest model has figures
+    measurable: bool = False  # whether there are evaluation items
+    reached: bool = False  # whether the target precision is certain
+
+    @property
+    def running(self) -> Job | None:
+        """Return the job that waits or runs."""
+        return self.job if self.job is not None and self.job.state in OPEN else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the newest job failed."""
+        return self.job is not None and self.job.state == "failed"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do next, in a sentence, and the page where one does it; no page: wait."""
+
+    why: str
+    page: str = ""
+    act: str = ""
+
+
+def read_standing(engine: Engine, project_id: int) -> Standing:
+    """Return where the project stands."""
+    with reading(engine) as session:
+        project = session.get_one(Project, project_id)
+        audit, matcher = open_audit_batch(session, project_id), newest_matchers(session, [project_id]).get(project_id)
+        figures = newest_figures(session, [project_id]).get(project_id)
+        return Standing(
+            batch=batch_progress(session, project_id),
+            audit_left=unanswered(session, audit) if audit is not None else 0,
+            job=newest_job(session, project_id),
+            rounds=matcher.number if matcher is not None else 0,
+            measured=figures is not None,
+            measurable=has_evaluation_items(session, project_id),
+            reached=_is_reached(figures, Settings.model_validate(project.settings).target_precision),
+        )
+
+
+def _is_reached(figures: NewestFigures | None, target: float) -> bool:
+    """Return whether the newest model has the target precision for certain, where that can be told."""
+    if figures is None:
+        return False
+    if figures.reached is not None:
+        return figures.reached
+    found = stored_estimate(figures.estimates, "precision")
+    return found is not None and found.method == "exact" and found.value >= target
+
+
+def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> NextStep:
+    """Return the one next thing that a person with these rights can do, or what they wait for, in their language."""
+    batch, job = found.batch, found.running
+    if found.failed and Right.CHANGE in mine:
+        return NextStep(_("The last job failed."), "jobs", _("See what failed"))
+    if not batch.number:
+        return _first_batch(found, mine, _)
+    if Right.LABEL not in mine:
+        return NextStep(_left(batch, _), *(("monitor", _("See the figures")) if Right.SEE in mine else ()))
+    if found.audit_left:
+        left = _.ngettext(
+            "{n} pair of the audit set is left.", "{n} pairs of the audit set are left.", found.audit_left
+        )
+        return NextStep(left, "label", _("Label the audit set"))
+    if found.reached and Right.CHANGE in mine:
+        why = _("The target precision is reached: export the matches, or label on.")
+        return NextStep(why, "data", _("Export the matches"))
+    if not batch.complete:
+        if found.rounds and found.measurable and not (found.measured or batch.audits) and Right.CHANGE in mine:
+            return NextStep(_("The model is trained, but not measured yet."), "monitor", _("Measure it"))
+        return NextStep(_left(batch, _), "label", _("Label pairs"))
+    if job is not None:
+        training = _("Batch {number} is complete, and the model is training.", number=batch.number)
+        running = _("Batch {number} is complete, and a job is running.", number=batch.number)
+        return NextStep(training if job.kind == NEXT_ROUND else running, "label", _("Label extra pairs"))
+    act = _("Prepare the next batch") if Right.CHANGE in mine else ""
+    return NextStep(_("Batch {number} is complete.", number=batch.number), "label", act)
+
+
+def _first_batch(found: Standing, mine: Set[Right], _: Words) -> NextStep:
+    if found.running is not None or Right.CHANGE not in mine:
+        return NextStep(_("The first batch is being prepared."))
+    return NextStep(_("There is no batch yet."), "label", _("Prepare the first batch"))
+
+
+def _left(batch: BatchProgress, _: Words) -> str:
+    return _.ngettext(
+        "{n} pair of batch {number} is left.", "{n} pairs of batch {number} are left.", batch.size - batch.answered,
+        number=batch.number,
+    )  # fmt: skip

@@ -1,0 +1,209 @@
+"""The page “New project”, without a browser."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from allpairs.annotate.projects.projects import project_by_name, project_summary
+from allpairs.annotate.projects.templates import TEMPLATES
+from allpairs.db.domain import PAPER_SETTINGS
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Identifier, Job
+from tests.helpers.factories import make_project
+from tests.helpers.files.questions import write_questions
+from tests.helpers.pages import open_page
+from tests.helpers.paths import ROOT
+
+APP, NEW = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_questions(tmp_path)
+
+
+def fill(page: AppTest, **values: object) -> None:
+    for key, value in values.items():
+        widget = next(w for kind in (page.text_input, page.text_area, page.radio) for w in kind if w.key == key)
+        widget.set_value(value)  # type: ignore[arg-type]
+    page.run()
+    assert not page.exception
+
+
+def upload(page: AppTest, which: str, path: Path) -> None:
+    page.file_uploader(key=f"{which}_upload").upload(path.name, path.read_bytes(), "text/csv")
+    page.run()
+    assert not page.exception
+
+
+def said(page: AppTest) -> str:
+    kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
+    bars = [bar.proto.text for bar in page.get("progress")]
+    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])
+
+
+def disabled(page: AppTest) -> bool:
+    return page.button(key="create").disabled
+
+
+def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Path) -> None:
+    page = open_page(APP)
+    page.switch_page("../pages/new_project.py").run()
+    assert disabled(page)
+    fill(page, new_name="Help desk", left_path=str(folder / "q.csv"), gold_path=str(folder / "gold.csv"))
+    assert "8 texts; known pairs: 3 positive (1 of them implied by others), 1 negative" in said(page)
+    assert "2 rows share their text with another row" in said(page)
+    assert list(page.dataframe[0].value["text"][:2]) == ["How do I do *0*?", "How do I do *1*?"]
+    assert not disabled(page)
+    page.button(key="new_settings_paper").click().run()
+    page.button(key="create").click().run()
+    assert not page.exception
+    summary = project_summary(engine, "Help desk")
+    assert (summary.contents.gold_positives, summary.contents.gold_negatives) == (3, 1)
+    assert summary.project.settings.first == PAPER_SETTINGS["first"]
+    with reading(engine) as session:
+        assert [job.project_id for job in session.scalars(select(Job))] == [summary.project.id]
+    assert page.query_params["project"] == "Help desk"
+    assert not [button for button in page.button if button.key == "create"]  # this is the label page
+    assert "Preparing the first batch: waiting for a worker" in said(page)
+
+
+def test_a_chosen_file_is_enough(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    fill(page, left_path=str(folder / "q.csv"))
+    page.button(key="create").click().run()
+    settings = project_by_name(engine, "Q").settings
+    duplicates = TEMPLATES["duplicates"]
+    assert (settings.question, settings.guidelines) == (duplicates.question, duplicates.guidelines)
+
+
+def test_the_rows_are_numbered_where_there_are_no_ids(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "tickets.csv").write_text("subject,body\n" + "".join(f"Printer,Error {i}\n" for i in range(4)))
+    page = open_page(NEW)
+    fill(page, left_path=str(tmp_path / "tickets.csv"))
+    page.button(key="create").click().run()
+    with reading(engine) as session:
+        assert session.scalars(select(Identifier.external_id).order_by(Identifier.external_id)).all() == [
+            "2",
+            "3",
+            "4",
+            "5",
+        ]
+
+
+def test_the_template_follows_the_files_until_a_person_chooses(engine: Engine, folder: Path) -> None:
+    (folder / "products.csv").write_text("id,title,maker\n1,A pen,Pens Ltd\n2,A red pen,Pencils\n")
+    page = open_page(NEW)
+    fill(page, left_path=str(folder / "products.csv"))
+    assert page.text_input(key="new_settings_question").value == TEMPLATES["records"].question
+    fill(page, left_path=str(folder / "q.csv"))
+    assert page.text_input(key="new_settings_question").value == TEMPLATES["duplicates"].question
+    fill(page, new_task=TEMPLATES["answers"].title)
+    fill(page, left_path=str(folder / "products.csv"))
+    assert page.text_input(key="new_settings_question").value == TEMPLATES["answers"].question
+
+
+def test_what_a_person_typed_is_never_replaced(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    fill(page, left_path=str(folder / "q.csv"))
+    fill(page, new_name="Mine", new_settings_guidelines="My rules")
+    fill(page, new_task=TEMPLATES["answers"].title, left_path=str(folder / "gold.csv"))
+    assert page.text_input(key="new_name").value == "Mine"
+    assert page.text_area(key="new_settings_guidelines").value == "My rules"
+    assert page.text_input(key="new_settings_question").value == TEMPLATES["answers"].question
+    page.button(key="use_template").click().run()  # unless they ask for it
+    assert page.text_area(key="new_settings_guidelines").value == TEMPLATES["answers"].guidelines
+
+
+def test_the_name_is_guessed_from_the_files(engine: Engine, folder: Path) -> None:
+    make_project(engine, ["a", "b"], name="Q")
+    page = open_page(NEW)
+    fill(page, left_path=str(folder / "q.csv"))
+    assert page.text_input(key="new_name").value == "Q (2)"
+    fill(page, new_kind=page.radio(key="new_kind").options[1])
+    fill(page, right_path=str(folder / "right.csv.gz"))
+    assert page.text_input(key="new_name").value == "Q and right"
+
+
+def test_steps_go_forth_and_back_without_losing_anything(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    assert (page.session_state["step"], page.button(key="step_Back").disabled) == ("1 Files", True)
+    fill(page, left_path=str(folder / "q.csv"), new_settings_question="Same?")
+    for step in ("2 Question", "3 Create"):
+        page.button(key="step_Next").click().run()
+        assert page.session_state["step"] == step
+    assert page.button(key="step_Next").disabled
+    page.number_input(key="new_settings_first").set_value(64).run()
+    assert "First batch 64" in said(page)
+    page.button(key="step_Back").click().run()
+    assert (page.session_state["step"], page.number_input(key="new_settings_first").value) == ("2 Question", 64)
+    assert page.text_input(key="new_settings_question").value == "Same?"
+    assert not disabled(page)
+
+
+def test_a_reload_keeps_what_was_typed(engine: Engine, folder: Path) -> None:
+    typed = {"new_name": "Mine", "new_settings_question": "Same?", "new_settings_guidelines": "My rules"}
+    page = open_page(NEW, **typed, step="2 Question")
+    fill(page, left_path=str(folder / "q.csv"))
+    assert {key: page.get_by_key(key).value for key in typed} == typed
+    assert page.session_state["step"] == "2 Question"
+
+
+def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    fill(page, new_name="Products", new_kind=page.radio(key="new_kind").options[1])
+    upload(page, "left", folder / "q.csv")
+    assert "Right list: choose a file on step 1" in said(page).replace("\\", "")
+    upload(page, "right", folder / "right.csv.gz")
+    assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
+    assert [box.value for box in page.multiselect] == [["text"], ["body"]]
+    assert "8 × 1 texts; no known pairs" in said(page)
+    assert not disabled(page)
+
+
+def test_problems_are_listed_and_nothing_can_be_stored(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    fill(page, new_name="X", left_path=str(folder / "q.csv"), gold_path=str(folder / "bad.csv"))
+    assert "row 2, column 'id2': the id 'q99'" in said(page).replace("\\", "")
+    assert disabled(page)
+    fill(page, gold_path=str(folder / "absent.csv"))  # not silently left out
+    assert "no such file" in said(page)
+    assert disabled(page)
+    fill(page, gold_path="")
+    assert not disabled(page)
+    page.multiselect[0].set_value([]).run()
+    assert "Choose at least one text column." in said(page)
+    assert disabled(page)
+
+
+def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine, folder: Path) -> None:
+    make_project(engine, ["a", "b"], name="Taken")
+    page = open_page(NEW)
+    fill(page, new_name="Taken", left_path=str(folder / "q.csv"))
+    assert "A project named 'Taken' exists already" in said(page).replace("\\", "")
+    assert disabled(page)
+    fill(page, new_name="Free")
+    assert not disabled(page)
+    page.number_input(key="new_settings_first").set_value(1).run()
+    assert disabled(page)
+    line = "First batch: should be greater than or equal to 2, not 1."
+    assert [error.value.replace("\\", "").replace("\u2060", "") for error in page.error] == [line]  # at the field
+    assert line in said(page).replace("\\", "").replace("\u2060", "")
+    page.number_input(key="new_settings_first").set_value(2).run()
+    page.number_input(key="new_settings_evaluation_share").set_value(0.99).run()
+    page.button(key="create").click().run()
+    assert "too few for a pair" in said(page)  # one item would be left for training
+    with pytest.raises(InputError):
+        project_by_name(engine, "Free")
+
+
+def test_a_corrected_file_is_checked_again(engine: Engine, folder: Path) -> None:
+    page = open_page(NEW)
+    fill(page, left_path=str(folder / "q.csv"), gold_path=str(folder / "bad.csv"))
+    assert "q99" in said(page)
+    (folder / "bad.csv").write_text("id1,id2\nq0,q3\n")
+    page.run()
+    assert "known pairs: 1 positive" in said(page)
