@@ -19,7 +19,7 @@ REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 FAST := -m "not slow and not gpu" --ignore tests/browser
 
-.PHONY: app test test-postgres slow screenshots lint package site reference bench bench-quick lock audit chromium postgres
+.PHONY: app test test-postgres slow screenshots lint package site reference translations bench bench-quick lock audit chromium postgres
 
 app: .venv/app .venv/bin/allpairs
 	$(BIN)/allpairs serve
@@ -68,6 +68,10 @@ site: .venv/dev
 # docs/reference.md from the code; a test says when it is out of date.
 reference: .venv/dev
 	$(BIN)/python -m scripts.reference
+
+# The texts of pages into annotate/language/*.po, and what is translated there into the files that the app reads.
+translations: .venv/dev
+	$(BIN)/python -m scripts.translations
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)

@@ -12,7 +12,7 @@ from allpairs.annotate.exchange import download_routes, model_export
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
-from allpairs.annotate.web import frame, health, login_routes
+from allpairs.annotate.web import frame, health, language_routes, login_routes
 from allpairs.annotate.web.faults import FaultMiddleware
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import Telemetry
@@ -29,6 +29,7 @@ app = st.App(
         browser_answers.route(),
         *download_routes.routes(),
         *login_routes.routes(providers),
+        language_routes.route(),
         api(telemetry.observe),
         *frame.routes(page.stem for page in sorted((ANNOTATE / "pages").glob("*.py"))),
     ],

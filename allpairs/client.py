@@ -26,7 +26,7 @@ class ApiError(Exception):
 class Client:
     """An app at an address, for the person whose token it is; without accounts no token is needed.
 
-    Make a token on the page Account.
+    Make a token on the page API.
     """
 
     def __init__(self, url: str = "http://localhost:8501", token: str = "", timeout: float = 60.0) -> None:

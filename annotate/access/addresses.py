@@ -1,7 +1,8 @@
-"""The app's own addresses: where browsers may come from, and what invitations print."""
+"""The app's own addresses: where browsers may come from, where they are sent, and what invitations print."""
 
 import os
 import re
+from urllib.parse import quote, urlsplit
 
 from allpairs.db.errors import InputError
 
@@ -22,6 +23,15 @@ def is_own(origin: str | None, host: str | None, ours: tuple[str, ...]) -> bool:
     if not origin or not host:
         return False
     return origin.lower() in (*ours, f"http://{host.lower()}", f"https://{host.lower()}")
+
+
+def local_path(wanted: str) -> str:
+    """Return the address if it belongs to this app, else its start page, so that no link leads elsewhere."""
+    plain = wanted.isprintable() and "\\" not in wanted  # browsers drop tabs and read \ as /
+    if not plain or not wanted.startswith("/") or wanted.startswith("//"):
+        return "/"
+    parts = urlsplit(wanted)
+    return quote(wanted, safe="/?&=%+:,;@!$'()*~-._#") if not parts.scheme and not parts.netloc else "/"
 
 
 def _checked(url: str) -> str:

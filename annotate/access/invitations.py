@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.passwords import hash_of
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.language.translator import later
 from allpairs.db.domain import EventKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.people import logins
@@ -20,7 +21,7 @@ from allpairs.db.schema.tables import Invitation, Person, Project
 
 PATH = "invitation"  # followed by the token
 LONGEST = 30  # days
-SPENT = "this invitation was already used, has expired, or never existed: ask for a new one"
+SPENT = later("this invitation was already used, has expired, or never existed: ask for a new one")
 
 
 @dataclass(frozen=True)

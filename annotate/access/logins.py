@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 
 from allpairs.annotate.access.passwords import hash_of, is_outdated, is_password
+from allpairs.annotate.language.translator import later
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.people import logins
@@ -17,7 +18,7 @@ from allpairs.db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
 PER_NAME, PER_ADDRESS = 5, 20  # failures within the window before signing in is blocked
-WRONG = "the name or the password is wrong"
+WRONG = later("the name or the password is wrong")
 KEPT = timedelta(days=30)  # ended logins are kept for so long
 
 
@@ -75,13 +76,15 @@ def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
         if until is None:
             return attempt
         logins.forget_attempts(session, only=attempt)
-    raise TooMany(f"too many failed sign-in attempts: try again in {minutes_until(until + WINDOW, at)}")
+    minutes = minutes_until(until + WINDOW, at)
+    if minutes == 1:
+        raise TooMany("too many failed sign-in attempts: try again in 1 minute")
+    raise TooMany("too many failed sign-in attempts: try again in {n} minutes", n=minutes)
 
 
-def minutes_until(moment: datetime, at: datetime) -> str:
-    """Return the time left until then in words, in whole minutes."""
-    minutes = max(1, math.ceil((moment - at) / timedelta(minutes=1)))
-    return f"{minutes} minute{'s' if minutes > 1 else ''}"
+def minutes_until(moment: datetime, at: datetime) -> int:
+    """Return the whole minutes left until then, at least one."""
+    return max(1, math.ceil((moment - at) / timedelta(minutes=1)))
 
 
 def guest_of(engine: Engine, token: str, at: datetime) -> Guest | None:

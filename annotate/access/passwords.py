@@ -18,7 +18,10 @@ def hash_of(password: str) -> str:
     Raises InputError if the password is too short or too long.
     """
     if not SHORTEST <= len(password) <= LONGEST:
-        raise InputError(f"the password has {len(password)} characters; it must have {SHORTEST} to {LONGEST:,}")
+        raise InputError(
+            "the password has {n} characters; it must have {shortest} to {longest}",
+            n=len(password), shortest=SHORTEST, longest=f"{LONGEST:,}",
+        )  # fmt: skip
     return HASHER.hash(password)
 
 

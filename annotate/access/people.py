@@ -58,10 +58,34 @@ def add(
     people.checked_person_name(name)
     hashed = None if password is None else hash_of(password)
     with acting(engine, Right.INSTALL) as session:
-        issuer, at_issuer = subject or (None, None)
-        person = people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
-        new = {"administrator": administrator}
-        add_event(session, person_of(engine), EventKind.ACCOUNT, about=person.name, new=new)
+        _add(session, name, hashed, at, administrator, subject)
+
+
+def add_first(engine: Engine, name: str, password: str, at: datetime) -> None:
+    """Add the first account, an administrator of the installation: from then on everybody signs in.
+
+    Raises InputError for a name or a password that is invalid, and if there is an account already: of two people who
+    do this at once, one is refused.
+    """
+    people.checked_person_name(name)
+    hashed = hash_of(password)
+    with acting(engine, Right.INSTALL) as session:
+        people.require_nobody(session)
+        _add(session, name, hashed, at, administrator=True)
+
+
+def _add(
+    session: Session,
+    name: str,
+    hashed: str | None,
+    at: datetime,
+    administrator: bool,
+    subject: tuple[str, str] | None = None,
+) -> None:
+    issuer, at_issuer = subject or (None, None)
+    person = people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
+    new = {"administrator": administrator}
+    add_event(session, person_of(session.connection()), EventKind.ACCOUNT, about=person.name, new=new)
 
 
 def set_password(engine: Engine, name: str, password: str, at: datetime) -> None:

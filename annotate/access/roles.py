@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from allpairs.annotate.language.translator import later
 from allpairs.db.domain import Role, Scope
 
 
@@ -23,10 +24,16 @@ MAY: dict[Role, frozenset[Right]] = {
     Role.ADMINISTRATOR: frozenset(set(Right) - {Right.INSTALL}),
 }
 ABOUT: dict[Role, str] = {
-    Role.ADMINISTRATOR: "everything in this project: settings, imports, downloads, jobs, people",
-    Role.ADJUDICATOR: "labels, sees figures, settles disagreements",
-    Role.ANNOTATOR: "labels, and sees own answers; no scores or figures, which would sway answers",
-    Role.VIEWER: "sees figures and texts, and changes nothing",
+    Role.ADMINISTRATOR: later("everything in this project: settings, imports, downloads, jobs, people"),
+    Role.ADJUDICATOR: later("labels, sees figures, settles disagreements"),
+    Role.ANNOTATOR: later("labels, and sees own answers; no scores or figures, which would sway answers"),
+    Role.VIEWER: later("sees figures and texts, and changes nothing"),
+}
+NAMES: dict[Role, str] = {
+    Role.ADMINISTRATOR: later("administrator"),
+    Role.ADJUDICATOR: later("adjudicator"),
+    Role.ANNOTATOR: later("annotator"),
+    Role.VIEWER: later("viewer"),
 }
 # The scope that a token needs to write under a right, beside its person's role. None writes with `read` alone.
 WRITES: dict[Right, Scope] = {

@@ -19,7 +19,7 @@ from allpairs.db.schema.tables import ApiToken, Person
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days
 USUAL = (Scope.READ, Scope.LABEL)  # the scopes of a token unless others are named
-UNKNOWN = "this token is unknown, revoked or expired: make a new one on the page Account"
+UNKNOWN = "this token is unknown, revoked or expired: make a new one on the page API"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ def _count(engine: Engine, source: str, at: datetime) -> None:
     with reading(engine) as session:
         number, first = logins.failures(session, at - WINDOW, address=source)
     if number >= PER_ADDRESS:
-        wait = minutes_until(first + WINDOW, at)
+        minutes = minutes_until(first + WINDOW, at)
+        wait = f"{minutes} minute{'s' if minutes > 1 else ''}"
         raise TooMany(f"too many invalid tokens came from your address: use a valid one, or try again in {wait}")
     with writing(engine) as session:
         logins.forget_attempts(session, before=at - WINDOW)

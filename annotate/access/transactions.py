@@ -60,7 +60,7 @@ def require_scope(engine: Engine | Connection, scope: Scope) -> None:
     """Raise Refused if the person asks with a token that does not have this scope."""
     scopes = scopes_of(engine)
     if scopes is not None and scope not in scopes:
-        raise Refused(f"this token does not have the scope {scope.value!r}: make one that has it on the page Account")
+        raise Refused(f"this token does not have the scope {scope.value!r}: make one that has it on the page API")
 
 
 def require(session: Session, right: Right, project_id: int | None = None, annotator: str | None = None) -> None:

@@ -71,12 +71,21 @@ class Lease(Asked):
     )
 
 
+class Row(Given):
+    """A text column, with the values of both texts."""
+
+    column: str
+    left: str
+    right: str
+
+
 class Task(Given):
     """A pair to label. The reason why it was chosen is left out: it would bias the answer."""
 
     id: int
     left: str
     right: str
+    rows: list[Row] = Field(description="The text columns side by side; empty if the files had only one.")
 
 
 class Progress(Given):

@@ -16,7 +16,7 @@ from allpairs.annotate.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
 
 ABOUT = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "
-    "the page Account; it needs the scope that the address names under `security`. A project in which you have no role "
+    "the page API; it needs the scope that the address names under `security`. A project in which you have no role "
     "answers as if it did not exist (404)."
 )
 SCHEMAS = "#/components/schemas/{model}"

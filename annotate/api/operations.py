@@ -12,6 +12,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.api import models as m
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.labels.export import page_of_labels
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
@@ -84,11 +85,16 @@ def next_tasks(call: Call) -> m.Tasks:
     pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.audit_batch)
     progress = standing.progress
     return m.Tasks(
-        tasks=[m.Task(id=pair.task_id, left=pair.left, right=pair.right) for pair in pairs],
+        tasks=[_task(pair) for pair in pairs],
         reason=standing.reason,
         free_at=standing.free_at,
         progress=m.Progress(number=progress.number, size=progress.size, answered=progress.answered),
     )
+
+
+def _task(pair: Pair) -> m.Task:
+    rows = [m.Row(column=column, left=left, right=right) for column, left, right in pair.rows]
+    return m.Task(id=pair.task_id, left=pair.left, right=pair.right, rows=rows)
 
 
 def answers(call: Call) -> m.Receipt:

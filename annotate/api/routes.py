@@ -3,6 +3,7 @@
 The auth middleware runs before and says who asks; without it no request is answered.
 """
 
+import json
 import logging
 import re
 import time
@@ -15,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 
 from allpairs.annotate.access.roles import Right
@@ -23,7 +24,8 @@ from allpairs.annotate.access.transactions import Refused, require, require_scop
 from allpairs.annotate.api.models import IN_PATH, NAME
 from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
-from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT, VERSION
+from allpairs.annotate.api.reference_page import POLICY, reference_page
+from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE, ROOT, VERSION
 from allpairs.annotate.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
@@ -41,7 +43,11 @@ log = logging.getLogger(__name__)
 def api(observe: Observe = lambda *_: None) -> Mount:
     """Return the routes of the API, with problem documents for Starlette's errors; observe: called for each request."""
     document = description(OPERATIONS)
-    described = Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON))
+    page, policy = reference_page(json.loads(document)), {"Content-Security-Policy": POLICY}
+    described = [
+        Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON)),
+        Route(REFERENCE.removeprefix(ROOT), lambda request: HTMLResponse(page, 200, HEADERS | policy)),
+    ]
     by_path: dict[str, dict[str, Operation]] = {}
     for one in OPERATIONS:
         by_path.setdefault(one.path, {})[one.method] = one
@@ -50,8 +56,9 @@ def api(observe: Observe = lambda *_: None) -> Mount:
         for path, by in by_path.items()
     ]
     handlers: dict[Any, Any] = {HTTPException: _as_problem, Exception: _failed}
-    mount = Mount(ROOT, Starlette(routes=[described, *routes], exception_handlers=handlers))
-    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # otherwise a line break would leave the API
+    mount = Mount(ROOT, Starlette(routes=[*described, *routes], exception_handlers=handlers))
+    # Otherwise the root itself, or a line break, would leave the API.
+    mount.path_regex = re.compile(f"^{ROOT}(?:/|$)(?P<path>.*)$", re.DOTALL)
     return mount
 
 
@@ -162,7 +169,7 @@ def _require_parameters(request: Request, known: Container[str]) -> None:
 
 def _as_problem(request: Request, error: HTTPException) -> Response:
     """Return the problem document of an unknown address or a method that it does not take."""
-    said = {404: f"there is no such address: {DESCRIPTION} lists them", 405: "this address does not take that method"}
+    said = {404: f"there is no such address: {REFERENCE} lists them", 405: "this address does not take that method"}
     return problem(error.status_code, said.get(error.status_code, error.detail), {**(error.headers or {}), **HEADERS})
 
 

@@ -73,7 +73,7 @@ def write_matches(project_id: int, what: str, path: Path) -> int:
     source = folder_of_matches(project_id) / FILES[what]
     with held(source):
         if not source.is_file():
-            raise InputError("there are no matches yet: search for them on the page “Data”")
+            raise InputError("there are no matches yet: search for them on the page “Export”")
         there = pyarrow.parquet.read_schema(source).names
         columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
         return write_table(path, columns, _rows(source, list(columns)))

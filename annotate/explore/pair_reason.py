@@ -16,7 +16,7 @@ from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import DAMAGE, Damaged
 from allpairs.db.labels.answers import own_answers
 from allpairs.db.labels.pairs import labels_of
-from allpairs.db.labels.tasks import texts_of
+from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Matcher, Round, Task
@@ -75,7 +75,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             raise InputError(f"this project has no task {task_id}: reload the page")
         batch = session.get_one(Round, task.round_id)
         chosen_by = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
-        texts = texts_of(session, [task.left_id, task.right_id])
+        texts = item_texts(session, [task.left_id, task.right_id])
         audited = task.purpose == Purpose.AUDIT
         return Reasons(
             left=texts[task.left_id],
@@ -96,7 +96,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
 
 def _alike(session: Session, task: Task) -> list[Alike]:
     pairs = task.alike or []
-    texts = texts_of(session, [item for left, right, _ in pairs for item in (left, right)])
+    texts = item_texts(session, [item for left, right, _ in pairs for item in (left, right)])
     labels = labels_of(session, task.project_id, [(left, right) for left, right, _ in pairs])
     return [Alike(texts[left], texts[right], labels.get((left, right)), how) for left, right, how in pairs]
 

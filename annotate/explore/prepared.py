@@ -1,7 +1,7 @@
 """What the page Explore reads: the rounds, the prepared arrays of a round, its best pairs and known answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,11 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, is_there
 from allpairs.db.files.checksums import DAMAGE
 from allpairs.db.labels.answers import count_after
-from allpairs.db.labels.pairs import Pair, gold_of, in_round, items_of, labels_of
+from allpairs.db.labels.pairs import Pair, gold_of, in_round, labels_of
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.evaluations import matchers_with_evaluations
-from allpairs.db.projects.jobs import EXPLORE
+from allpairs.db.projects.jobs import EXPLORE, OPEN
+from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
@@ -78,7 +79,10 @@ class Round:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair with everything that a page shows of it. splits: of both items; p, label, gold: None if there is none."""
+    """A pair with everything that a page shows of it.
+
+    splits: of both items; p, label, gold: None if there is none; rows: the columns of both texts side by side.
+    """
 
     left_id: int
     right_id: int
@@ -90,6 +94,7 @@ class ShownPair:
     label: AnswerKind | None
     gold: bool | None
     in_batch: bool
+    rows: Rows = ()
 
 
 def rounds_of(engine: Engine, project_id: int) -> list[Round]:
@@ -110,9 +115,16 @@ def ask(engine: Engine, project_id: int, number: int) -> str:
     return request_exploration(engine, project_id, number)
 
 
-def work(engine: Engine, project_id: int) -> PreviewWork:
-    """Return the progress of the newest preparation."""
-    return work_of(engine, project_id, EXPLORE)
+def work(engine: Engine, matcher: Matcher) -> PreviewWork:
+    """Return the progress of the project's newest preparation; one that ended before the matcher was made is over."""
+    found = work_of(engine, matcher.project_id, EXPLORE)
+    is_past = found.job is not None and found.job.state not in OPEN and found.job.created_at < matcher.created_at
+    return replace(found, job=None) if is_past else found
+
+
+def is_due(found: Round, last: PreviewWork) -> bool:
+    """Return whether the round lacks its arrays and may be prepared unasked: the last preparation has not failed."""
+    return found.exploration is None and (last.job is None or last.job.state == "done")
 
 
 def vectors_are_kept(matcher: Matcher) -> bool:
@@ -168,14 +180,15 @@ def shown(
     session: Session, project_id: int, pairs: Sequence[Pair], scores: Sequence[float], ps: Sequence[float | None]
 ) -> list[ShownPair]:
     """Return the pairs in their order, with their texts and what is known of them now."""
-    items = items_of(session, {id_ for pair in pairs for id_ in pair})
+    records = read_records(session, project_id, {id_ for pair in pairs for id_ in pair})
+    texts, splits = records.texts, records.splits
     labels, gold = labels_of(session, project_id, pairs), gold_of(session, pairs)
     batch = newest_round(session, project_id)
     tasks = in_round(session, batch, pairs) if batch else set()
     return [
         ShownPair(
-            left, right, items[left][0], items[right][0], (items[left][1], items[right][1]), score, p,
-            labels.get((left, right)), gold.get((left, right)), (left, right) in tasks,
+            left, right, texts[left], texts[right], (splits[left], splits[right]), score, p,
+            labels.get((left, right)), gold.get((left, right)), (left, right) in tasks, records.rows(left, right),
         )
         for (left, right), score, p in zip(pairs, scores, ps, strict=True)
     ]  # fmt: skip

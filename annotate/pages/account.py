@@ -1,4 +1,4 @@
-"""The person's own account: password, browsers that are signed in, and API tokens."""
+"""The person's own account: password, and browsers that are signed in."""
 
 import streamlit as st
 
@@ -6,12 +6,14 @@ from allpairs.annotate.access import logins
 from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.passwords import SHORTEST
 from allpairs.annotate.access.people import has_password, where_logged_in
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.account.tokens import api_tokens
+from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.state import forget_who_asks, system_engine, who_asks
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
+
+DIFFERENT = later("the two new passwords differ")
 
 
 def main() -> None:
@@ -19,30 +21,33 @@ def main() -> None:
     guest = who_asks().guest
     if guest is None:
         return
-    st.title("Account", anchor=False)
-    st.write(f"You are signed in as **{literal(guest.name)}**. Your answers are stored under this name.")
+    st.title(_("Account"), anchor=False)
+    said = _("You are signed in as **{name}**. Your answers are stored under this name.", name=literal(guest.name))
+    st.write(said)
     browsers(guest)
     if has_password(system_engine(), guest.person_id):
         password(guest)
     else:
-        st.caption("You sign in through your organisation's identity provider, so there is no password here.")
-    api_tokens(guest)
+        st.caption(_("You sign in through your organisation's identity provider, so there is no password here."))
+    st.page_link("../pages/rest_api.py", label=_("API tokens"), icon=":material/vpn_key:")
 
 
 def browsers(guest: Guest) -> None:
     """Draw where the person is signed in, and the buttons that sign out."""
     found = where_logged_in(system_engine(), guest.person_id, now())
     with st.container(border=True):
-        st.subheader("Signed in", anchor=False)
+        st.subheader(_("Signed in"), anchor=False)
         for login in found:
-            here = "**This browser**" if login.id == guest.login_id else "Another browser"
-            st.markdown(f"{here}: signed in {ago(login.created_at)}, last used {ago(login.seen_at)}.")
+            times = {"created": ago(login.created_at, words()), "seen": ago(login.seen_at, words())}
+            here = _("**This browser**: signed in {created}, last used {seen}.", **times)
+            other = _("Another browser: signed in {created}, last used {seen}.", **times)
+            st.markdown(here if login.id == guest.login_id else other)
         with st.container(horizontal=True):
-            st.button("Sign out", key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
+            st.button(_("Sign out"), key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
             if len(found) > 1:
-                title = f"Sign out everywhere ({counted(len(found), 'browser')})"
+                title = _("Sign out everywhere ({n} browsers)", n=len(found))
                 st.button(title, key="log_out_everywhere", icon=":material/logout:", on_click=_log_out,
-                          args=(guest, True), help="Also revokes your tokens.")  # fmt: skip
+                          args=(guest, True), help=_("Also revokes your tokens."))  # fmt: skip
 
 
 def _log_out(guest: Guest, everywhere: bool) -> None:
@@ -55,25 +60,26 @@ def _log_out(guest: Guest, everywhere: bool) -> None:
 def password(guest: Guest) -> None:
     """Draw the form that changes the password, and its outcome."""
     with st.form("password", clear_on_submit=True):
-        st.subheader("Password", anchor=False)
-        old = st.text_input("Current password", type="password", key="old_password")
+        st.subheader(_("Password"), anchor=False)
+        old = st.text_input(_("Current password"), type="password", key="old_password")
         new = st.text_input(
-            "New password", type="password", key="new_password", help=f"At least {SHORTEST} characters."
+            _("New password"), type="password", key="new_password", help=_("At least {n} characters.", n=SHORTEST)
         )
-        again = st.text_input("New password again", type="password", key="new_password_again")
-        st.caption("This signs out all your other browsers and revokes all tokens below.")
-        changed = st.form_submit_button("Change password", icon=":material/key:", type="primary")
+        again = st.text_input(_("New password again"), type="password", key="new_password_again")
+        st.caption(_("This signs out all your other browsers and revokes all your API tokens."))
+        changed = st.form_submit_button(_("Change password"), icon=":material/key:", type="primary")
     if not changed:
         return
     try:
         if new != again:
-            raise InputError("the two new passwords differ")
+            raise InputError(DIFFERENT)
         address = str(st.context.ip_address or "this machine")
         logins.change_own_password(system_engine(), guest, old, new, address, now())
     except InputError as error:
-        st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
+        wrong = words().error(error)
+        st.error(literal(f"{wrong[0].upper()}{wrong[1:]}."), icon=":material/error:")
     else:
-        st.success("Your password has been changed.", icon=":material/check:")
+        st.success(_("Your password has been changed."), icon=":material/check:")
 
 
 main()

@@ -5,10 +5,12 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.explore.pair_reason import reasons
 from allpairs.annotate.labelling.own_answers import Past, correct, history, pair_history
-from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.answers import TITLES
 from allpairs.annotate.ui.common.pair_history import pair_acts
+from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.label.why import why
+from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
 from allpairs.db.errors import InputError
@@ -20,12 +22,14 @@ def main() -> None:
     """Draw the page."""
     database = engine()
     project = current_project(database)
-    st.title("Answers", anchor=False)
+    st.title(_("My answers"), anchor=False)
     if project is None:
-        st.info("There is no project yet. Create one on the page “New project”.")
+        st.info(_("There is no project yet. Create one on the page “New project”."))
         return
     who = annotator()
-    st.write(f"Answers by **{literal(who)}** in {literal(project.name)}. Corrections take effect at the next training.")
+    said = _("Answers by **{name}** in {project}. Corrections take effect at the next training.",
+             name=literal(who), project=literal(project.name))  # fmt: skip
+    st.write(said)
     answers(database, project.id, who)
 
 
@@ -33,17 +37,18 @@ def main() -> None:
 def answers(database: Engine, project_id: int, who: str) -> None:
     """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = st.segmented_control("Answer", LABELS, format_func=TITLES.__getitem__, key="answers_kind")
-        words = st.text_input("Search text", key="answers_words", icon=":material/search:")
+        kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")
+        wanted = st.text_input(_("Search text"), key="answers_words", icon=":material/search:")
     number = st.session_state.get("answers_page", 1)
-    found = history(database, project_id, who, PAGE, (number - 1) * PAGE, kind, words.strip())
+    found = history(database, project_id, who, PAGE, (number - 1) * PAGE, kind, wanted.strip())
     if number > 1 and not found.shown:  # the new filter has fewer pages
         st.session_state["answers_page"] = 1
-        found = history(database, project_id, who, PAGE, 0, kind, words.strip())
+        found = history(database, project_id, who, PAGE, 0, kind, wanted.strip())
     if not found.total:
-        st.info("No answer matches the search." if kind or words else "There are no answers under this name yet.")
+        none = _("There are no answers under this name yet.")
+        st.info(_("No answer matches the search.") if kind or wanted else none)
         return
-    st.caption(f"{found.total:,} answer{'s' if found.total > 1 else ''}")
+    st.caption(ngettext("{n} answer", "{n} answers", found.total))
     for past in found.shown:
         _show(database, project_id, who, past)
     pages = -(-found.total // PAGE)
@@ -55,37 +60,40 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
     """Draw one answer with the controls that change it."""
     answer = past.answer
     with st.container(border=True, key=f"past_{answer.id}"):
-        for column, text in zip(st.columns(2), (past.left, past.right), strict=True):
-            column.text(beginning(text))
+        pair_texts(past.left, past.right, past.rows)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
-                "Answer to this pair", LABELS, default=answer.answer, required=True, format_func=TITLES.__getitem__,
+                _("Answer to this pair"), LABELS, default=answer.answer, required=True, format_func=_title,
                 key=f"change_{answer.id}", label_visibility="collapsed",
                 on_change=_change, args=(database, project_id, who, answer.id),
             )  # fmt: skip
             st.button(
-                "Undo answer", key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
-                help="The pair becomes unanswered again.",
+                _("Undo answer"), key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
+                help=_("The pair becomes unanswered again."),
                 on_click=_store, args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
             )  # fmt: skip
             st.text_input(
-                "Note", answer.note, key=f"note_{answer.id}", placeholder="Note", max_chars=LONGEST_NOTE,
+                _("Note"), answer.note, key=f"note_{answer.id}", placeholder=_("Note"), max_chars=LONGEST_NOTE,
                 label_visibility="collapsed", on_change=_annotate,
                 args=(database, project_id, who, answer.id, answer.answer),
             )  # fmt: skip
-            with st.popover("Why this pair", key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
+            with st.popover(_("Why this pair"), key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
                 if opened.open:
                     _why(database, project_id, answer.task_id)
-                    st.markdown("**Your answers to this pair**")
+                    st.markdown(f"**{_('Your answers to this pair')}**")
                     pair_acts(pair_history(database, project_id, answer.left_id, answer.right_id, who), own=True)
-            seconds = "" if answer.seconds is None else f" · {answer.seconds:.1f} s"
+            seconds = "" if answer.seconds is None else f" · {words().number(answer.seconds, '.1f')} s"
             st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
+
+
+def _title(answer: AnswerKind) -> str:
+    return _(TITLES[answer])
 
 
 def _why(database: Engine, project_id: int, task_id: int | None) -> None:
     """Draw why the pair of the task was chosen."""
     if task_id is None:
-        st.write("This label was imported, so no strategy chose the pair.")
+        st.write(_("This label was imported, so no strategy chose the pair."))
     else:
         why(reasons(database, project_id, task_id))
 

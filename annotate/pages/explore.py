@@ -11,18 +11,18 @@ from allpairs.annotate.ui.explore.compare import compare_view
 from allpairs.annotate.ui.explore.groups import groups_view
 from allpairs.annotate.ui.explore.matches import matches_view
 from allpairs.annotate.ui.explore.mistakes import mistakes_view
-from allpairs.annotate.ui.explore.round import choose_round, preparation
+from allpairs.annotate.ui.explore.round import choose_round, preparation, start
 from allpairs.annotate.ui.explore.search import search_view
 from allpairs.annotate.ui.state import current_project, engine
 
-NONE_YET = "There is no model yet. The encoder is measured when the first batch is prepared: see the page “Jobs”."
-SEARCH = "Search"
-VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search need a prepared round
+NONE_YET = "There is no model yet. The first one comes with the first batch: see the page “Overview”."
+SEARCH, COMPARE = "Search", "Compare"
+VIEWS: dict[str, Callable[[int, Round], None]] = {
     SEARCH: search_view,
     "Matches": matches_view,
     "Groups": groups_view,
     "Mistakes": mistakes_view,
-    "Compare": compare_view,
+    COMPARE: compare_view,
 }
 
 
@@ -43,10 +43,12 @@ def main() -> None:
         label_visibility="collapsed", persist_state="session",
     )  # fmt: skip
     chosen = choose_round(project.id, rounds)
-    if view != SEARCH:
+    start(chosen)
+    if view not in (SEARCH, COMPARE):  # one needs no prepared round, the other two
         preparation(project.id, chosen)
-    if view == SEARCH or chosen.exploration is not None:
-        VIEWS[view](project.id, chosen)
+        if chosen.exploration is None:
+            return
+    VIEWS[view](project.id, chosen)
 
 
 main()

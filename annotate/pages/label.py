@@ -1,5 +1,6 @@
 """Labelling: the card, the guidelines, and the progress of what runs meanwhile."""
 
+from pathlib import Path
 from uuid import uuid4
 
 import streamlit as st
@@ -26,13 +27,15 @@ from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.job_status import failure, progress_in_words
 from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
+from allpairs.annotate.ui.label.guidelines import panel
 from allpairs.annotate.ui.label.why import why
-from allpairs.annotate.ui.state import annotator, current_project, engine, may
+from allpairs.annotate.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.schema.tables import Job
 
+STYLE = Path(__file__).parent.parent / "ui" / "label" / "page.css"
 BUTTONS = (
     (AnswerKind.POSITIVE, "Yes"),
     (AnswerKind.NEGATIVE, "No"),
@@ -51,28 +54,30 @@ def main() -> None:
         st.info("There is no project yet. Create one on the page “New project”.")
         return
     settings = Settings.model_validate(project.settings)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", wrap=False):
-        st.header(literal(project.name), anchor=False)
-        with st.popover("Guidelines", icon=":material/menu_book:", key="guidelines"):
-            st.markdown(settings.guidelines or "This project has no guidelines yet. Add them on the page “Settings”.")
-    desk(database, project.id, annotator(), settings.question, project.kind == Kind.BIPARTITE)
+    st.html(STYLE)
+    desk(database, project.id, project.name, annotator(), settings, project.kind == Kind.BIPARTITE)
 
 
 @st.fragment
-def desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
+def desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
     """Store the answers that the browser sent, and draw the next pairs."""
     with explained():  # the browser keeps an unacknowledged answer and sends it again
-        _desk(database, project_id, who, question, bipartite)
+        _desk(database, project_id, name, who, settings, bipartite)
 
 
-def _desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
-    key = f"card-{project_id}-{who}"
+def _desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
+    key, question = f"card-{project_id}-{who}", settings.question
     sent = outbox(key)
     receipt = record(database, project_id, who, sent.events) if sent.events else Receipt([], {})
-    audit_batch, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
-    pairs, standing = serve(database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.header(literal(name), anchor=False, width="content")
+        audit_batch, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
+    pairs, standing = serve(
+        database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped, device=device()
+    )
     before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
-    card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped)
+    beside = panel(database, project_id, who, settings.guidelines, standing.progress.round_id, sent.guidelines)
+    card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
     if standing.note:
         st.info(literal(standing.note))
     if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
@@ -172,6 +177,8 @@ def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> 
     """Return what the job does, for an annotator."""
     if job.kind != NEXT_ROUND:
         return "Updating the figures"
+    if audit_batch is None and standing.reason is Reason.NO_BATCH:
+        return "Preparing the first batch"
     waited_for = audit_batch is None and (standing.progress.complete or standing.reason is not None)
     return "Preparing the next batch" if waited_for else "Evaluating the model in the background"
 

@@ -1,15 +1,18 @@
-"""The people of the project and their roles; for administrators of the installation, every account."""
+"""The people of the project and their roles; for administrators of the installation, every account.
+
+While there are no accounts: the form that makes the first one.
+"""
 
 from collections.abc import Callable
 
 import streamlit as st
 
 from allpairs.annotate.access import invitations, people
-from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.people import PersonRow
 from allpairs.annotate.access.roles import ABOUT, Right
 from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.state import current_project, engine, may, who_asks
+from allpairs.annotate.ui.account.first_administrator import first_administrator
+from allpairs.annotate.ui.state import current_project, engine, may, site, who_asks
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project, now
@@ -22,6 +25,9 @@ DAYS = (1, 7, 30)
 def main() -> None:
     """Draw the page."""
     st.title("People", anchor=False)
+    if not who_asks().login_needed:
+        first_administrator()
+        return
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
@@ -98,15 +104,9 @@ def _days(days: int) -> str:
 def _invite(project_id: int, role: Role, days: int) -> None:
     def act() -> None:
         path = invitations.invite(engine(), project_id, role, days, now())
-        st.session_state[SHOWN_LINK] = (project_id, f"{_site()}/{path}")
+        st.session_state[SHOWN_LINK] = (project_id, f"{site()}/{path}")
 
     _try(act)
-
-
-def _site() -> str:
-    """Return the app's public address, else the one under which this browser reaches it."""
-    url = st.context.url or ""
-    return next(iter(public_urls()), "/".join(url.split("/")[:3]))
 
 
 def _withdraw(project_id: int, invitation_id: int) -> None:

@@ -8,7 +8,8 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.lifecycle import Binned, list_archive, list_bin
 from allpairs.annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
 from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.projects.card import TO_TOUR, project_card
+from allpairs.annotate.ui.language import _
+from allpairs.annotate.ui.projects.card import project_card
 from allpairs.annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
 from allpairs.annotate.ui.state import engine, may
 
@@ -19,22 +20,21 @@ SHOWN = 12  # cards shown at first, and added by each “Show more”
 
 def main() -> None:
     """Draw the page."""
-    if name := st.session_state.pop(TO_TOUR, None):
-        st.switch_page("../pages/label.py", query_params={"project": name})
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.title("Projects", anchor=False, width="content")
-        if may(Right.INSTALL) and st.button("New project", key="new_project", type="primary", icon=":material/add:"):
+        st.title(_("Projects"), anchor=False, width="content")
+        if may(Right.INSTALL) and st.button(_("New project"), key="new_project", type="primary", icon=":material/add:"):
             st.switch_page(NEW)
     undo_bar()
     archived = len(list_archive(engine()))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.container(horizontal=True, vertical_alignment="bottom")
-        show = bool(archived) and st.toggle(f"Show archived ({archived})", key="show_archived")
+        show = bool(archived) and st.toggle(_("Show archived ({n})", n=archived), key="show_archived")
     projects = read_overviews(engine(), archived=show)
     in_bin = [project for project in list_bin(engine()) if may(Right.CHANGE, project.id)]
     if not projects:
-        away = "Every project is archived or in the bin." if archived or in_bin else "There is no project yet."
-        st.info(f"{away} Create one from a file of texts.", icon=":material/folder_open:")
+        away = _("Every project is archived or in the bin. Create one from a file of texts.")
+        none = _("There is no project yet. Create one from a file of texts.")
+        st.info(away if archived or in_bin else none, icon=":material/folder_open:")
     if len(projects) > MANY:
         with search:
             projects = find(projects)
@@ -45,8 +45,8 @@ def main() -> None:
 
 def find(projects: Sequence[Overview]) -> list[Overview]:
     """Draw the search and the order; return the projects that match, in that order."""
-    wanted = st.text_input("Search", key="search", placeholder="Part of a name", icon=":material/search:")
-    order = st.selectbox("Order", list(ORDERS), key="order")
+    wanted = st.text_input(_("Search"), key="search", placeholder=_("Part of a name"), icon=":material/search:")
+    order = st.selectbox(_("Order"), list(ORDERS), format_func=_, key="order")
     return arranged(projects, wanted, order)
 
 
@@ -58,7 +58,7 @@ def cards(projects: Sequence[Overview]) -> None:
             with column, st.container(border=True, height="stretch", key=f"project_{project.id}"):
                 project_card(project)
     if more := len(projects) - len(shown):
-        st.button(f"Show more ({more} left)", key="show_more", on_click=_show_more)
+        st.button(_("Show more ({n} left)", n=more), key="show_more", on_click=_show_more)
 
 
 def _show_more() -> None:

@@ -3,18 +3,20 @@
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines.rating_studies import Standing, list_studies
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.pipelines.rating_desk import rating_desk
 from allpairs.annotate.ui.pipelines.study_results import study_results
 from allpairs.annotate.ui.state import annotator, current_project, engine, may
 
-RATE, RESULTS = "Rate", "Results"
-NONE = (
+RATE, RESULTS = later("Rate"), later("Results")
+NONE = later(
     "This project has no questions to rate. On the page “Pipelines”, finish a run of back-training and choose “Have "
     "people rate the questions”."
 )
-BLIND = "The results name the models. Rate all questions before you look at them."
+BLIND = later("The results name the models. Rate all questions before you look at them.")
 
 
 def main() -> None:
@@ -23,21 +25,22 @@ def main() -> None:
     project = current_project(database)
     found = list_studies(database, project.id) if project else []
     if project is None or not found:
-        st.title("Rate", anchor=False)
-        st.info(NONE, icon=":material/reviews:")
+        st.title(_(RATE), anchor=False)
+        st.info(_(NONE), icon=":material/reviews:")
         return
     standing, who = _wanted(found), annotator()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(f"{literal(project.name)}", anchor=False)
         seen = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)
         shown = st.segmented_control(
-            "What to see", seen, default=RATE, required=True, key="rate_shown", label_visibility="collapsed"
-        )
+            _("What to see"), seen, default=RATE, required=True, format_func=_, key="rate_shown",
+            label_visibility="collapsed",
+        )  # fmt: skip
     if shown == RATE:
         rating_desk(database, project.id, standing.study.id, who)
         return
     if 0 < standing.rated.get(who, 0) < standing.units:
-        st.warning(BLIND, icon=":material/visibility_off:")
+        st.warning(_(BLIND), icon=":material/visibility_off:")
     study_results(project.id, standing)
 
 

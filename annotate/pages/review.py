@@ -5,15 +5,18 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.labelling.own_answers import pair_history
+from allpairs.annotate.monitor.activity import last_answer
 from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
 from allpairs.annotate.ui.common.pair_history import pair_acts
+from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.review.agreement import agreement_section
 from allpairs.annotate.ui.review.checks import checks_section
-from allpairs.annotate.ui.review.contradictions import contradictions
+from allpairs.annotate.ui.review.contradictions import contradictions, implied_by_labels, what_labels_imply
 from allpairs.annotate.ui.review.groups import label_groups
+from allpairs.annotate.ui.review.waiting import count_exactly, redraw_after
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
 from allpairs.db.errors import InputError
@@ -27,36 +30,52 @@ def main() -> None:
     if project is None:
         st.info("There is no project yet. Create one on the page “New project”.")
         return
-    desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
-    if project.kind == Kind.SYMMETRIC:
-        contradictions(database, project.id, annotator())
-        label_groups(database, project.id, annotator())
+    last = last_answer(database, project.id)
+    one_list = project.kind == Kind.SYMMETRIC
+    desk(database, project.id, annotator(), Settings.model_validate(project.settings).question, last)
+    with st.spinner("Looking for contradictions…"):
+        implied = implied_by_labels(database, project.id, last) if one_list else None
+        number = count_exactly(database, project.id, last)
+    if implied is not None and implied.contradictions:
+        contradictions(database, project.id, annotator(), implied, last)
+    if not number:
+        nothing(one_list, last)
+    if implied is not None:
+        what_labels_imply(implied)
+        label_groups(database, project.id, annotator(), last)
     agreement_section(project.id)
     checks_section(project.id)
 
 
+def nothing(one_list: bool, last: int) -> None:
+    """Tell that nothing waits. last: the last answer, 0 for none."""
+    if not last:
+        st.info("Nothing to review yet: nobody has answered a pair.", icon=":material/hourglass:")
+        return
+    agree = "annotators agree on every shared pair, and nobody is unsure"
+    sound = "annotators agree on every shared pair, nobody is unsure, and no labels contradict each other"
+    st.success(f"Nothing to review: {sound if one_list else agree}.", icon=":material/check:")
+
+
 @st.fragment
-def desk(database: Engine, project_id: int, who: str, question: str) -> None:
-    """Draw the next pair to settle: blind first, then with the answers of others."""
+def desk(database: Engine, project_id: int, who: str, question: str, last: int) -> None:
+    """Draw the next pair to settle, if there is one: blind first, then with the answers of others."""
+    redraw_after(database, project_id, last)
     key = f"review_{project_id}_{who}"
     later = st.session_state.setdefault(f"{key}_later", set())
     found = queue(database, project_id, later)
     if found.next is None:
-        st.success(
-            "Nothing to review: annotators agree on every shared pair, and nobody is unsure. Open “Implied labels and "
-            "conflicts” below to check whether labels of different pairs contradict each other."
-        )
         return
     case = found.next
     here = f"{key}_{case.left_id}_{case.right_id}"
-    st.caption(
-        f"{counted(found.disagreements, 'pair')} with different answers, {counted(found.unsure, 'pair')} left unsure. "
-        "Your answer becomes the label and is used for training."
-    )
+    st.subheader("Pairs to settle", anchor=False)
+    differ = f"{counted(found.disagreements, 'pair')} with different answers" if found.disagreements else ""
+    unsure = f"{counted(found.unsure, 'pair')} left unsure" if found.unsure else ""
+    waits = ", ".join(filter(None, [differ, unsure]))
+    st.caption(f"{waits}. Your answer becomes the label and is used for training.")
     with st.container(border=True, key="review_case"):
         st.markdown(f"**{literal(question)}**")
-        for column, text in zip(st.columns(2), (case.left, case.right), strict=True):
-            column.text(text)
+        pair_texts(case.left, case.right, case.rows, whole=True)
         chosen = st.segmented_control(
             "Your answer", LABELS, format_func=TITLES.__getitem__, key=here,
             help="The answers of others appear after yours, so that they do not bias it.",

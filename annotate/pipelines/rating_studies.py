@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines.runs import made
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
@@ -53,10 +54,10 @@ class Criterion(NamedTuple):
 
 
 TITLES = {
-    "naturalness": ("Naturalness", "Is it fluent and grammatical?"),
-    "coverage": ("Coverage", "Is it about the whole passage, not only a part?"),
-    "correctness": ("Factual correctness", "Is everything it states or implies true in its field?"),
-    "answerability": ("Answerability", "Does the passage answer it?"),
+    "naturalness": (later("Naturalness"), later("Is it fluent and grammatical?")),
+    "coverage": (later("Coverage"), later("Is it about the whole passage, not only a part?")),
+    "correctness": (later("Factual correctness"), later("Is everything it states or implies true in its field?")),
+    "answerability": (later("Answerability"), later("Does the passage answer it?")),
 }
 RATED_BY = tuple(Criterion(name, *TITLES[name]) for name in CRITERIA)
 

@@ -13,8 +13,8 @@ from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import Label, lasting_label, store_answers
-from allpairs.db.labels.reviews import Vote, open_pairs, votes_on
-from allpairs.db.labels.tasks import texts_of
+from allpairs.db.labels.reviews import Open, Vote, open_pairs, votes_on
+from allpairs.db.projects.records import Records, Rows, read_records
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
@@ -23,7 +23,7 @@ from allpairs.db.schema.tables import now
 class Case:
     """A pair to review. The votes of others are read separately, after the reviewer's own answer.
 
-    answer_id, task_id: of the current answer.
+    answer_id, task_id: of the current answer. rows: the columns of both texts side by side.
     """
 
     left_id: int
@@ -32,6 +32,7 @@ class Case:
     task_id: int | None
     left: str
     right: str
+    rows: Rows = ()
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,15 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
         case = None
         if found:
             first = found[0]
-            left, right = first.left_id, first.right_id
-            texts = texts_of(session, [left, right])
-            case = Case(left, right, first.answer_id, first.task_id, texts[left], texts[right])
+            case = case_of(first, read_records(session, project_id, [first.left_id, first.right_id]))
     return Queue(disagreements, len(found) - disagreements, case)
+
+
+def case_of(pair: Open | Label, records: Records) -> Case:
+    """Return the case of a pair with its texts."""
+    left, right = pair.left_id, pair.right_id
+    texts, rows = records.texts, records.rows(left, right)
+    return Case(left, right, pair.answer_id, pair.task_id, texts[left], texts[right], rows)
 
 
 def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:

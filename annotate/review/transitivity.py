@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
-from allpairs.annotate.review.disagreements import Case
-from allpairs.db.corpus.implied import Contradiction, links_of
+from allpairs.annotate.review.disagreements import Case, case_of
+from allpairs.db.corpus.implied import Contradiction, Links, links_of
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.labels.answers import Label, labels_among, opinions_of_pairs
-from allpairs.db.labels.tasks import texts_of
 from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.records import Records, read_records
 from allpairs.db.schema.engine import reading
 
 SHOWN = 20  # contradictions to show
@@ -47,23 +48,23 @@ def algebra(engine: Engine, project_id: int) -> Algebra | None:
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return None
-        left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
-        links = links_of(np.column_stack([left, right]), match == 1)
-        first = links.contradictions(SHOWN)
+        found = links(session, project_id)
+        first = found.contradictions(SHOWN)
         items = {item for one in first for item in one.path}
         by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
-        texts = texts_of(session, items)
-    shown = [_steps(one, by_pair, texts) for one in first]
-    counts = links.groups, links.matches, links.others, int(links.clashes.sum())
-    return Algebra(*counts, shown, links.trouble())
+        records = read_records(session, project_id, items)
+    shown = [_steps(one, by_pair, records) for one in first]
+    counts = found.groups, found.matches, found.others, int(found.clashes.sum())
+    return Algebra(*counts, shown, found.trouble())
 
 
-def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], texts: dict[int, str]) -> list[Step]:
+def links(session: Session, project_id: int) -> Links:
+    """Return the links between the labelled items of a project of one list."""
+    left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
+    return links_of(np.column_stack([left, right]), match == 1)
+
+
+def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records) -> list[Step]:
     pairs = [(min(step), max(step)) for step in pairwise(one.path)] + [(one.left, one.right)]
-    return [_step(by_pair[pair], texts) for pair in pairs]
-
-
-def _step(label: Label, texts: dict[int, str]) -> Step:
-    left, right = label.left_id, label.right_id
-    case = Case(left, right, label.answer_id, label.task_id, texts[left], texts[right])
-    return Step(case, label.answer, label.annotator)
+    labels = [by_pair[pair] for pair in pairs]
+    return [Step(case_of(label, records), label.answer, label.annotator) for label in labels]

@@ -9,7 +9,11 @@ from urllib.parse import quote
 import streamlit as st
 
 from allpairs.annotate.access import cookies, invitations, logins, provider_groups
+from allpairs.annotate.access.roles import NAMES
+from allpairs.annotate.language.links import language_links
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN
 from allpairs.annotate.web.security_headers import LEAVE_SCRIPT
@@ -25,7 +29,7 @@ def providers() -> dict[str, str]:
         return {}
     section: Mapping[str, Any] = st.secrets.get("auth", {})
     named = {name: name.replace("_", " ").capitalize() for name, part in section.items() if isinstance(part, Mapping)}
-    return ({DEFAULT: "single sign-on"} if "client_id" in section else {}) | named
+    return ({DEFAULT: later("single sign-on")} if "client_id" in section else {}) | named
 
 
 def sign_in() -> None:
@@ -37,8 +41,8 @@ def sign_in() -> None:
     elif (asked := st.query_params.get(LOG_IN)) in found:
         st.login(None if asked == DEFAULT else asked)
     else:
-        st.write("You are not signed in.")
-        _go(LOGIN, "Sign in", come_back=True)
+        st.write(_("You are not signed in."))
+        _go(LOGIN, _("Sign in"), come_back=True)
 
 
 def groups() -> tuple[provider_groups.Group, ...]:
@@ -52,19 +56,21 @@ def _vouched_for() -> None:
     issuer, subject = str(st.user.get("iss") or ""), str(st.user.get("sub") or "")
     called = str(st.user.get("name") or st.user.get("email") or subject)
     if not issuer or not subject:
-        st.error("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator.")
+        st.error(_("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator."))
     else:
         wanted = provider_groups.wanted_roles(groups(), issuer, st.user.get("groups"))
         provider_groups.follow(system_engine(), issuer, subject, wanted, now())
         if _enter(issuer, subject):
             return
-        st.write(f"Your provider identifies you as **{literal(called)}**, but you have no account here.")
+        said = _("Your provider identifies you as **{name}**, but you have no account here.", name=literal(called))
+        st.write(said)
         if any(wanted.values()):
             of_groups = partial(provider_groups.join, issuer=issuer, subject=subject, wanted=wanted)
             _join(issuer, subject, called, lambda name: of_groups(system_engine(), name, at=now()))
         else:
             _invited(issuer, subject, called)
-    st.button("Use another account", key="leave_provider", icon=":material/logout:", on_click=st.logout)
+    st.button(_("Use another account"), key="leave_provider", icon=":material/logout:", on_click=st.logout)
+    st.html(language_links(words(), "/"))
 
 
 def _enter(issuer: str, subject: str) -> bool:
@@ -72,7 +78,7 @@ def _enter(issuer: str, subject: str) -> bool:
     here = browser()
     ticket = logins.ticket_for(system_engine(), issuer, subject, here, now()) if here else None
     if ticket is not None:
-        _go(f"{LOGIN}/ticket/{quote(ticket)}", "Continue")
+        _go(f"{LOGIN}/ticket/{quote(ticket)}", _("Continue"))
     return ticket is not None
 
 
@@ -92,22 +98,24 @@ def _invited(issuer: str, subject: str, called: str) -> None:
     try:
         offer = invitations.offer_of(system_engine(), token, now())
     except InputError:
-        st.error("Ask an administrator of your project for an invitation link, open it, and sign in from there.")
+        st.error(_("Ask an administrator of your project for an invitation link, open it, and sign in from there."))
         return
-    st.write(f"You are invited to **{literal(offer.project)}**, as {offer.role}.")
+    role = _(NAMES[offer.role])
+    st.write(_("You are invited to **{project}**, as {role}.", project=literal(offer.project), role=role))
     accept = partial(invitations.accept_by_subject, issuer=issuer, subject=subject)
     _join(issuer, subject, called, lambda name: accept(system_engine(), token, name, at=now()))
 
 
 def _join(issuer: str, subject: str, called: str, make: Callable[[str], None]) -> None:
     """Draw the choice of a name, and the button that makes the account."""
-    name = st.text_input("Your name (your answers are stored under it)", called[:80], key="vouched_name", max_chars=80)
-    if not st.button("Join", key="join", type="primary"):
+    name = st.text_input(_("Your name (stored with your answers)"), called[:80], key="vouched_name", max_chars=80)
+    if not st.button(_("Join"), key="join", type="primary"):
         return
     try:
         make(name)
     except InputError as error:
-        st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."))
+        said = words().error(error)
+        st.error(literal(f"{said[0].upper()}{said[1:]}."))
     else:
         _enter(issuer, subject)
 

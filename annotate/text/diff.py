@@ -1,30 +1,74 @@
-"""The words in which two texts differ, for highlighting."""
+"""The words in which two texts or records differ, for highlighting."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher
-from functools import lru_cache
-from itertools import groupby
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, pairwise
 from operator import itemgetter
 
-# A run of text, and whether it differs from the other text.
-Segment = tuple[str, bool]
+
+class Mark(StrEnum):
+    """How a piece of a text is drawn."""
+
+    SAME = "same"
+    NEAR = "near"  # another spelling of a word of the other text: a plural, or one letter more
+    DIFFERS = "differs"
+    STRONG = "strong"  # a number, a model code or a unit that differs
+    LIKELY = "likely"  # in a passage, the sentence that probably answers
+
+
+Segment = tuple[str, Mark]
+Cells = tuple[list[list[Segment]], list[list[Segment]]]  # left and right
 
 LONGEST = 20_000  # characters shown of a text
-MOST_WORDS = 1_500  # of both texts together; aligning more would keep the annotator waiting
+SHARE = 0.5  # of a text's characters, at most, are marked
+SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
+SYMBOLS = "%°$€£¥"
+UNITS = frozenset((
+    "kb", "mb", "gb", "tb", "hz", "khz", "mhz", "ghz", "g", "kg", "mg", "lb", "lbs", "oz", "mm", "cm", "m", "km",
+    "inch", "ft", "v", "kv", "w", "kw", "mw", "mah", "wh", "ml", "l",
+))  # fmt: skip
+SEPARATORS = "|~^`"  # besides punctuation
 
 # Chinese and Japanese do not separate words by spaces, so each character is a unit.
 _UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"\s+|[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+|[^\w\s]+")
+_WORD = re.compile(rf"\s+|[{_UNSPACED}]|\d+(?:[.,]\d+)+|(?:(?![{_UNSPACED}])\w)+|[{SYMBOLS}]|[^\w\s{SYMBOLS}]+")
+_THOUSANDS = re.compile(r",(?=\d{3}\b)")
+_ZEROS = re.compile(r"(\.\d*?)0+$")
 
 
-@lru_cache(maxsize=512)  # the page asks again for the same 40 pairs after every answer
+@dataclass(slots=True)
+class _Word:
+    text: str
+    key: str  # by which it is compared; empty: white space and punctuation, which are never compared
+    mark: Mark = Mark.SAME
+    is_code: bool = False  # a number, a model code or a unit
+
+
 def highlight(left: str, right: str) -> tuple[list[Segment], list[Segment]]:
-    """Return both texts as runs of equal and different words. Differences of case and white space do not count."""
-    a, b = _words(shortened(left)), _words(shortened(right))
-    same_a, same_b = _common(_keys(a), _keys(b))
-    return _segments(a, same_a), _segments(b, same_b)
+    """Return both texts as runs of shared and different words.
+
+    A word is shared if the other text has it anywhere, as often; case, accents, punctuation and white space do not
+    count, nor does whether two words are written as one. At most half of a text is marked: where more differs, only
+    its numbers, model codes and units are, and nothing if those are too many.
+    """
+    a, b = highlight_cells([(left, right)])
+    return a[0], b[0]
+
+
+def highlight_cells(cells: Sequence[tuple[str, str]]) -> Cells:
+    """Return the left and right values of two records as runs: each value is compared with the one opposite.
+
+    A value opposite an empty one is not marked. At most half of a record is marked, as in `highlight`.
+    """
+    left, right = ([_words(shortened(cell[side])) for cell in cells] for side in (0, 1))
+    for a, b in zip(left, right, strict=True):
+        if a and b:
+            _compare(a, b)
+    return _drawn(left), _drawn(right)
 
 
 def shortened(text: str) -> str:
@@ -33,15 +77,17 @@ def shortened(text: str) -> str:
     return text if rest <= 0 else f"{text[:LONGEST]} … ({rest:,} more characters are not shown)"
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str) -> list[_Word]:
     """Return the text split into words, punctuation and white space; joined, they are the text again."""
-    words: list[str] = []
-    for word in _WORD.findall(text):
+    pieces: list[str] = []
+    for piece in _WORD.findall(text):
         # A combining mark stays with the letter before it; in separate runs they would not be drawn as one.
-        if words and (_joins(word[0]) or _joins(words[-1][-1])) and not word.isspace():
-            words[-1] += word
+        if pieces and (_joins(piece[0]) or _joins(pieces[-1][-1])) and not piece.isspace():
+            pieces[-1] += piece
         else:
-            words.append(word)
+            pieces.append(piece)
+    words = [_Word(piece, _key(piece)) for piece in pieces]
+    _find_codes(words)
     return words
 
 
@@ -49,31 +95,85 @@ def _joins(char: str) -> bool:
     return char > "\u02ff" and (char in "\u200c\u200d" or unicodedata.category(char)[0] == "M")
 
 
-def _keys(words: list[str]) -> list[tuple[int, str]]:
-    """Return the position of each word and the key it is compared by, without white space."""
-    return [(i, word.casefold()) for i, word in enumerate(words) if not word.isspace()]
+def _key(piece: str) -> str:
+    if piece.isspace() or all(map(_separates, piece)):
+        return ""
+    if not piece.isalnum() and piece[0].isdigit():
+        piece = _ZEROS.sub(r"\1", _THOUSANDS.sub("", piece)).rstrip(".")
+    if piece.isascii():
+        return piece.lower()
+    parts = unicodedata.normalize("NFKD", piece.casefold())
+    # Only accents of Latin, Greek and Cyrillic letters: the marks of other scripts are vowels.
+    return "".join(char for char in parts if not "\u0300" <= char <= "\u036f") or piece
 
 
-def _common(a: list[tuple[int, str]], b: list[tuple[int, str]]) -> tuple[set[int], set[int]]:
-    """Return the positions of the words that both texts share: in the same order, unless the texts are very long."""
-    words_a, words_b = [word for _, word in a], [word for _, word in b]
-    if len(a) + len(b) > MOST_WORDS:
-        both = set(words_a) & set(words_b)
-        return {i for i, word in a if word in both}, {i for i, word in b if word in both}
-    blocks = SequenceMatcher(None, words_a, words_b, autojunk=False).get_matching_blocks()
-    return (
-        {a[block.a + k][0] for block in blocks for k in range(block.size)},
-        {b[block.b + k][0] for block in blocks for k in range(block.size)},
-    )
+def _separates(char: str) -> bool:
+    if char.isalnum():
+        return False
+    return char in SEPARATORS or (unicodedata.category(char)[0] == "P" and char not in "#%&@")
 
 
-def _segments(words: list[str], same: set[int]) -> list[Segment]:
-    marked = zip(words, _different(words, same), strict=True)
-    return [("".join(word for word, _ in run), differs) for differs, run in groupby(marked, key=itemgetter(1))]
+def _find_codes(words: list[_Word]) -> None:
+    """Note which words are numbers, model codes, currency signs, or the unit after a number."""
+    compared = [word for word in words if word.key]
+    for word in compared:
+        word.is_code = word.key in SYMBOLS or any(map(str.isdigit, word.key))
+    for number, unit in pairwise(compared):
+        unit.is_code |= number.is_code and unit.key in UNITS
 
 
-def _different(words: list[str], same: set[int]) -> Iterator[bool]:
-    """Yield for each word whether it differs. White space differs if the words on both sides do."""
-    for i, word in enumerate(words):
-        around: Iterable[int] = (i - 1, i + 1) if word.isspace() else (i,)
-        yield all(0 <= j < len(words) and j not in same for j in around)
+def _compare(a: list[_Word], b: list[_Word]) -> None:
+    """Mark the words of both that the other one lacks."""
+    rest_a, rest_b = _unshared(a, b), _unshared(b, a)
+    keys_a, keys_b = ({word.key for word in rest} for rest in (rest_a, rest_b))
+    for rest, others in ((rest_a, keys_b), (rest_b, keys_a)):
+        near = others | {shorter for key in others for shorter in _spellings(key)}
+        for word in rest:
+            is_near = word.key in near or not others.isdisjoint(_spellings(word.key))
+            word.mark = Mark.STRONG if word.is_code else Mark.NEAR if is_near else Mark.DIFFERS
+
+
+def _unshared(words: list[_Word], others: list[_Word]) -> list[_Word]:
+    """Return the words that the others lack, also as a part of a word or in two words."""
+    mine, theirs = ([word for word in side if word.key] for side in (words, others))
+    left_over = Counter(word.key for word in theirs)
+    rest = []
+    for word in mine:
+        left_over[word.key] -= 1
+        if left_over[word.key] < 0:
+            rest.append(word)
+    if not rest:
+        return rest
+    keys, joined = {word.key for word in theirs}, {a.key + b.key for a, b in pairwise(theirs) if _may_join(a, b)}
+    in_one = {id(half) for a, b in pairwise(mine) if _may_join(a, b) and a.key + b.key in keys for half in (a, b)}
+    return [word for word in rest if word.key not in joined and id(word) not in in_one]
+
+
+def _may_join(a: _Word, b: _Word) -> bool:
+    return not (a.key[-1].isdigit() and b.key[0].isdigit())
+
+
+def _spellings(key: str) -> set[str]:
+    """Return the word with one letter less, other than the first; empty if it is short or has other characters."""
+    if len(key) <= SPELLED or not key.isalpha():
+        return set()
+    return {key[:at] + key[at + 1 :] for at in range(1, len(key))}
+
+
+def _drawn(cells: list[list[_Word]]) -> list[list[Segment]]:
+    """Return the cells of one side as runs, with at most a share of their characters marked."""
+    for kept in (set(Mark), {Mark.STRONG}):
+        runs = [_runs(words, kept) for words in cells]
+        lengths = [(len(text), mark) for cell in runs for text, mark in cell]
+        if sum(n for n, mark in lengths if mark != Mark.SAME) <= SHARE * sum(n for n, _ in lengths):
+            return runs
+    return [_runs(words, set()) for words in cells]
+
+
+def _runs(words: list[_Word], kept: set[Mark]) -> list[Segment]:
+    marks = [word.mark if word.mark in kept else Mark.SAME for word in words]
+    for i in range(1, len(words) - 1):  # what stands between two marked words is marked with them
+        if not words[i].key and marks[i - 1] == marks[i + 1]:
+            marks[i] = marks[i - 1]
+    marked = zip((word.text for word in words), marks, strict=True)
+    return [("".join(text for text, _ in run), mark) for mark, run in groupby(marked, key=itemgetter(1))]

@@ -3,18 +3,19 @@
 import re
 from datetime import datetime
 
+from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
 from allpairs.db.schema.tables import now
 
 JOINER = "\u2060"
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, _: Words = ENGLISH_WORDS) -> str:
     """Return a duration in its largest fitting unit: `8 s`, `3 min`, `2.5 h`."""
     if seconds < 90:
         return f"{max(0, round(seconds))} s"
     if seconds < 5400:
         return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{_.number(seconds / 3600, '.1f')} h"
 
 
 def megabytes(size: int) -> str:
@@ -24,10 +25,18 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"
 
 
-def ago(time: datetime) -> str:
+def in_words(n: int) -> str:
+    """Return a number in words from a million on: `4,950`, `4.7 billion`."""
+    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if n >= size:
+            return f"{n / size:,.1f} {word}"
+    return f"{n:,}"
+
+
+def ago(time: datetime, _: Words = ENGLISH_WORDS) -> str:
     """Return how long ago the time was."""
     seconds = (now() - time).total_seconds()
-    return "just now" if seconds < 5 else f"{duration(seconds)} ago"
+    return _("just now") if seconds < 5 else _("{time} ago", time=duration(seconds, _))
 
 
 def beginning(text: str, longest: int = 600) -> str:

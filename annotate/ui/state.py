@@ -8,6 +8,7 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.access import cookies, logins, mode
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
@@ -79,6 +80,11 @@ def login_token() -> str | None:
     return found.get(cookies.SECURE_NAME) or found.get(cookies.NAME)
 
 
+def device() -> str:
+    """Return which of the person's browsers this is, by a random cookie; empty where it has none."""
+    return st.context.cookies.get(cookies.DEVICE, "")[:32]
+
+
 def forget_who_asks() -> None:
     """Forget who is asking, so that it is looked up again."""
     st.session_state.pop(ASKED, None)
@@ -90,11 +96,17 @@ def may(right: Right, project_id: int | None = None) -> bool:
 
 
 def current_project(engine: Engine) -> Project | None:
-    """Return the project that `?project=NAME` names, else the newest one; None where there is none."""
+    """Return the project that `?project=NAME` names, else the last one chosen, else the newest; None without any."""
     with reading(engine) as session:
         projects = all_projects(session)
-    wanted = st.query_params.get("project")
+    wanted = st.query_params.get("project", st.session_state.get("project"))  # a change of page empties the address
     return next((project for project in projects if project.name == wanted), projects[0] if projects else None)
+
+
+def site() -> str:
+    """Return the app's public address, else the one under which this browser reaches it."""
+    url = st.context.url or ""
+    return next(iter(public_urls()), "/".join(url.split("/")[:3]))
 
 
 def annotator() -> str:
@@ -102,4 +114,4 @@ def annotator() -> str:
     guest = who_asks().guest
     if guest is not None:
         return guest.name
-    return mode.annotator_named(st.query_params.get("annotator", ""))
+    return mode.annotator_named(st.query_params.get("annotator", st.session_state.get("annotator", "")))

@@ -9,6 +9,7 @@ const STYLE = `
     font: 600 0.95rem/1.4 "Source Sans", sans-serif; color: #fff; background: #7a2e0e; }
   #allpairs-strip[hidden] { display: none; }`
 
+const { t, tn } = window.allpairsLanguage
 const strip = document.createElement("div")
 strip.id = "allpairs-strip"
 strip.setAttribute("role", "status")
@@ -32,9 +33,12 @@ function kept() {
 }
 
 function words(count) {
-  if (!count) return "Connection lost. This page goes on when the server is back."
-  const answers = count === 1 ? "One answer is" : `${count} answers are`
-  return `Connection lost. ${answers} safe in this browser, and will be sent when the server is back.`
+  if (!count) return t("Connection lost. This page goes on when the server is back.")
+  return tn(
+    "Connection lost. One answer is safe in this browser, and will be sent when the server is back.",
+    "Connection lost. {n} answers are safe in this browser, and will be sent when the server is back.",
+    count,
+  )
 }
 
 setInterval(() => {

@@ -5,7 +5,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allpairs.annotate.web.api_paths import ROOT
-from allpairs.annotate.web.login_forms import notice
+from allpairs.annotate.web.language_routes import words_for
+from allpairs.annotate.web.login_forms import Reader, notice
 from allpairs.annotate.web.middleware import is_secure
 from allpairs.annotate.web.problems import Wrong, problem, wrong_fault
 from allpairs.annotate.web.security_headers import guarding
@@ -40,5 +41,6 @@ def _response(asking: HTTPConnection, wrong: Wrong) -> Response:
     if f"{asking.scope['path']}/".startswith(f"{ROOT}/"):
         return problem(wrong.status, wrong.detail)
     if "text/html" in asking.headers.get("accept", ""):
-        return notice("Try again later", wrong.detail, wrong.status)
+        reader = Reader(words_for(asking), "/")
+        return notice(reader, reader.words("Try again later"), wrong.detail, wrong.status)
     return PlainTextResponse(wrong.detail, wrong.status)

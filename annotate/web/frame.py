@@ -1,39 +1,58 @@
-"""Streamlit's empty frame at the address of each page of ours, told at once where the app is.
+"""Streamlit's empty frame at the address of each page of ours, told at once where the app is, in a person's language.
 
 From a page's address alone the frame would have to try out where the app begins, and would be refused at first.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from secrets import token_hex
 
 import streamlit
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT
+from allpairs.annotate.access.cookies import DEVICE
+from allpairs.annotate.language.catalog import LANGUAGES, Language
+from allpairs.annotate.language.translator import browser_words
+from allpairs.annotate.web.language_routes import words_for
+from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEAR
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-SCRIPTS = [Path(__file__).with_name(name) for name in ("history.js", "unsent_answers.js", "connection.js")]
+NAMES = ("language.js", "history.js", "menu.js", "unsent_answers.js", "connection.js")
+FROM_RIGHT = Path(__file__).with_name("right_to_left.css")
+SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
 
 def routes(pages: Iterable[str]) -> list[Route]:
     """Return the routes of the start page, of these pages, and of the scripts that all of them run."""
-    answer = _answer(framed(INDEX.read_text(encoding="utf-8")))
+    index = INDEX.read_text(encoding="utf-8")
+    answer = _answer({language: framed(index, language) for language in LANGUAGES.values()})
     scripts = [Route(f"/{script.name}", _script(script)) for script in SCRIPTS]
     return [*scripts, *(Route(f"/{page}", answer) for page in ("", *pages))]
 
 
-def framed(index: str) -> str:
-    """Return the frame with our scripts, and our name."""
-    own = "".join(f'<script type="module" src="/{script.name}"></script>' for script in SCRIPTS)
+def framed(index: str, language: Language) -> str:
+    """Return the frame with our scripts, their texts in this language, and our name."""
+    texts = browser_words(language).replace("<", "\\u003c")
+    own = f'<script type="application/json" id="allpairs-words">{texts}</script>'
+    if language.from_right:
+        own += f"<style>{FROM_RIGHT.read_text(encoding='utf-8')}</style>"
+    own += "".join(f'<script type="module" src="/{script.name}"></script>' for script in SCRIPTS)
     named = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
-    return named.replace("</head>", f"{own}</head>")
+    there = named.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')
+    return there.replace("</head>", f"{own}</head>")
 
 
 def _script(script: Path) -> Callable[[Request], Response]:
     return lambda request: FileResponse(script, headers={"Cache-Control": "no-cache"})
 
 
-def _answer(frame: str) -> Callable[[Request], Response]:
-    return lambda request: HTMLResponse(frame, headers={"Cache-Control": "no-cache"})
+def _answer(frames: Mapping[Language, str]) -> Callable[[Request], Response]:
+    def answer(request: Request) -> Response:
+        response = HTMLResponse(frames[words_for(request).language], headers={"Cache-Control": "no-cache"})
+        if DEVICE not in request.cookies:
+            response.set_cookie(DEVICE, token_hex(8), max_age=YEAR, samesite="lax", httponly=True)
+        return response
+
+    return answer

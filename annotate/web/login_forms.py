@@ -1,20 +1,25 @@
 """The pages before signing in: plain forms without scripts."""
 
+from dataclasses import dataclass
 from html import escape
 
 from starlette.responses import HTMLResponse
 
+from allpairs.annotate.language.links import language_links
+from allpairs.annotate.language.translator import Words
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-STYLE = """
+COLOURS = """
 :root { color-scheme: light dark; --ground: #f1eee7; --card: #fbfaf7; --text: #23292b; --quiet: #5c6466;
   --line: #d5d0c4; --main: #1f6f78; --on-main: #fff; --bad: #9b2c1f; --bad-ground: #f7e4df; }
 @media (prefers-color-scheme: dark) { :root { --ground: #171c1e; --card: #21282b; --text: #e8e6df; --quiet: #a9b0ae;
-  --line: #3d474b; --main: #63b8bd; --on-main: #12181a; --bad: #f0a699; --bad-ground: #3a2523; } }
+  --line: #3d474b; --main: #63b8bd; --on-main: #12181a; --bad: #f0a699; --bad-ground: #3a2523; } }"""
+STYLE = """
 * { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--ground);
-  color: var(--text); font: 1rem/1.5 "Source Sans", system-ui, sans-serif; }
-main { width: 100%; max-width: 25rem; padding: 2rem; background: var(--card); border: 1px solid var(--line);
-  border-radius: .75rem; }
+body { margin: 0; min-height: 100vh; display: grid; grid-template: 1fr auto 1fr / minmax(0, 25rem); gap: 1rem;
+  justify-content: center; padding: 1rem; background: var(--ground); color: var(--text);
+  font: 1rem/1.5 "Source Sans", system-ui, sans-serif; }
+main { grid-row: 2; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 h1 { margin: 0 0 .25rem; font-size: 1.5rem; font-weight: 650; }
 p { margin: .25rem 0 1rem; color: var(--quiet); overflow-wrap: anywhere; }
 p b { color: var(--text); }
@@ -28,30 +33,48 @@ button, a.button { display: block; width: 100%; margin-top: 1.25rem; padding: .6
 a.button.second { margin-top: .75rem; color: var(--text); background: none; border-color: var(--line); }
 a { color: var(--main); }
 p.last { margin: 1.25rem 0 0; }
+nav { grid-row: 3; align-self: start; text-align: center; color: var(--quiet); }
 .wrong { margin: 1rem 0 0; padding: .6rem .8rem; color: var(--bad); background: var(--bad-ground);
   border-radius: .5rem; }
 """
 
 
-def page(title: str, body: str, status: int = 200) -> HTMLResponse:
+@dataclass(frozen=True)
+class Reader:
+    """Who looks at a page: their language, and the address of the page for when they choose another one."""
+
+    words: Words
+    here: str
+
+
+def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLResponse:
     """Return a page; body: HTML in which all outside text is escaped."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    style = f"<title>{escape(title)} · Allpairs</title><style>{STYLE}</style>"
-    document = f'<!doctype html><html lang="en"><head>{head}{style}</head><body><main>{body}</main></body></html>'
+    style = f"<title>{escape(title)} · Allpairs</title><style>{COLOURS}{STYLE}</style>"
+    language = reader.words.language
+    opening = f'<!doctype html><html lang="{language.code}" dir="{language.direction}">'
+    both = f"<main>{body}</main>{language_links(reader.words, reader.here)}"
+    document = f"{opening}<head>{head}{style}</head><body>{both}</body></html>"
     return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 
-def login_page(next_: str, ways: dict[str, str], name: str = "", wrong: str = "", status: int = 200) -> HTMLResponse:
+def login_page(
+    reader: Reader, next_: str, ways: dict[str, str], name: str = "", wrong: str = "", status: int = 200
+) -> HTMLResponse:
     """Return the form for name and password, with links to sign in through providers (titles by address)."""
-    fields = text("name", "Name", name, "username") + text("password", "Password", "", "current-password", "password")
-    about = "<p>No account yet? Ask an administrator for an invitation link.</p>"
-    return page("Sign in", f"<h1>Sign in</h1>{about}{form(fields, 'Sign in', next_, wrong)}{buttons(ways)}", status)
+    _ = reader.words
+    title, about = _("Sign in"), _("No account yet? Ask an administrator for an invitation link.")
+    fields = text("name", _("Name"), name, "username")
+    fields += text("password", _("Password"), "", "current-password", "password")
+    head = f"<h1>{escape(title)}</h1><p>{escape(about)}</p>"
+    return page(reader, title, f"{head}{form(fields, title, next_, wrong)}{buttons(ways)}", status)
 
 
-def notice(title: str, line: str, status: int = 200, link: str = "/", to: str = "Open the app") -> HTMLResponse:
-    """Return a page with one sentence and a link."""
-    way = f'<a class="button" href="{escape(link)}">{escape(to)}</a>'
-    return page(title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
+def notice(reader: Reader, title: str, line: str, status: int = 200, link: str = "/", to: str = "") -> HTMLResponse:
+    """Return a page with one sentence and a link, by default to the app."""
+    _ = reader.words
+    way = f'<a class="button" href="{escape(link)}">{escape(to or _("Open the app"))}</a>'
+    return page(reader, title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
 
 
 def buttons(ways: dict[str, str]) -> str:

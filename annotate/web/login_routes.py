@@ -15,18 +15,22 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from allpairs.annotate.access import cookies, invitations, logins
-from allpairs.annotate.access.addresses import is_own, public_urls
+from allpairs.annotate.access.addresses import is_own, local_path, public_urls
 from allpairs.annotate.access.logins import Guest, TooMany
-from allpairs.annotate.access.roles import ABOUT
+from allpairs.annotate.access.roles import ABOUT, NAMES
+from allpairs.annotate.language.translator import Words, later
 from allpairs.annotate.web import login_forms
+from allpairs.annotate.web.language_routes import words_for
+from allpairs.annotate.web.login_forms import Reader
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import make_engine
 from allpairs.db.schema.tables import now
 
 LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
-FOREIGN = "this form was not sent from its own page: open the page again and send it from there"
-NO_TICKET = "Signing in with your provider took too long, or was done in another browser. Sign in again."
+FOREIGN = later("This form was not sent from its own page. Open the page again and send it from there.")
+DIFFERENT = later("the two passwords are not the same")
+NO_TICKET = later("Signing in with your provider took too long, or was done in another browser. Sign in again.")
 T = TypeVar("T")
 Answer = Callable[["Desk", Request, FormData], Response]
 
@@ -58,7 +62,8 @@ class Desk:
             form = FormData()
             if request.method == "POST":
                 if not _is_own(request) or int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
-                    return login_forms.notice("Refused", f"{FOREIGN[0].upper()}{FOREIGN[1:]}.", 403)
+                    reader, _ = _reader(request, LOGIN)
+                    return login_forms.notice(reader, _("Refused"), _(FOREIGN), 403)
                 form = await request.form(max_files=0, max_fields=10)
             return await run_in_threadpool(answer, self, request, form)
 
@@ -69,7 +74,8 @@ class Desk:
         wanted = safe_next(request.query_params.get("next", ""))
         if _guest(request) is not None:
             return RedirectResponse(wanted, status_code=303)
-        return login_forms.login_page(wanted, self._ways())
+        reader, _ = _reader(request, _sign_in(wanted))
+        return login_forms.login_page(reader, wanted, self._ways(_))
 
     def log_in(self, request: Request, form: FormData) -> Response:
         """Redirect with a new token, or show the form again with the error."""
@@ -80,39 +86,47 @@ class Desk:
                 lambda engine: logins.log_in(engine, name, password, address_of(request), self.clock(), old)
             )
         except InputError as error:
-            status = 429 if isinstance(error, TooMany) else 401
-            return login_forms.login_page(wanted, self._ways(), name, str(error), status)
+            status, (reader, _) = 429 if isinstance(error, TooMany) else 401, _reader(request, _sign_in(wanted))
+            return login_forms.login_page(reader, wanted, self._ways(_), name, _.error(error), status)
         return _entering(request, token, wanted)
 
     def redeem(self, request: Request, form: FormData) -> Response:
         """Sign in a provider's user by the ticket that the page made."""
         ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
         token = _with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
-        return (
-            _entering(request, token, "/") if token else login_forms.notice("Sign in", NO_TICKET, 403, LOGIN, "Sign in")
-        )
+        if token:
+            return _entering(request, token, "/")
+        reader, _ = _reader(request, LOGIN)
+        return login_forms.notice(reader, _("Sign in"), _(NO_TICKET), 403, LOGIN, _("Sign in"))
 
-    def offer(self, request: Request, form: FormData, name: str = "", wrong: str = "") -> Response:
+    def offer(self, request: Request, form: FormData, name: str = "", wrong: InputError | None = None) -> Response:
         """Show what the invitation offers, and how to accept it."""
         token = request.path_params["token"]
+        reader, _ = _reader(request, f"/{invitations.PATH}/{token}")
         try:
             found = _with_engine(lambda engine: invitations.offer_of(engine, token, self.clock()))
         except InputError as error:
-            return login_forms.notice("Invitation", f"{str(error)[0].upper()}{str(error)[1:]}.", 404)
-        guest, ways = _guest(request), self._ways()
-        what = f"Join the project <b>{escape(found.project)}</b> as {found.role}: {escape(ABOUT[found.role])}."
-        head = f"<h1>You are invited</h1><p>{what}</p>"
-        if guest is not None:
-            return login_forms.page("Invitation", head + login_forms.form("", f"Join as {guest.name}", "", wrong))
-        fields = (
-            login_forms.text("name", "Your name (stored with your answers)", name, "username")
-            + login_forms.text("password", "A password, 10 characters or more", "", "new-password", "password")
-            + login_forms.text("again", "Repeat the password", "", "new-password", "password")
+            said = _.error(error)
+            return login_forms.notice(reader, _("Invitation"), f"{said[0].upper()}{said[1:]}.", 404)
+        guest, ways, said = _guest(request), self._ways(_), _.error(wrong) if wrong else ""
+        what = escape(_("Join the project {project} as {role}: {about}.")).format(
+            project=f"<b>{escape(found.project)}</b>",
+            role=escape(_(NAMES[found.role])),
+            about=escape(_(ABOUT[found.role])),
         )
-        back = f"{LOGIN}?next={quote(f'/{invitations.PATH}/{token}', safe='')}"
-        known = f'<p class="last">Already have an account? <a href="{escape(back)}">Sign in first</a>.</p>'
-        body = head + login_forms.form(fields, "Create account", "", wrong) + login_forms.buttons(ways) + known
-        response = login_forms.page("Invitation", body, 400 if wrong else 200)
+        head = f"<h1>{escape(_('You are invited'))}</h1><p>{what}</p>"
+        if guest is not None:
+            joining = login_forms.form("", _("Join as {name}", name=guest.name), "", said)
+            return login_forms.page(reader, _("Invitation"), head + joining)
+        fields = (
+            login_forms.text("name", _("Your name (stored with your answers)"), name, "username")
+            + login_forms.text("password", _("A password, 10 characters or more"), "", "new-password", "password")
+            + login_forms.text("again", _("Repeat the password"), "", "new-password", "password")
+        )
+        sign_in = f'<a href="{escape(_sign_in(reader.here))}">{escape(_("Sign in first"))}</a>'
+        known = f'<p class="last">{escape(_("Already have an account?"))} {sign_in}</p>'
+        body = head + login_forms.form(fields, _("Create account"), "", said) + login_forms.buttons(ways) + known
+        response = login_forms.page(reader, _("Invitation"), body, 400 if wrong else 200)
         if ways:  # the provider sends the user back without the link
             response.set_cookie(
                 cookies.INVITED, token, max_age=900, secure=is_secure(request), httponly=True, samesite="lax"
@@ -127,27 +141,37 @@ class Desk:
                 _with_engine(lambda engine: invitations.accept(engine, token, guest.person_id, self.clock()))
                 return RedirectResponse("/", status_code=303)
             if _field(form, "password") != _field(form, "again"):
-                raise InputError("the two passwords are not the same")
+                raise InputError(DIFFERENT)
             password = _field(form, "password")
             login = _with_engine(lambda engine: invitations.accept_as_new(engine, token, name, password, self.clock()))
         except InputError as error:
-            return self.offer(request, form, name, str(error))
+            return self.offer(request, form, name, error)
         return _entering(request, login, "/")
 
-    def _ways(self) -> dict[str, str]:
+    def _ways(self, _: Words) -> dict[str, str]:
         """Return the title of each provider's link by its address."""
         found = self.providers().items()
-        return {f"/?{LOG_IN}={quote(name, safe='')}": f"Sign in with {title}" for name, title in found}
+        return {
+            f"/?{LOG_IN}={quote(name, safe='')}": _("Sign in with {provider}", provider=_(title))
+            for name, title in found
+        }
 
 
 def safe_next(wanted: str) -> str:
-    """Return the address if it belongs to this app, else its start page, so that no link leads elsewhere."""
-    plain = wanted.isprintable() and "\\" not in wanted  # browsers drop tabs and read \ as /
-    if not plain or not wanted.startswith("/") or wanted.startswith("//"):
-        return "/"
-    parts = urlsplit(wanted)
-    inside = not parts.scheme and not parts.netloc and parts.path not in (LOGIN, f"{LOGIN}/")
-    return quote(wanted, safe="/?&=%+:,;@!$'()*~-._#") if inside else "/"
+    """Return the address if it belongs to this app and is not the sign-in page, else the start page."""
+    found = local_path(wanted)
+    return found if urlsplit(found).path not in (LOGIN, f"{LOGIN}/") else "/"
+
+
+def _sign_in(wanted: str) -> str:
+    """Return the address of the sign-in page that leads on to this one."""
+    return LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}"
+
+
+def _reader(request: Request, here: str) -> tuple[Reader, Words]:
+    """Return who reads the page of this address, and the texts in their language."""
+    words = words_for(request)
+    return Reader(words, here), words
 
 
 def _is_own(request: Request) -> bool:

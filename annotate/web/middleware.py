@@ -1,8 +1,9 @@
 """Authentication of every request and of every message of an open page, before anything answers.
 
-Where users must sign in, only the sign-in page, the app's empty frame and the description of the REST API answer
-without it. The API and the metrics accept only tokens of programs, no cookie. Where nobody signs in, only requests from
-the same machine are answered. Health checks always answer, even while the database is unreachable.
+Where users must sign in, only the sign-in page, the choice of a language, the app's empty frame and the description of
+the REST API answer without it. The API and the metrics accept only tokens of programs, no cookie. Where nobody signs
+in, only requests from the same machine are answered. Health checks always answer, even while the database is
+unreachable.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from allpairs.annotate.access import cookies, logins, mode, tokens
 from allpairs.annotate.access.addresses import is_own, public_urls
 from allpairs.annotate.access.logins import Guest, TooMany
-from allpairs.annotate.web.api_paths import DESCRIPTION, ROOT
+from allpairs.annotate.language.links import PATH as LANGUAGE
+from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE, ROOT
 from allpairs.annotate.web.health import LIVES, READY
 from allpairs.annotate.web.problems import problem
 from allpairs.annotate.web.prometheus import PATH as METRICS
@@ -38,15 +40,17 @@ from allpairs.db.schema.tables import now
 
 LOGIN = "/login"
 # Streamlit's frame contains nothing private: the script draws the page in it, and checks who asks.
-OPEN = frozenset({LOGIN, DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"})
-OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
+OPEN = frozenset(
+    {LOGIN, DESCRIPTION, REFERENCE, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"}
+)
+OPEN_BELOW = (f"{LOGIN}/", f"{LANGUAGE}/", "/invitation/", "/auth/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
 LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 digits
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
 STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
-NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
+NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page API, or ask an administrator for one"
 ALONE = (
     "This app runs without sign-in, so it only answers requests from its own machine, at localhost. To let others in, "
     "create accounts: allpairs people add NAME --administrator"

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Duplicates in a CSV
 #
-# A file of questions, some of which ask the same. We look for the pairs, without comparing all 135,000 by hand.
+# A file of questions, some of which ask the same. We look for the pairs, without comparing all 225,000 by hand.
 
 # %%
 from importlib.resources import files

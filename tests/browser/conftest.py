@@ -64,7 +64,7 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
         project_id = make_project(database, texts, right, name=name, **({"auto_train": False} | settings))
         if n:
             make_round(database, project_id, n, reserve)
-        return Desk(database, project_id, f"{app.url}/?project={quote(name)}")
+        return Desk(database, project_id, f"{app.url}/label?project={quote(name)}")
 
     return make
 

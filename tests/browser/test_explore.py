@@ -56,7 +56,7 @@ def explored(
 def label_and_train(page: Page, app: App, engine: Engine) -> None:
     """Answer the first batch by keys; wait for the model, its figures and the next batch."""
     page.clock.install()
-    open_card(page, app.url)
+    open_card(page, f"{app.url}/label")
     answers = gold_answers(engine, 1)
     for _, positive in answers:
         press(page, "1" if positive else "2")
@@ -109,18 +109,13 @@ def open_explore(page: Page, app: App) -> None:
 
 
 def show(page: Page, view: str) -> None:
-    """Open the view on the page, with what it needs prepared or found."""
+    """Open the view on the page, and search for what the search shows."""
     page.get_by_role("radio", name=view, exact=True).click()
     if view == "Search":
         page.get_by_label("Text", exact=True).fill("the printer jams")
         page.get_by_role("button", name="Search", exact=True).click()
         expect(page.get_by_text("Nearest to")).to_be_visible(timeout=WAIT)
-    ready, offer = page.get_by_text(VIEWS[view]).first, page.get_by_role("button", name="Prepare round")
-    expect(ready.or_(offer).first).to_be_visible(timeout=WAIT)
-    while offer.count():
-        offer.click()
-        expect(offer).to_have_count(0, timeout=WAIT)
-        expect(ready.or_(offer).first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text(VIEWS[view]).first).to_be_visible(timeout=WAIT)  # what it needs is prepared by itself
 
 
 def metric(page: Page, label: str) -> float:
@@ -175,12 +170,8 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     show(page, "Groups")
     with reading(engine) as session:
         answers = session.scalar(select(func.count()).select_from(Answer)) or 0
-    asked = page.get_by_text("with yes?")
-    for button in page.get_by_role("button", name="All pairs of this group match").all():
-        button.click()
-        expect(asked.or_(page.get_by_text("There is nothing to answer")).first).to_be_visible(timeout=WAIT)
-        if asked.count():
-            break
+    page.get_by_role("button", name="All pairs of this group match").first.click()
+    expect(page.get_by_text("with yes?")).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="Yes,").click()
     expect(page.get_by_text("Your last group")).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="Undo").click()
@@ -195,7 +186,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
 
 def test_a_chosen_pair_is_the_next_to_label(page: Page, explored: tuple[App, Engine]) -> None:
     app, _ = explored
-    open_card(page, app.url)  # a batch is held already, and the pair goes before it
+    open_card(page, f"{app.url}/label")  # a batch is held already, and the pair goes before it
     open_explore(page, app)
     show(page, "Mistakes")
     page.get_by_role("radio", name="Missed positives").click()

@@ -141,7 +141,7 @@ def test_who_leaves_the_page_leaves_no_answer_behind(page: Page, make_desk: Make
         if time % 2:
             page.get_by_role("link", name="Monitor").click()
         else:
-            page.goto(desk.url.replace("/?", "/monitor?"))
+            page.goto(desk.url.replace("/label?", "/monitor?"))
         page.wait_for_timeout(1_000)
         assert len(desk.answers) == 5 * time and page.evaluate(KEPT) == 0
         page.get_by_role("link", name="Label", exact=True).click()
@@ -200,6 +200,8 @@ def test_keys_rest_while_one_types_or_holds_a_modifier(page: Page, make_desk: Ma
 def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, texts=["change my password", "reset my password", "x"], guidelines="Think **twice**.")
     open_card(page, desk.url)
+    guidelines = page.get_by_text("Think twice.")
+    expect(guidelines).to_be_visible()
     assert page.locator(".text mark").all_text_contents() == ["change", "reset"]
     underlined = "(mark) => getComputedStyle(mark).textDecorationLine"
     assert page.locator(".text mark").first.evaluate(underlined) == "underline"
@@ -211,8 +213,23 @@ def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> Non
     page.keyboard.press("Escape")
     expect(page.locator(".help")).to_be_hidden()
     page.keyboard.press("g")
-    expect(page.get_by_text("Think twice.")).to_be_visible()
+    expect(guidelines).to_be_hidden()
+    page.reload()
+    expect(page.locator(".pair")).to_be_visible(timeout=15_000)
+    expect(guidelines).to_be_hidden()  # it stays as it was left
+    page.keyboard.press("g")
+    expect(guidelines).to_be_visible()
     assert desk.answers == []
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    expect(page.locator(".guidelines:modal")).to_be_visible()
+    page.keyboard.press("1")  # behind it nothing is answered
+    page.keyboard.press("Escape")
+    expect(guidelines).to_be_hidden()
+    assert desk.answers == []
+    page.keyboard.press("1")
+    settle(page, 1)
 
 
 def test_audit_pairs_are_answered_like_others_and_scores_come_with_the_answer(page: Page, make_desk: MakeDesk) -> None:

@@ -207,6 +207,6 @@ def test_how_candidates_and_answers_look(page: Page, make_desk: MakeDesk, pictur
     picture(page, "candidates")
     page.locator("[data-act=submit]").click()
     settle(page, 4)
-    page.goto(desk.url.replace("/?", "/answers?"))
+    page.goto(desk.url.replace("/label?", "/answers?"))
     expect(page.get_by_text("4 answers")).to_be_visible(timeout=15_000)
     picture(page, "answers")

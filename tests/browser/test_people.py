@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.access import invitations, people, tokens
 from allpairs.annotate.projects.projects import list_projects, update_settings
@@ -18,15 +19,21 @@ from tests.helpers.people import PASSWORD
 from tests.helpers.services.ports import free_port
 
 
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """Yield an app with the project “Team”: Anna labels, Vera views, Root manages the installation."""
-    app = App(tmp_path_factory.mktemp("team"), free_port())
+def make_app(home: Path) -> tuple[App, Engine]:
+    """Return an app that has not started, with an empty database and as if a worker were alive."""
+    app = App(home, free_port())
     url = f"sqlite:///{app.home / 'allpairs.db'}"
     migrate(url)
     engine = make_engine(url)
     with writing(engine) as session:
         session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now().replace(year=2100)))
+    return app, engine
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """Yield an app with the project “Team”: Anna labels, Vera views, Root manages the installation."""
+    app, engine = make_app(tmp_path_factory.mktemp("team"))
     texts = [f"How do I do thing number {i}?" for i in range(40)]
     project_id = make_project(engine, texts, name="Team", auto_train=False)
     make_round(engine, project_id, 60)  # more than one person leases
@@ -58,7 +65,7 @@ def open_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
         context.close()
 
 
-def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
+def log_in(page: Page, app: App, name: str, to: str = "/label") -> None:
     """Sign the person in and wait for the requested page."""
     page.goto(app.url + to)
     expect(page).to_have_url(re.compile("/login"))
@@ -70,7 +77,7 @@ def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
 
 def links(page: Page) -> list[str]:
     """Return the listed pages."""
-    found = page.get_by_test_id("stSidebarNavLink")
+    found = page.locator(".st-key-menu a")
     expect(found.first).to_be_visible(timeout=30_000)
     return [text.splitlines()[-1] for text in found.all_inner_texts()]
 
@@ -79,7 +86,7 @@ def test_one_labels_and_the_other_may_only_look(team: App, open_context: Callabl
     anna, vera = open_context().new_page(), open_context().new_page()
     log_in(anna, team, "anna")
     expect(anna.locator(".pair")).to_be_visible(timeout=30_000)
-    assert links(anna) == ["Label", "Answers", "Projects", "Account"]
+    assert links(anna) == ["Overview", "Projects", "Label", "My answers", "API", "Account"]
     for key in "112":
         anna.keyboard.press(key)
     settle(anna, 3)
@@ -89,7 +96,7 @@ def test_one_labels_and_the_other_may_only_look(team: App, open_context: Callabl
     engine.dispose()
     log_in(vera, team, "Vera", "/label?annotator=Anna")
     expect(vera.get_by_text("Your role does not include this page")).to_be_visible(timeout=30_000)
-    assert links(vera) == ["Monitor", "Explore", "Jobs", "Projects", "Account"]
+    assert links(vera) == ["Overview", "Projects", "Monitor", "Explore", "Jobs", "API", "Account"]
     expect(vera.locator(".pair")).to_have_count(0)
 
 
@@ -131,6 +138,32 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     assert "Label" not in links(nora)
 
 
+def test_the_first_administrator_is_made_in_the_app_and_then_everybody_signs_in(
+    tmp_path: Path, open_context: Callable[..., BrowserContext]
+) -> None:
+    app, engine = make_app(tmp_path)
+    make_project(engine, ["a", "b"], name="Alone", auto_train=False)
+    engine.dispose()
+    app.start()
+    try:
+        anna, other = open_context().new_page(), open_context().new_page()
+        other.goto(f"{app.url}/projects")
+        expect(other.get_by_role("heading", name="Projects")).to_be_visible(timeout=30_000)
+        anna.goto(f"{app.url}/people")
+        anna.get_by_label("Name (stored").fill("Anna", timeout=30_000)
+        for field in ("Password, 10", "Password again"):
+            anna.get_by_label(field).fill(PASSWORD)
+        anna.get_by_role("button", name="Make the first administrator").click()
+        for page in (anna, other):
+            expect(page).to_have_url(re.compile("/login"), timeout=30_000)
+        anna.get_by_label("Name").fill("Anna")
+        anna.get_by_label("Password").fill(PASSWORD)
+        anna.get_by_role("button", name="Sign in").click()
+        expect(anna.get_by_text("administrator of the installation", exact=False).first).to_be_visible(timeout=30_000)
+    finally:
+        app.stop()
+
+
 def test_how_the_pages_of_people_look(team: App, open_context: Callable[..., BrowserContext], picture: Picture) -> None:
     page = open_context().new_page()
     page.goto(team.url)
@@ -142,11 +175,19 @@ def test_how_the_pages_of_people_look(team: App, open_context: Callable[..., Bro
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     log_in(page, team, "Root", "/people")
     expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)
-    picture(page, "people", 1300)  # down to the tokens
+    picture(page, "people", 1300)
     page.goto(f"{team.url}/account")
+    expect(page.get_by_role("button", name="Change password")).to_be_visible(timeout=30_000)
+    picture(page, height=1300)
+    page.get_by_role("link", name="API tokens").click()
     expect(page.get_by_role("button", name="Revoke")).to_be_visible(timeout=30_000)
     expect(page.get_by_label("Purpose of the new token")).to_be_visible(timeout=30_000)
     picture(page, height=1300)
+    page.goto(f"{team.url}/api/v1/docs")
+    expect(page.get_by_role("heading", name="Allpairs REST API")).to_be_visible()
+    for screen in SCREENS[::-1]:
+        screen.apply(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto(f"{team.url}/history")
     expect(page.get_by_text("Settings changed").first).to_be_visible(timeout=30_000)
     expect(page.get_by_text(re.compile("UTC · Root")).nth(2)).to_be_visible()  # the settings, and two roles

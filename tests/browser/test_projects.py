@@ -12,8 +12,8 @@ from allpairs.annotate.projects.lifecycle import archive_project, bin_project
 from allpairs.annotate.projects.projects import delete_project, list_projects
 from allpairs.db.domain import AnswerKind
 from allpairs.db.schema.engine import make_engine, migrate, writing
-from allpairs.db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
-from tests.helpers.browser import App, Picture
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now
+from tests.helpers.browser import PHONE, App, MakeDesk, Picture
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.services.ports import free_port
@@ -151,29 +151,40 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page: Page) -> None:
+def test_the_overview_leads_through_the_demo(own: tuple[App, Engine], page: Page) -> None:
     app, engine = own
     page.goto(app.url)
-    tour = page.locator(".st-key-tour")
-    expect(tour).to_contain_text("0 of 40 pairs are answered", timeout=30_000)
+    panel, menu, sidebar = (
+        page.locator(".st-key-next_step"),
+        page.locator(".st-key-menu"),
+        page.locator("[data-testid=stSidebar]"),
+    )
+    expect(panel).to_contain_text("40 pairs of batch 1 are left", timeout=30_000)
+    panel.get_by_role("button", name="Label pairs").click()
     expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+    expect(page).to_have_title("Label · Help desk (demo) · Allpairs")
     page.keyboard.press("2")
-    expect(tour).to_contain_text("1 of 40 pairs are answered", timeout=15_000)
+    expect(sidebar).to_contain_text("1 of 40 answered")
     with writing(engine) as session:
         tasks = session.scalars(select(Task).where(Task.position < 40)).all()
         session.add_all(answer_on(task, AnswerKind.NEGATIVE) for task in tasks)
-    expect(tour).to_contain_text("the model is now training on it", timeout=15_000)
-    with writing(engine) as session:
-        (project,) = session.scalars(select(Project.id))
-        session.add(Matcher(project_id=project, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
-    expect(tour).to_contain_text("shows average precision", timeout=15_000)
-    tour.get_by_role("link", name="See average precision").click()
-    expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
-    tour.get_by_role("button", name="Finish").click()
-    expect(tour).to_have_count(0)
-    page.reload()
-    expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
-    expect(tour).to_have_count(0)
-    open_projects(page, app)
-    choose(page, "Help desk (demo)", "Show the tour")
-    expect(tour).to_be_visible(timeout=15_000)
+    menu.get_by_role("link", name="Monitor", exact=True).click()
+    expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible()
+    expect(menu.locator("[aria-current=page]")).to_contain_text("Monitor")
+    page.go_back()
+    expect(page).to_have_title("Label · Help desk (demo) · Allpairs")
+    page.go_back()
+    expect(panel).to_contain_text("Batch 1 is complete")
+    href = menu.get_by_role("link", name="Export", exact=True).get_attribute("href")
+    assert href == "/data?project=Help+desk+%28demo%29"  # opened in another tab, it is the same project
+
+
+def test_a_link_closes_the_menu_of_a_phone(page: Page, app: App, make_desk: MakeDesk) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(make_desk(4).url)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    sidebar.get_by_role("link", name="Jobs", exact=True).click()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")

@@ -7,7 +7,7 @@ from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.state import system_engine
-from allpairs.annotate.web.api_paths import DESCRIPTION
+from allpairs.annotate.web.api_paths import REFERENCE
 from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import as_person
@@ -22,17 +22,22 @@ ABOUT = {
 }
 
 
-def api_tokens(guest: Guest) -> None:
-    """Draw the person's tokens, and the form that makes one."""
+def api_tokens(guest: Guest) -> str | None:
+    """Draw the person's tokens, and the form that makes one; return the token that it has just made."""
     with st.container(border=True):
-        st.subheader("API tokens", anchor=False)
-        about = "A program with a token uses the REST API as you. It may do what you may, within the token's scopes."
-        st.caption(f"{about} See [{DESCRIPTION}]({DESCRIPTION}).")
+        st.subheader("Tokens", anchor=False)
+        st.caption("A program with a token uses the API as you. It may do what you may, within the token's scopes.")
         listed = st.container()
-        _form(guest)
+        made = _form(guest)
         with listed:  # the new one, too
             for row in tokens.list_tokens(system_engine(), guest.person_id):
                 _listed(guest, row)
+    return made
+
+
+def reference() -> None:
+    """Draw the link to the description of every address."""
+    st.link_button("Every address, what it takes and returns", REFERENCE, icon=":material/menu_book:")
 
 
 def _listed(guest: Guest, row: ApiToken) -> None:
@@ -58,8 +63,8 @@ def _withdraw(guest: Guest, token_id: int) -> None:
         st.toast(literal(str(error)))
 
 
-def _form(guest: Guest) -> None:
-    """Draw the form and, once only, the token that it has just made."""
+def _form(guest: Guest) -> str | None:
+    """Draw the form and, once only, the token that it has just made; return that one."""
     with st.form("new_token", clear_on_submit=True, border=False):
         purpose = st.text_input("Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE)
         scopes = st.pills("Scopes", list(ABOUT), selection_mode="multi", default=USUAL, key="token_scopes",
@@ -67,12 +72,13 @@ def _form(guest: Guest) -> None:
         days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
         made = st.form_submit_button("Create token", icon=":material/vpn_key:")
     if not made:
-        return
+        return None
     try:
         engine = as_person(system_engine(), guest.person_id)
         token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
-    else:
-        st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
-        st.code(token, language=None)
+        return None
+    st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
+    st.code(token, language=None)
+    return token

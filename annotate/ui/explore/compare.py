@@ -10,14 +10,15 @@ from allpairs.annotate.explore.compare import Compared
 from allpairs.annotate.explore.prepared import Round, shown_pairs
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.ui.common.figure import figure, table_behind
-from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.matches import SHOWN, paged
-from allpairs.annotate.ui.explore.round import choose_round, offer
+from allpairs.annotate.ui.explore.round import choose_round, preparation
 from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import reading
 
 UNTRAINED = "The pre-trained encoder has scores but no probabilities. Choose a trained round."
+NEEDED = 2  # trained rounds
 MOST = 1_000  # pairs listed
 LEAST = 0.0005  # the least change of p that is visible with three decimals
 TABLE = 200  # rows of the table behind the plot
@@ -25,20 +26,26 @@ TABLE = 200  # rows of the table behind the plot
 
 def compare_view(project_id: int, found: Round) -> None:
     """Draw the comparison of this round with another one."""
+    trained = [one for one in prepared.rounds_of(engine(), project_id) if one.matcher.w is not None]
+    if len(trained) < NEEDED:
+        how = "Complete a batch on the page “Label” to train the next one."
+        st.info(f"This takes two trained rounds; there {_so_far(len(trained))}. {how}", icon=":material/hourglass:")
+        return
     if found.matcher.w is None:
         st.info(UNTRAINED, icon=":material/info:")
         return
-    trained = [one for one in prepared.rounds_of(engine(), project_id) if one.matcher.w is not None]
     others = [one for one in trained if one.matcher.number != found.matcher.number]
-    if not others:
-        st.info("There is no other trained round to compare with yet.", icon=":material/hourglass:")
-        return
     other = choose_round(project_id, others, "Compared with", f"compare_{found.matcher.number}")
-    if other.exploration is None:
-        offer(project_id, other)
+    lacking = next((one for one in (found, other) if one.exploration is None), None)
+    preparation(project_id, lacking or found)
+    if lacking is not None:
         return
     earlier, later = sorted((found, other), key=lambda one: one.matcher.number)
     _differences(project_id, earlier, later)
+
+
+def _so_far(rounds: int) -> str:
+    return "is one so far" if rounds else "is none yet"
 
 
 @st.fragment
@@ -56,9 +63,12 @@ def _differences(project_id: int, earlier: Round, later: Round) -> None:
     page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", SHOWN, "largest change first")
     part = compared.take(slice(page * SHOWN, (page + 1) * SHOWN))
     pairs = shown_pairs(engine(), later.matcher, part.scored)
-    for pair, before, after, bound in zip(pairs, part.before, part.after, part.bound, strict=True):
-        about = " (at least this much)" if bound else ""
-        pair_row(project_id, pair, f"**p {before:.3f} → {after:.3f}**{about}")
+    changes = zip(part.before, part.after, part.bound, strict=True)
+    pair_rows(project_id, list(zip(pairs, (_change(*change) for change in changes), strict=True)))
+
+
+def _change(before: float, after: float, bound: bool) -> str:
+    return f"**p {before:.3f} → {after:.3f}**{' (at least this much)' if bound else ''}"
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -74,13 +74,16 @@ def _answer(project_id: int, items: list[int]) -> None:
     if not may(Right.LABEL, project_id):
         return
     key = f"group_{project_id}_{items[0]}_{len(items)}"
-    number = st.session_state.get(f"{key}_asked", 0)
+    number, why = _left(project_id, items)
+    acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
+    if acted == key and outcome:
+        st.caption(literal(outcome))
     if not number:
+        st.caption(literal(why))
+        return
+    if not st.session_state.get(f"{key}_asked"):
         label, icon = "All pairs of this group match", ":material/done_all:"
-        st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key, project_id, items))
-        acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
-        if acted == key and outcome:
-            st.caption(literal(outcome))
+        st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key,))
         return
     st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
     with st.container(horizontal=True):
@@ -89,15 +92,17 @@ def _answer(project_id: int, items: list[int]) -> None:
         st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
 
 
-def _ask(key: str, project_id: int, items: list[int]) -> None:
+def _left(project_id: int, items: list[int]) -> tuple[int, str]:
+    """Return how many pairs of the group can be answered, and if none, why."""
     try:
         number = len(grouping.open_pairs(engine(), project_id, items))
     except InputError as problem:
-        _close(key, f"Nothing was answered: {problem}.")
-        return
-    st.session_state[f"{key}_asked"] = number
-    if not number:
-        _close(key, "There is nothing to answer: its pairs are labelled, or reserved for evaluation.")
+        return 0, f"Its pairs cannot be answered at once: {problem}."
+    return number, "" if number else "There is nothing to answer: its pairs are labelled, or reserved for evaluation."
+
+
+def _ask(key: str) -> None:
+    st.session_state[f"{key}_asked"] = True
 
 
 def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
@@ -109,7 +114,7 @@ def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
 
 
 def _close(key: str, outcome: str) -> None:
-    st.session_state[f"{key}_asked"] = 0
+    st.session_state[f"{key}_asked"] = False
     st.session_state[LAST_ACT] = key, outcome
 
 

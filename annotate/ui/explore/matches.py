@@ -13,7 +13,7 @@ from allpairs.annotate.explore.charts import describe_thresholds, threshold_char
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
-from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.state import engine
 from allpairs.db.schema.tables import Evaluation
 
@@ -116,8 +116,8 @@ def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     page = paged(len(above), f"matches_page_{found.folder.name}")
-    for pair in shown_pairs(engine(), found.matcher, above.take(slice(page * SHOWN, (page + 1) * SHOWN))):
-        pair_row(project_id, pair)
+    part = above.take(slice(page * SHOWN, (page + 1) * SHOWN))
+    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
     name = f"matches-round-{found.matcher.number}.csv"
     st.download_button(
         f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV", partial(_csv, found, at, name),

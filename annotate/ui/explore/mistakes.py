@@ -6,7 +6,7 @@ from allpairs.annotate.explore import mistakes
 from allpairs.annotate.explore.prepared import Round, known_pairs, shown_pairs
 from allpairs.annotate.monitor.rounds import threshold
 from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.matches import paged
 from allpairs.annotate.ui.state import engine
 
@@ -16,7 +16,11 @@ WHAT = {
     CONFIDENT: "Known negatives, starting with those that the model is surest are matches.",
     MISSED: "Known positives, starting with those that the model finds least likely.",
 }
-NONE = {CONFIDENT: "There are no known negatives yet.", MISSED: "There are no known positives yet."}
+HOW = "Label pairs on the page “Label”, or import labels on the page “Export”."
+NONE = {
+    CONFIDENT: f"No pair is known to be a non-match yet. {HOW}",
+    MISSED: f"No pair is known to be a match yet. {HOW}",
+}
 
 
 @st.fragment
@@ -34,8 +38,8 @@ def mistakes_view(project_id: int, found: Round) -> None:
     at = threshold(found.matcher)
     st.caption(f"{WHAT[which]} {'' if at is None else _share(which, mistakes.wrong_above(scored, at), len(scored))}")
     page = paged(len(scored), f"mistakes_page_{which}_{found.folder.name}", SHOWN, "worst first")
-    for pair in shown_pairs(engine(), found.matcher, scored.take(slice(page * SHOWN, (page + 1) * SHOWN))):
-        pair_row(project_id, pair)
+    part = scored.take(slice(page * SHOWN, (page + 1) * SHOWN))
+    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
 
 
 def _share(which: str, above: int, of: int) -> str:

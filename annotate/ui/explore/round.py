@@ -1,4 +1,4 @@
-"""The choice of the round to explore, and its preparation, which the other views of the page Explore need."""
+"""The choice of the round to explore, and its preparation, which starts by itself."""
 
 from functools import partial
 
@@ -13,6 +13,9 @@ from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
 from allpairs.db.errors import InputError
 
+STARTED = "prepared_rounds"  # in the session: the matchers whose preparation this page has started by itself
+LEFT = {"failed": "Try again", "cancelled": "Prepare it"}  # what to offer after a preparation that ended so
+
 
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:
     """Draw the choice of a round, the newest by default, and return it."""
@@ -23,37 +26,48 @@ def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key
     return by_number[number]
 
 
+def start(chosen: Round) -> None:
+    """Start preparing the round if it is not prepared: once, and not after a preparation that failed."""
+    started: set[int] = st.session_state.setdefault(STARTED, set())
+    if chosen.matcher.id not in started and prepared.is_due(chosen, prepared.work(engine(), chosen.matcher)):
+        started.add(chosen.matcher.id)
+        _ask(chosen)
+
+
 def preparation(project_id: int, chosen: Round) -> None:
-    """Draw what is prepared of the round, the button that prepares it, and the progress."""
-    watch(partial(prepared.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
+    """Start preparing the round if that is due; draw the progress, then what is prepared or why nothing is."""
+    start(chosen)
+    watch(partial(prepared.work, engine(), chosen.matcher), "Preparing: ", partial(_ended, project_id, chosen))
 
 
-def offer(project_id: int, chosen: Round) -> None:
-    """Draw the button that prepares the round, and what to know before pressing it."""
-    name = round_name(chosen.matcher.number)
+def _ended(project_id: int, chosen: Round) -> None:
+    """Draw what is prepared, and the button that prepares the round again if there is news, or at all if it failed."""
+    found = chosen.exploration
+    since = prepared.answers_since(engine(), project_id, found) if found else 0
+    last = prepared.work(engine(), chosen.matcher).job
+    title = LEFT.get(last.state, "Prepare it") if last is not None and not found else "Prepare again"
     with st.container(horizontal=True, vertical_alignment="center"):
-        title, kind = (f"Prepare {name[0].lower()}{name[1:]}", "primary")
-        if chosen.exploration:
-            title, kind = ("Prepare again", "tertiary")
-        asked = st.button(title, key=f"prepare_{chosen.matcher.number}", icon=":material/manage_search:", type=kind)  # type: ignore[arg-type]
-        st.caption(_prepared(project_id, chosen) if chosen.exploration else f"Nothing is prepared yet. {cost(chosen)}")
-    if not asked:
-        return
+        if not found or since:
+            st.button(
+                title, key=f"prepare_{chosen.matcher.number}", icon=":material/manage_search:", on_click=_ask,
+                args=(chosen,), type="tertiary" if found else "primary",
+            )  # fmt: skip
+        st.caption(_prepared(chosen, since) if found else f"This round is not prepared. {cost(chosen)}")
+
+
+def _ask(chosen: Round) -> None:
     try:
-        prepared.ask(engine(), project_id, chosen.matcher.number)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
-        st.rerun()
+        prepared.ask(engine(), chosen.matcher.project_id, chosen.matcher.number)
+    except InputError as problem:  # somebody else was faster, and the page shows the progress; or the project is gone
+        st.toast(literal(f"{str(problem)[0].upper()}{str(problem)[1:]}."))
 
 
-def _prepared(project_id: int, chosen: Round) -> str:
+def _prepared(chosen: Round, since: int) -> str:
     """Return what is prepared, and what has changed since, in words."""
     found = chosen.exploration
     assert found is not None
     whole = found.kept == found.pairs
     what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
-    since = prepared.answers_since(engine(), project_id, found)
     news = f" {counted(since, 'answer')} came later. Prepare again to include them in the mistakes." if since else ""
     return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
 

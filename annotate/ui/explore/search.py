@@ -10,7 +10,7 @@ from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.job_watch import watch
-from allpairs.annotate.ui.common.pair_view import pair_row
+from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.round import cost
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
@@ -96,10 +96,10 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
         st.info("There is no other text to compare with.", icon=":material/inbox:")
     if search.item_id is None:
         st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
-    for near in searching.nearest(engine(), project_id, kind, search, slice(SHOWN)):
-        if near.pair is not None:
-            pair_row(project_id, near.pair)
-        else:
+    nearest = searching.nearest(engine(), project_id, kind, search, slice(SHOWN))
+    pair_rows(project_id, [(near.pair, "") for near in nearest if near.pair is not None])
+    for near in nearest:
+        if near.pair is None:
             _near(near)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair
 from allpairs.annotate.stats.label_times import CAP
-from allpairs.annotate.text.diff import Segment, highlight, shortened
+from allpairs.annotate.text.diff import Mark, Segment, highlight, highlight_cells, shortened
 from allpairs.db.domain import DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 
@@ -21,11 +21,10 @@ AUDIT_BATCHES = {
     DesignKind.MINED: "Mined sample",
 }
 MOST_EVENTS = 5_000  # per message; the browser sends the others again
-LONG = 400  # characters above which a text gets a taller box
-
-
-Run = tuple[str, str]  # a piece of a text and its kind: same, differs, likely
-SCRIPTS = ("main", "answers", "server", "tabs", "draw", "keys", "storage")
+Row = tuple[
+    str | None, list[Segment], list[Segment]
+]  # a column and both values; the column of a plain text has no name
+SCRIPTS = ("main", "answers", "server", "tabs", "draw", "guidelines", "keys", "storage")
 
 
 def _source(*parts: str) -> str:
@@ -42,11 +41,15 @@ _mount = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Message:
-    """What the card last sent: the number of the message, the acts without a receipt, and the pairs that it has."""
+    """What the card last sent: the number of the message, and the acts without a receipt.
+
+    has: the pairs whose texts it has; guidelines: the version of those that it has.
+    """
 
     attempt: int = 0
     events: Sequence[Any] = ()
     has: frozenset[int] = frozenset()
+    guidelines: str = ""
 
 
 def outbox(key: str) -> Message:
@@ -54,11 +57,12 @@ def outbox(key: str) -> Message:
     sent = st.session_state.get(key, {}).get("outbox")
     if not isinstance(sent, dict):
         return Message()
-    attempt, events, has = sent.get("attempt"), sent.get("events"), sent.get("has")
+    attempt, events, has, guidelines = (sent.get(name) for name in ("attempt", "events", "has", "guidelines"))
     return Message(
         attempt if isinstance(attempt, int) else 0,
         events[:MOST_EVENTS] if isinstance(events, list) else (),
         frozenset(one for one in has if isinstance(one, int)) if isinstance(has, list) else frozenset(),
+        guidelines if isinstance(guidelines, str) else "",
     )
 
 
@@ -74,10 +78,12 @@ def card(
     audit_batch: AuditBatch | None = None,
     recent: Sequence[Answered] = (),
     grouped: bool = False,
+    guidelines: dict[str, Any] | None = None,
 ) -> None:
     """Draw the card with these pairs in its buffer, those of the batch or of the audit batch.
 
-    recent: the answers that a newly opened page can undo; grouped: show one left text with all its candidates.
+    recent: the answers that a newly opened page can undo; grouped: show one left text with all its candidates;
+    guidelines: what the panel beside the pair shows, or None if the browser has it.
     """
     progress = standing.progress
     data = {
@@ -96,6 +102,7 @@ def card(
             {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
         ],
         "grouped": grouped,
+        "guidelines": guidelines,
         "idle": CAP,
         "progress": {
             "size": progress.size,
@@ -128,25 +135,22 @@ def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, An
     known: the browser has its texts.
     """
     about = {"id": pair.task_id, "round": round_id, "batch": pair.in_batch, "again": pair.again}
-    if known:
-        return about
-    left, right = _segments(pair)
-    return about | {"left": left, "right": right, "long": max(len(pair.left), len(pair.right)) > LONG}
+    return about if known else about | {"rows": _rows(pair)}
 
 
-def _segments(pair: Pair) -> tuple[list[Run], list[Run]]:
-    """Return both texts in runs: the differences or, in a passage, the sentence that probably answers."""
-    if pair.likely is None:
-        left, right = highlight(pair.left, pair.right)
-        return _kinds(left), _kinds(right)
-    start, end = pair.likely
-    text = shortened(pair.right)
-    parts = (text[:start], "same"), (text[start:end], "likely"), (text[end:], "same")
-    return [(shortened(pair.left), "same")], [part for part in parts if part[0]]
-
-
-def _kinds(segments: list[Segment]) -> list[Run]:
-    return [(text, "differs" if differs else "same") for text, differs in segments]
+def _rows(pair: Pair) -> list[Row]:
+    """Return the columns of a pair or, as the only one, its texts: with their differences or, in a passage, the
+    sentence that probably answers.
+    """
+    if pair.likely is not None:
+        start, end = pair.likely
+        text = shortened(pair.right)
+        parts = (text[:start], Mark.SAME), (text[start:end], Mark.LIKELY), (text[end:], Mark.SAME)
+        return [(None, [(shortened(pair.left), Mark.SAME)], [part for part in parts if part[0]])]
+    if not pair.rows:
+        return [(None, *highlight(pair.left, pair.right))]
+    names = [name for name, _, _ in pair.rows]
+    return list(zip(names, *highlight_cells([(left, right) for _, left, right in pair.rows]), strict=True))
 
 
 def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:

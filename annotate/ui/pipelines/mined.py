@@ -79,7 +79,7 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     st.write(
         f"**{len(plan.new):,}** pairs become positive labels by **{who}** without a person seeing them. The next "
         f"training uses them.{f' {without}; these do not change.' if without else ''} Under that name, the page "
-        "“Answers” lists them, so that you can correct or undo them."
+        "“My answers” lists them, so that you can correct or undo them."
     )
     if st.button(f"Create {len(plan.new):,} labels", key=f"{key}_use", type="primary", disabled=not plan.new):
         count = use_as_training(engine(), project_id, run_id, one.number, best)

@@ -5,16 +5,21 @@ from itertools import count
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.language import _, number
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
 
 WIDTH, BUTTON = 760, 84  # pixels: a passage with lines of readable length; a button with its key
-ANSWERS = ((True, "Yes"), (False, "No"))  # each has its own key, 1 to 8; keys that moved would cause mistakes
-NOTHING = "(The model wrote nothing.)"
+ANSWERS = (
+    (True, later("Yes")),
+    (False, later("No")),
+)  # each has its own key, 1 to 8; keys that moved would cause mistakes
+NOTHING = later("(The model wrote nothing.)")
 
 
 @st.fragment
@@ -28,9 +33,11 @@ def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> N
         return
     with st.container(width=WIDTH, key="rating"):
         if found.unit is None:
-            st.success(f"You have rated all {found.units} questions. Thank you.", icon=":material/check:")
+            done = _("You have rated all {n} questions. Thank you.", n=number(found.units))
+            st.success(done, icon=":material/check:")
         else:
-            st.progress(found.rated / found.units, f"{found.unit.position + 1} of {found.units}")
+            said = _("{n} of {all}", n=number(found.unit.position + 1), all=number(found.units))
+            st.progress(found.rated / found.units, said)
             _question(database, project_id, found, found.unit, who, place)
         _turn(found, place)
 
@@ -38,16 +45,16 @@ def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> N
 def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, who: str, place: str) -> None:
     scores: Scores = {**found.scores, **st.session_state.get(_draft(unit, who), {})}
     with st.container(border=True):
-        st.caption("Passage")
+        st.caption(_("Passage"))
         st.markdown(literal(unit.passage))
-    st.subheader(literal(unit.question or NOTHING), anchor=False)
+    st.subheader(literal(unit.question or _(NOTHING)), anchor=False)
     keys = count(1)
     for criterion in RATED_BY:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False, key=f"row_{criterion.name}"):
-            st.markdown(f"**{criterion.title}.** {criterion.asks}", width="stretch")
+            st.markdown(f"**{_(criterion.title)}.** {_(criterion.asks)}", width="stretch")
             for said, label in ANSWERS:
                 st.button(
-                    label, key=f"rate_{unit.id}_{criterion.name}_{said}", shortcut=str(next(keys)), width=BUTTON,
+                    _(label), key=f"rate_{unit.id}_{criterion.name}_{said}", shortcut=str(next(keys)), width=BUTTON,
                     type="primary" if scores.get(criterion.name) is said else "secondary",
                     on_click=_say, args=(database, project_id, unit, who, criterion.name, said, place),
                 )  # fmt: skip
@@ -82,12 +89,12 @@ def _turn(found: Desk, place: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if found.before is not None:
             st.button(
-                "Back", key="rating_back", icon=":material/arrow_back:", type="tertiary", shortcut="Backspace",
+                _("Back"), key="rating_back", icon=":material/arrow_back:", type="tertiary", shortcut="Backspace",
                 on_click=_go, args=(place, found.before),
             )  # fmt: skip
         if found.after is not None:
             st.button(
-                "Next", key="rating_next", icon=":material/arrow_forward:", type="tertiary", shortcut="Enter",
+                _("Next"), key="rating_next", icon=":material/arrow_forward:", type="tertiary", shortcut="Enter",
                 on_click=_go, args=(place, found.after),
             )  # fmt: skip
 

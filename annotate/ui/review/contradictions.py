@@ -1,46 +1,48 @@
-"""Contradictory labels, corrected one after another, and the labels that all others imply."""
+"""Labels that contradict each other, corrected one after another, and what all labels imply."""
 
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.activity import last_answer
 from allpairs.annotate.review.disagreements import Case, settle
 from allpairs.annotate.review.transitivity import Algebra, Step, algebra
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.pair_view import pair_texts
+from allpairs.annotate.ui.review.waiting import redraw_after
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 
 
+def implied_by_labels(database: Engine, project_id: int, last: int) -> Algebra | None:
+    """Return what the labels of one list imply, and their contradictions; last: the project's last answer."""
+    return _algebra(str(database.url), project_id, last, database)
+
+
+def what_labels_imply(found: Algebra) -> None:
+    """Draw how many pairs the labels of one list imply."""
+    with st.expander("What the labels imply"):
+        if not found.groups:
+            st.caption("Nothing yet: no pair is labelled a match.")
+            return
+        if found.problem:
+            st.warning(literal(f"{found.problem[0].upper()}{found.problem[1:]}."))
+        st.caption(
+            f"Matches form {counted(found.groups, 'group')}. They imply {found.matches:,} more positive and "
+            f"{found.others:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are used for "
+            "training. They do not count as labels."
+        )
+
+
 @st.fragment
-def contradictions(database: Engine, project_id: int, who: str) -> None:
-    """Draw, once asked for, what the labels of one list imply, and a contradiction with its corrections."""
-    with st.expander("Implied labels and conflicts", key="show_implied", on_change="rerun") as opened:
-        if not opened.open:
-            return
-        found = _algebra(str(database.url), project_id, last_answer(database, project_id), database)
-        if found is None or not found.groups:
-            st.caption("Nothing is implied yet: no pair is labelled a match.")
-            return
-        _draw_all(database, project_id, who, found)
-
-
-def _draw_all(database: Engine, project_id: int, who: str, found: Algebra) -> None:
-    if found.problem:
-        st.warning(literal(f"{found.problem[0].upper()}{found.problem[1:]}."))
+def contradictions(database: Engine, project_id: int, who: str, found: Algebra, last: int) -> None:
+    """Draw a contradiction between the labels of one list, with its corrections."""
+    redraw_after(database, project_id, last)
+    st.subheader("Contradictions", anchor=False)
     st.caption(
-        f"Matches form {counted(found.groups, 'group')}. They imply {found.matches:,} more positive and "
-        f"{found.others:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are used for "
-        "training. They do not count as labels."
-    )
-    if not found.shown:
-        st.success("No labels contradict each other.")
-        return
-    st.warning(
-        f"{counted(found.contradictions, 'label')} cannot be right together with others. Their groups imply nothing "
-        "until one of the labels is changed."
+        f"{counted(found.contradictions, 'label')} cannot be right together with others: if A matches B and B matches "
+        "C, then A matches C. Correct the wrong one. Until then their groups imply nothing."
     )
     later: list[Pair] = st.session_state.setdefault(f"contradictions_{project_id}_{who}_later", [])
     first = min(found.shown, key=lambda steps: later.index(_ends(steps)) + 1 if _ends(steps) in later else 0)
@@ -72,8 +74,7 @@ def _algebra(database: str, project_id: int, last: int, _engine: Engine) -> Alge
 def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
     """Draw one pair of the contradiction and its label, which can be changed."""
     case = step.case
-    for column, text in zip(st.columns(2), (case.left, case.right), strict=True):
-        column.text(text)
+    pair_texts(case.left, case.right, case.rows, whole=True)
     key = f"contradiction_{project_id}_{case.left_id}_{case.right_id}_{case.answer_id}"
     st.segmented_control(
         f"Labelled by {literal(step.annotator)}", LABELS, default=step.answer, required=True, key=key,

@@ -3,11 +3,11 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.activity import last_answer
 from allpairs.annotate.review.split_group import Group, across, groups, last_split, split, undo
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.explore.matches import paged
+from allpairs.annotate.ui.review.waiting import redraw_after
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import Label
 from allpairs.db.projects.items import item_texts
@@ -23,19 +23,20 @@ WHAT = (
 
 
 @st.fragment
-def label_groups(database: Engine, project_id: int, who: str) -> None:
-    """Draw the groups of the labels of one list, largest first, once somebody asks."""
+def label_groups(database: Engine, project_id: int, who: str, last: int) -> None:
+    """Draw the groups of the labels of one list, largest first, once somebody asks. last: the last answer."""
+    redraw_after(database, project_id, last)
     with st.expander("Groups of matching texts", key="show_groups", on_change="rerun") as opened:
         if opened.open:
-            _draw_groups(database, project_id, who)
+            _draw_groups(database, project_id, who, last)
 
 
-def _draw_groups(database: Engine, project_id: int, who: str) -> None:
-    found = _groups(str(database.url), project_id, last_answer(database, project_id), database)
-    last = last_split(database, project_id, who)
+def _draw_groups(database: Engine, project_id: int, who: str, last: int) -> None:
+    found = _groups(str(database.url), project_id, last, database)
+    act = last_split(database, project_id, who)
     st.caption(f"{counted(len(found), 'group')}. {WHAT}")
-    if last is not None:
-        _offer_undo(database, project_id, who, *last)
+    if act is not None:
+        _offer_undo(database, project_id, who, *act)
     page = paged(len(found), f"label_groups_{project_id}", SHOWN, "largest first")
     for group in found[page * SHOWN : (page + 1) * SHOWN]:
         with st.container(border=True, key=f"label_group_{group.items[0]}"):

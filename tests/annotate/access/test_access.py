@@ -1,9 +1,14 @@
 """Names, accounts, roles and what each may do."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.access import mode, people
 from allpairs.annotate.access.roles import ABOUT, MAY, Right, may
@@ -15,6 +20,7 @@ from allpairs.annotate.projects import lifecycle
 from allpairs.annotate.projects.list_view import read_overviews
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
+from allpairs.db.people import people as stored
 from allpairs.db.people.people import checked_person_name, folded
 from allpairs.db.projects.projects import all_projects, live_project, project_named, project_of
 from allpairs.db.schema.engine import as_person, as_system, reading, writing
@@ -113,6 +119,43 @@ def test_a_name_is_taken_in_any_case_and_no_account_is_ever_given_away(engine: E
     for taken in ("Zoë", "ZOË", "zoë", " zoe\u0308 "):
         with pytest.raises(InputError, match="is taken"):
             people.add(engine, taken, PASSWORD, at())
+
+
+def test_of_two_who_make_the_first_account_at_once_one_is_refused(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, anybody = Barrier(2), stored.anybody
+
+    def anybody_slowly(session: Session) -> bool:
+        found = anybody(session)
+        with suppress(BrokenBarrierError):  # each waits for the other, which a lock keeps away
+            both.wait(0.5)
+        return found
+
+    monkeypatch.setattr(stored, "anybody", anybody_slowly)
+
+    def make(name: str) -> str:
+        try:
+            people.add_first(engine, name, PASSWORD, at())
+        except InputError as error:
+            return str(error)
+        return name
+
+    with ThreadPoolExecutor(2) as pool:
+        said = set(pool.map(make, ("Anna", "Ben")))
+    rows = people.list_people(engine, at())
+    assert len(rows) == 1 and rows[0].administrator
+    assert said - {rows[0].name} == {"somebody else has just made the first account: sign in, or ask them for an "
+                                     "invitation"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "said"), [("", PASSWORD, "name has 0"), ("Anna", "short", "5 characters")]
+)
+def test_the_first_account_follows_the_rules_of_all(engine: Engine, name: str, password: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        people.add_first(engine, name, password, at())
+    assert not mode.login_needed(engine, False)
 
 
 def test_the_last_administrator_stays(engine: Engine) -> None:

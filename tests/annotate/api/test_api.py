@@ -92,7 +92,7 @@ def test_projects_are_those_that_one_was_let_into(engine: Engine, project: int) 
 def test_tasks_are_leased_and_answered_once(engine: Engine, project: int) -> None:
     ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
     found = ben.post(of(project, "/tasks"), json={"n": 4}).json()
-    assert [set(task) for task in found["tasks"]] == [{"id", "left", "right"}] * 4  # no score, no reason
+    assert [set(task) for task in found["tasks"]] == [{"id", "left", "right", "rows"}] * 4  # no score, no reason
     assert found["progress"] == {"number": 1, "size": 6, "answered": 0} and found["reason"] is None
     mine = [task["id"] for task in found["tasks"]]
     assert leased(ben, project, 4) == mine and not set(mine) & set(leased(carl, project))

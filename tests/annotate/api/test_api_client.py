@@ -1,7 +1,9 @@
 """The client of docs/api.md, verbatim, against a server in a process of its own."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,16 +14,19 @@ from sqlalchemy import Engine
 
 from allpairs import ApiError, Client, InputError
 from allpairs.annotate.access import tokens
+from allpairs.annotate.access.roles import MAY
+from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, python_lines
 from allpairs.db.domain import Role, Scope
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import database_url, reading, writing
-from allpairs.db.schema.tables import Worker, now
+from allpairs.db.schema.tables import Project, Worker, now
 from tests.helpers.browser import App
 from tests.helpers.factories import make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import make_person
 from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.services.ports import free_port
+from tests.helpers.services.programs import Require
 
 
 @pytest.fixture
@@ -82,3 +87,22 @@ def use_all_of_it(app: App, token: str) -> None:
         Client(f"http://localhost:{free_port()}").projects()
     with pytest.raises(InputError, match="http://"):
         Client("localhost:8501")
+
+
+def test_the_lines_of_the_page_api_work_as_they_stand(engine: Engine, app: App, require: Require) -> None:
+    require(shutil.which("curl") is not None, "curl is missing: install it")
+    project_id = make_measured_project(engine, name="Help 'desk' \"questions\"", rounds=2)
+    make_round(engine, project_id, 30)
+    with reading(engine) as session:
+        project = session.get_one(Project, project_id)
+    for role in (None, *Role):  # None: without accounts; the first account ends that
+        token = role and tokens.make(engine, make_person(engine, role, project_id, role), "lines", now())
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)} | ({VARIABLE: token} if token else {})
+        wanted = (app.url, project, MAY[role or Role.ADMINISTRATOR], token is not None)
+        for title, line in curl_lines(*wanted).items():
+            ran = subprocess.run(f"{line} --fail --silent --show-error", shell=True, env=environment,
+                                 capture_output=True, text=True, timeout=60)  # fmt: skip
+            assert ran.returncode == 0 and json.loads(ran.stdout), (role, title, ran.stderr)
+        command = [sys.executable, "-c", python_lines(*wanted)]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 0 and ran.stdout, (role, ran.stderr)

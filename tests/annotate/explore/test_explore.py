@@ -71,7 +71,7 @@ def test_rounds_come_with_what_is_prepared(engine: Engine, project: int, found: 
 
 def test_preparing_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
     first = prepared.ask(engine, project, 1)
-    work = prepared.work(engine, project)
+    work = prepared.work(engine, prepared.rounds_of(engine, project)[0].matcher)
     assert work.job is not None and (work.job.id, work.job.kind, work.job.state) == (first, EXPLORE, "waiting")
     with reading(engine) as session:
         assert open_job(session, project) is None

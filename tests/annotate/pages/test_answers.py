@@ -1,6 +1,8 @@
 """The page of one's own answers."""
 
+import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
@@ -13,6 +15,7 @@ from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
+from tests.helpers.projects.products import make_products
 
 PAGE = ROOT / "annotate" / "pages" / "answers.py"
 open_page = partial(opened, PAGE)
@@ -50,6 +53,17 @@ def test_an_answer_is_corrected(engine: Engine, project: int) -> None:
     page.segmented_control(key=f"change_{newest.answer.id}").set_value(AnswerKind.UNSURE).run()
     assert not page.exception
     assert counts(engine, project) == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 23, AnswerKind.UNSURE: 1}
+
+
+def test_columns_are_shown_side_by_side(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_products(engine, tmp_path)
+    pair = serve(engine, project_id, "me")[0][0]
+    record(engine, project_id, "me", [{"key": "k", "task_id": pair.task_id, "answer": "positive"}])
+    page = open_page()
+    table = next(one.value for one in page.get("html") if "<table" in one.value)
+    assert re.findall("<th[^>]*>([^<]*)</th>", table) == [name for name, _, _ in pair.rows]
+    assert "Corel" in table and "<mark" in table
+    assert [one.value for one in page.text] == []
 
 
 def test_an_answer_is_taken_back(engine: Engine, project: int) -> None:

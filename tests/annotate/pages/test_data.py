@@ -1,4 +1,4 @@
-"""The page “Data”, without a browser."""
+"""The page “Export”, without a browser."""
 
 import json
 from pathlib import Path

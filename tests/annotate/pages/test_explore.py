@@ -6,13 +6,12 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.explore import prepared
 from allpairs.db.domain import AnswerKind
-from allpairs.db.labels.answers import current_labels
-from allpairs.db.projects.jobs import EXPLORE, SEARCH
+from allpairs.db.labels.answers import answer_at_once, current_labels
+from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task
+from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids
@@ -65,17 +64,49 @@ def test_without_a_project_or_a_model(engine: Engine, home: Path) -> None:
     assert "There is no model yet" in open_page().info[0].value
 
 
-def test_a_round_is_prepared_when_asked(engine: Engine, project: int) -> None:
-    page = choose_round(open_page("Matches"), project, 1)
-    assert "Nothing is prepared yet. All texts are encoded again with its model. The first time took 3 s." in captions(
-        page
-    )
+def jobs_of(engine: Engine) -> list[tuple[str, str]]:
+    with reading(engine) as session:
+        return [(job.kind, job.state) for job in session.scalars(select(Job).order_by(Job.created_at))]
+
+
+def end(engine: Engine, state: str) -> None:
+    """End the newest job in this state."""
+    with writing(engine) as session:
+        job = session.scalars(select(Job).order_by(Job.created_at.desc())).first()
+        assert job is not None
+        job.state, job.error = state, "The disk is full"
+
+
+def test_a_round_is_prepared_by_itself_once(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert jobs_of(engine) == []  # the newest round is prepared
+    choose_round(page, project, 1)
+    assert jobs_of(engine) == [(EXPLORE, "waiting")]
+    page.get_by_key("explore_view").set_value("Matches").run()
+    assert "prepare_1" not in keys(page) and len(keys(page)) == 1 and "No worker is running" in captions(page)
     assert not page.metric
+    open_page()  # somebody else
+    end(engine, "failed")
+    for again in (page.run(), choose_round(open_page("Matches"), project, 1)):
+        assert jobs_of(engine) == [(EXPLORE, "failed")] and again.error[0].value == "The disk is full"
+        assert "This round is not prepared. All texts are encoded again with its model." in captions(again)
+    assert page.button(key="prepare_1").label == "Try again"
     page.button(key="prepare_1").click().run()
-    job = prepared.work(engine, project).job
-    assert job is not None and (job.kind, job.state) == (EXPLORE, "waiting")
-    assert "prepare_1" not in keys(page) and f"cancel_{job.id}" in keys(page)
-    assert "No worker is running" in captions(page)
+    assert jobs_of(engine) == [(EXPLORE, "failed"), (EXPLORE, "waiting")] and not page.error
+    end(engine, "done")  # and yet there is nothing: no endless loop
+    assert "prepare_1" in keys(page.run()) and len(jobs_of(engine)) == 2
+
+
+def test_a_cancelled_preparation_waits_until_asked_and_a_new_round_does_not(engine: Engine, project: int) -> None:
+    choose_round(open_page(), project, 1)
+    end(engine, "cancelled")
+    page = choose_round(open_page("Matches"), project, 1)
+    assert page.button(key="prepare_1").label == "Prepare it" and len(jobs_of(engine)) == 1
+    add_matcher(engine, project, 3, FIGURES)
+    with writing(engine) as session:
+        session.scalars(select(Matcher).where(Matcher.number == 3)).one().created_at = now()
+    open_page()
+    assert jobs_of(engine)[1:] == [(EXPLORE, "waiting")]
 
 
 def test_how_far_the_preparation_is_and_why_it_failed(engine: Engine, project: int) -> None:
@@ -88,7 +119,15 @@ def test_how_far_the_preparation_is_and_why_it_failed(engine: Engine, project: i
         job.state, job.error = "failed", "The *encoder* is gone"
     page = open_page("Matches")
     assert page.error[0].value == "The \\*encoder\\* is gone"
-    assert "prepare_2" in keys(page)
+    assert "prepare_2" not in keys(page) and metrics(page)  # what was prepared before is still there
+    with reading(engine) as session:
+        task = session.scalars(select(Task)).one()
+    page = open_page("Matches")
+    assert "came later" not in captions(page)
+    with writing(engine) as session:
+        answer_at_once(session, project, "ann", [(task.left_id, task.right_id)], AnswerKind.POSITIVE, "act")
+    page = open_page("Matches")
+    assert "1 answer came later" in captions(page) and "prepare_2" in keys(page)
 
 
 def test_matches_with_what_to_expect_of_them(engine: Engine, project: int) -> None:
@@ -138,8 +177,12 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
         first = session.scalars(select(Task).order_by(Task.position).limit(1)).one()
     assert (first.left_id, first.right_id, first.strategy) == (ids[3], ids[4], "picked")
     assert captions(page).count("in the batch") == 2
-    page.button(key=f"pick_{project}_{ids[0]}_{ids[6]}").click().run()
-    assert "It cannot be labelled: " in captions(page)
+    assert f"pick_{project}_{ids[0]}_{ids[6]}" not in keys(page)  # half an evaluation pair
+    assert f"pick_{project}_{ids[3]}_{ids[4]}" not in keys(page)  # in the batch
+    add_job(engine, project, "n", kind=NEXT_ROUND, state="running")
+    page = open_page("Matches")
+    assert not [key for key in keys(page) if key and key.startswith("pick_")]
+    assert "No pair can be chosen for labelling now: the next batch is being prepared" in captions(page)
 
 
 def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
@@ -210,8 +253,7 @@ def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, proj
     assert labels(engine, project) == [] and f"{key}_ask" in keys(page)
     explore(engine, project, 2, [(6, 7, 0.9)])
     page = open_page("Groups")
-    page.button(key=f"group_{project}_{ids[6]}_2_ask").click().run()
-    assert "There is nothing to answer" in captions(page)
+    assert f"group_{project}_{ids[6]}_2_ask" not in keys(page) and "There is nothing to answer" in captions(page)
 
 
 def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
@@ -221,12 +263,13 @@ def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
     page.get_by_key("mistakes").set_value("Missed positives").run()
     assert "0 of 1 pair have p < ½." in captions(page) and "score 0.900" in captions(page)
     explore(engine, project, 2, SCORED)
-    assert open_page("Mistakes").info[0].value == "There are no known negatives yet."
+    assert "No pair is known to be a non-match yet." in open_page("Mistakes").info[0].value
 
 
 def test_two_rounds_are_compared(engine: Engine, project: int) -> None:
     page = open_page("Compare")
-    assert "prepare_1" in keys(page)  # the other round
+    assert jobs_of(engine) == [(EXPLORE, "waiting")] and len(page.get("progress")) == 1  # the other round
+    end(engine, "done")
     explore(engine, project, 1, [(0, 1, 0.1), (3, 4, 0.7)], KNOWN, all_pairs=7)
     page = open_page("Compare")
     assert "All known pairs and the best 20,000 of each round, 7 in total" in captions(page)
@@ -238,6 +281,14 @@ def test_only_trained_rounds_are_compared(engine: Engine, project: int) -> None:
     explore(engine, project, 0, SCORED)
     page = choose_round(open_page("Compare"), project, 0)
     assert "scores but no probabilities" in page.info[0].value
+
+
+def test_comparing_takes_two_trained_rounds(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(8)])
+    for number, said in ((0, "there is none yet"), (1, "there is one so far")):
+        add_matcher(engine, project_id, number, FIGURES)
+        page = open_page("Compare")
+        assert f"This takes two trained rounds; {said}." in page.info[0].value
 
 
 def test_rounds_that_agree_say_so(engine: Engine, project: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,8 +31,13 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture
 def open_page(engine: Engine) -> Callable[..., AppTest]:
-    """Return a function that opens the app, or one page of it alone."""
-    return lambda script=SCRIPT, **parameters: opened(script, **parameters)
+    """Return a function that opens the page in the app, or alone."""
+
+    def open_page(script: Path = SCRIPT, **parameters: str) -> AppTest:
+        page = opened(script, **parameters)
+        return page.switch_page("../pages/label.py").run() if script == SCRIPT else page
+
+    return open_page
 
 
 def first_task(engine: Engine, project_id: int) -> Task:
@@ -91,12 +97,10 @@ def test_the_project_of_the_address_is_shown_and_can_be_changed(
     assert "first batch" in page.text[0].value
 
 
-def test_an_unknown_project_is_named_and_the_newest_shown(
-    engine: Engine, project: int, open_page: Callable[..., AppTest]
-) -> None:
-    page = open_page(project="Gone")
+def test_an_unknown_project_is_named_and_the_newest_shown(engine: Engine, project: int) -> None:
+    page = opened(SCRIPT, project="Gone")
     assert page.warning[0].value == "There is no project named Gone. This is Questions."
-    assert page.header[0].value == "Questions"
+    assert page.query_params["project"] == "Questions"
 
 
 def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., AppTest]) -> None:
@@ -127,7 +131,7 @@ def test_the_work_under_way_is_shown(
         session.execute(delete(Task))
         session.add(Job(id="j", project_id=project, kind="next_round", state=state, error=error))
     page = open_page(PAGE)
-    assert [bar.text for bar in page.progress] + [line.value for line in page.error] == texts
+    assert [bar.text for bar in page.main.progress] + [line.value for line in page.error] == texts
 
 
 def test_the_note_of_the_batch_is_shown(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
@@ -208,13 +212,13 @@ def test_an_audit_batch_is_chosen_and_labelled_to_its_end(
     assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
     click(page, second, "unsure")
     assert f"The {title.lower()} is complete. The figures are on the page “Monitor”." in page.text[0].value
-    assert [link.proto.label for link in page.get("page_link")] == ["See the figures on the page “Monitor”"]
+    assert [link.proto.label for link in page.main.get("page_link")] == ["See the figures on the page “Monitor”"]
     assert not [button for button in page.button if button.key == "make_next_batch"]
     assert measured == [kind]
     choose(page, audited, "batch")
     assert page.text[1].value == "text 0"
     assert not page.button_group
-    assert not page.get("page_link")
+    assert not page.main.get("page_link")
 
 
 def test_an_audit_batch_can_be_ended_early(
@@ -268,8 +272,24 @@ def test_a_measurement_under_way_is_shown_for_what_it_is(
         )  # fmt: skip
     page.run()
     assert not page.exception
-    assert [bar.text for bar in page.progress] == ["Updating the figures: waiting for a worker"]
+    assert [bar.text for bar in page.main.progress] == ["Updating the figures: waiting for a worker"]
     assert text in page.text[0].value
+
+
+def test_the_browser_is_sent_texts_and_guidelines_once(
+    engine: Engine, project: int, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
+    page = open_page(PAGE)
+    first, *others = sent[-1]["pairs"]
+    assert [row[0] for pair in (first, *others) for row in pair["rows"]] == [None] * 3
+    has, version = frozenset([first["id"]]), sent[-1]["guidelines"]["version"]
+    assert "<strong>twice</strong>" in sent[-1]["guidelines"]["html"]
+    monkeypatch.setattr(card, "outbox", lambda key: card.Message(1, has=has, guidelines=version))
+    page.run()
+    assert [set(first) - set(pair) for pair in sent[-1]["pairs"]] == [{"rows"}, *[set()] * len(others)]
+    assert sent[-1]["guidelines"] is None
 
 
 def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
@@ -278,7 +298,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
     page = open_page(PAGE)
-    keys = {"id", "round", "batch", "again", "left", "right", "long"}
+    keys = {"id", "round", "batch", "again", "rows"}
     assert [set(pair) for pair in sent[-1]["pairs"]] == [keys] * 4
     assert (sent[-1]["why"], sent[-1]["title"], sent[-1]["queue"]) == ({}, "Batch 1", "batch")
     assert sent[-1]["progress"] == {"size": 4, "answered": 0, "positives": 0, "all_positives": 0}

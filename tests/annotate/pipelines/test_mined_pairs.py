@@ -87,7 +87,7 @@ def test_the_best_pairs_become_labels_that_train(engine: Engine, project: int, p
     with reading(engine) as session:
         data = read_project(session, project)
         assert len(read_labels(session, project, data, 10**6).left) == 10
-        assert len(own_answers(session, project, NAME, 50)) == 10  # what the page “Answers” lists
+        assert len(own_answers(session, project, NAME, 50)) == 10  # what the page “My answers” lists
     assert plan_use(engine, project, "r", PAIRS, 12).new == pairs[10:12]
     with pytest.raises(InputError, match="already labelled"):
         use_as_training(engine, project, "r", PAIRS, 10)

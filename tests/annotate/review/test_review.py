@@ -1,11 +1,14 @@
 """Review: which pairs are queued, what is shown when, and what settling one does."""
 
+from pathlib import Path
+
 import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
 from allpairs.annotate.review.transitivity import algebra
+from allpairs.annotate.review.waiting import count_waiting
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
@@ -13,6 +16,8 @@ from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.schema.engine import reading
 from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.reviews import KEYS, NO, UNSURE, YES, label_pairs, open_page
 from tests.helpers.projects.votes import want
 
@@ -164,10 +169,33 @@ def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> N
 
 
 def test_a_project_of_one_annotator_has_nothing_to_review(engine: Engine) -> None:
-    make_project(engine, ["a", "b"], auto_train=False)
+    project = make_project(engine, ["a", "b"], auto_train=False)
     page = open_page()
-    assert "Nothing to review" in page.success[0].value
-    assert not page.exception
+    assert "Nothing to review yet" in page.info[0].value and not page.success
+
+    label_pairs(engine, project, {(0, 1): YES})
+    page = open_page()
+    assert "Nothing to review:" in page.success[0].value and "contradict" in page.success[0].value
+    two_lists = make_project(engine, ["a"], ["b"], name="Two lists", auto_train=False)
+    label_pairs(engine, two_lists, {(0, 1): YES})
+    assert "contradict" not in open_page().success[0].value
+
+
+def test_what_waits_is_counted_for_the_menu(
+    engine: Engine, project: int, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def entries() -> list[str]:
+        return [link.label for link in opened(ROOT / "annotate" / "shell" / "app.py").get("page_link")]
+
+    monkeypatch.setattr("allpairs.annotate.ui.review.waiting.counted_every", lambda last: 10)
+    assert count_waiting(engine, project) == 3
+    label_pairs(engine, project, {(0, 5): YES, (1, 5): YES, (0, 1): NO})
+    waits = count_waiting(engine, project)
+    assert waits > 3 and f"Review ({waits})" in entries()
+    settle(engine, project, "eve", next_case(engine, project), NO)
+    assert f"Review ({waits})" in entries()  # not counted again for one answer
+    assert f"{waits - 1}" == str(count_waiting(engine, project)) and open_page()  # the page counts exactly
+    assert f"Review ({waits - 1})" in entries()
 
 
 def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
@@ -180,14 +208,15 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert [(step.case.left, step.case.right, step.answer) for step in steps] == [
         ("text 0", "text 1", YES), ("text 1", "text 2", YES), ("text 0", "text 2", NO)
     ]  # fmt: skip
-    page = open_page("show_implied")
+    page = open_page()
+    assert not page.success and "1 label cannot be right" in " ".join(one.value for one in page.caption)
     case = steps[2].case
     key = f"contradiction_{project}_{case.left_id}_{case.right_id}_{case.answer_id}"
     page.segmented_control(key=key).set_value(YES).run()
     assert not page.exception
     again = algebra(engine, project)
     assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
-    assert any("No labels contradict each other" in box.value for box in page.success)
+    assert any("no labels contradict each other" in box.value for box in page.success)
 
 
 def test_an_unsure_answer_contradicts_nothing_and_implies_nothing(engine: Engine) -> None:
@@ -202,7 +231,7 @@ def test_an_unsure_answer_contradicts_nothing_and_implies_nothing(engine: Engine
 def test_a_contradiction_is_put_off(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
     label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): YES, (3, 5): NO})
-    page = open_page("show_implied")
+    page = open_page()
     first = lambda: next(text.value for text in page.text if text.value.startswith("text"))  # noqa: E731
     shown = []
     for _ in range(3):

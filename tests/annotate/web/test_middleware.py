@@ -13,6 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from allpairs.annotate.access import invitations, logins, people
 from allpairs.annotate.access.addresses import public_urls
+from allpairs.annotate.language.catalog import ENGLISH
 from allpairs.annotate.web import frame, login_forms, middleware
 from allpairs.annotate.web import security_headers as headers
 from allpairs.annotate.web.login_routes import safe_next
@@ -168,7 +169,7 @@ def test_an_answer_keeps_its_own_headers(site: TestClient) -> None:
 
 def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
     index = (Path(streamlit.__file__).parent / "static" / "index.html").read_text()
-    for page, allowed in ((index, headers.FRAME_SCRIPT), (frame.framed(index), headers.APP_SCRIPT)):
+    for page, allowed in ((index, headers.FRAME_SCRIPT), (frame.framed(index, ENGLISH), headers.APP_SCRIPT)):
         scripts = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.S)
         assert [body for attributes, body in scripts if "src=" not in attributes] == [allowed]
 

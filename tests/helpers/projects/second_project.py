@@ -218,6 +218,7 @@ THERE: Acts = {
         Right.INSTALL, lambda a: project_import.import_project(a.engine, a.files / "other.zip", "Again")
     ),
     "people.add": (Right.INSTALL, lambda a: people.add(a.engine, "New", PASSWORD, at())),
+    "people.add_first": (NOWHERE, lambda a: people.add_first(a.engine, "New", PASSWORD, at())),
     "people.set_password": (Right.INSTALL, lambda a: people.set_password(a.engine, "Third", PASSWORD, at())),
     "people.set_administrator": (Right.INSTALL, lambda a: people.set_administrator(a.engine, WHO, True, at())),
     "people.end_all_logins": (Right.INSTALL, lambda a: people.end_all_logins(a.engine, a.third, at())),

@@ -7,7 +7,7 @@ function act(s, name) {
   else if (name === "smaller") resize(s, 1 / 1.15)
   else if (name === "help") openKeys(s)
   else if (name === "note") writeNote(s)
-  else if (name === "guidelines") document.querySelector(".st-key-guidelines button")?.click()
+  else if (name === "guidelines") toggleGuidelines(s)
   else if (!s.buffer.length) miss(s)
   else if (performance.now() < s.guardUntil) return
   else if (s.view.grouped) answerGroup(s, name)
@@ -73,12 +73,13 @@ function newKey(s) {
 }
 
 // One message at a time, always with the whole log. Answers given meanwhile go with the next one. The server leaves out the
-// texts of pairs that this browser has.
+// texts of pairs, and the guidelines, that this browser has.
 function send(s, evenIfEmpty = false) {
   if ((!s.log.length && !evenIfEmpty) || Date.now() - s.sentAt < RETRY) return
   s.sentAt = Date.now()
   s.attempt += 1
-  s.emit({ attempt: s.attempt, events: s.log, has: [...s.buffer, ...s.waiting].map((pair) => pair.id) })
+  const has = [...s.buffer, ...s.waiting].map((pair) => pair.id)
+  s.emit({ attempt: s.attempt, events: s.log, has, guidelines: s.guidelines?.version ?? "" })
 }
 
 // ---- notes -----------------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ function candidates(s) {
 }
 
 function textOf(pair) {
-  return pair?.left.map(([text]) => text).join("")
+  return pair && runsOf(pair, "left").map(([text]) => text).join("")
 }
 
 function mark(s, number, name = "positive") {

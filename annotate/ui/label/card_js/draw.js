@@ -16,10 +16,9 @@ function draw(s) {
   find(".candidates").hidden = !pair || !s.view.grouped
   find(".empty").hidden = Boolean(pair)
   card.classList.toggle("plain", !s.differences || s.view.grouped) // the left text differs from each candidate in another way
-  card.classList.toggle("long", s.buffer.some((p) => p.long))
   card.style.setProperty("--scale", s.scale)
   if (s.view.grouped) drawCandidates(s, find)
-  else for (const side of ["left", "right"]) drawText(find(`[data-side=${side}]`), pair?.[side] ?? [], pair?.id)
+  else drawPair(find(".pair"), pair)
   find(".answers").hidden = s.view.grouped
   find(".group-answers").hidden = !s.view.grouped
   for (const button of s.root.querySelectorAll(".answers button, .group-answers button")) button.disabled = !pair
@@ -60,29 +59,90 @@ function missed(s) {
   return s.missed === 1 ? "One key came while there was no pair: it answered nothing." : `${s.missed} keys came while there was no pair: they answered nothing.`
 }
 
-function drawText(box, segments, id) {
-  const nodes = segments.map(([text, kind]) => {
+// A pair that is being read stays as it is, with its scroll position.
+function drawPair(box, pair) {
+  if (box.dataset.shown === String(pair?.id)) return
+  box.dataset.shown = String(pair?.id)
+  const isRecord = Boolean(pair && pair.rows[0][0] !== null)
+  box.querySelector(".records").hidden = !isRecord
+  for (const side of ["left", "right"]) {
+    const text = box.querySelector(`[data-side=${side}]`)
+    text.hidden = isRecord
+    drawText(text, pair && !isRecord ? runsOf(pair, side) : [])
+  }
+  box.querySelector("tbody").replaceChildren(...(isRecord ? pair.rows.map((row) => rowOf(box, row)) : []))
+  box.querySelector(".records").scrollTop = 0
+}
+
+function rowOf(box, [name, left, right]) {
+  const row = box.querySelector(".row-template").content.firstElementChild.cloneNode(true)
+  row.querySelector("th").textContent = name
+  const cells = row.querySelectorAll("td")
+  for (const [at, runs] of [left, right].entries()) {
+    if (runs.length) drawText(cells[at], runs)
+    else cells[at].append(box.querySelector(".missing-template").content.cloneNode(true))
+  }
+  return row
+}
+
+// One side of a pair as one text: of a record, a line for each column that has a value.
+function runsOf(pair, side) {
+  const at = side === "left" ? 1 : 2
+  return pair.rows.flatMap((row) => {
+    if (row[0] === null || !row[at].length) return row[at]
+    return [[`${row[0]}: `, "same"], ...row[at], ["\n", "same"]]
+  })
+}
+
+function drawText(box, runs) {
+  const nodes = runs.map(([text, kind]) => {
     const node = document.createElement(kind === "same" ? "span" : "mark")
     node.className = kind
     node.textContent = text // never HTML, so texts appear unchanged
     return node
   })
   box.replaceChildren(...nodes)
-  if (box.dataset.shown === String(id)) return // it is being read: keep its scroll position
-  box.dataset.shown = String(id)
   const likely = box.querySelector("mark.likely")
   box.scrollTop = likely ? Math.max(0, likely.offsetTop - box.clientHeight / 3) : 0
 }
 
+// Buttons must not move from pair to pair: the pair takes the height of the longest one that this page has had.
+function fit(s) {
+  const pair = s.root.querySelector(".pair")
+  if (pair.hidden || !s.buffer.length) return
+  s.longest = [s.longest, ...s.buffer].reduce((one, other) => (lengthOf(other) > lengthOf(one) ? other : one))
+  const measured = `${s.longest.id} ${pair.clientWidth} ${innerHeight} ${s.scale}`
+  if (pair.dataset.measured === measured) return
+  pair.dataset.measured = measured
+  const probe = pair.cloneNode(true)
+  delete probe.dataset.shown
+  probe.removeAttribute("aria-live")
+  probe.className = "pair probe"
+  probe.style = `width: ${pair.clientWidth}px`
+  pair.after(probe)
+  drawPair(probe, s.longest)
+  pair.style.minHeight = `${probe.offsetHeight}px`
+  probe.remove()
+}
+
+function lengthOf(pair) {
+  const lengths = (pair?.rows ?? []).map((row) => Math.max(...row.slice(1).map(lengthOfRuns)))
+  return lengths.reduce((sum, length) => sum + length, 0)
+}
+
+function lengthOfRuns(runs) {
+  return runs.reduce((sum, [text]) => sum + text.length, 0)
+}
+
 function drawCandidates(s, find) {
   const group = candidates(s)
-  drawText(find("[data-side=asked]"), group[0]?.left ?? [], group[0]?.id)
+  drawText(find("[data-side=asked]"), group.length ? runsOf(group[0], "left") : [])
   const rows = group.map((pair, at) => {
     const chosen = s.marks.get(pair.id)
     const row = find(".candidate-template").content.firstElementChild.cloneNode(true)
     row.querySelector("kbd").textContent = at + 1
     const text = row.querySelector(".candidate-text")
-    drawText(text, pair.right, pair.id)
+    drawText(text, runsOf(pair, "right"))
     for (const [name, button] of [["positive", ".candidate-text"], ["unsure", ".candidate-unsure"]]) {
       const node = row.querySelector(button)
       node.dataset.candidate = at + 1
@@ -161,4 +221,5 @@ function resize(s, factor) {
   if (Math.abs(s.scale - 1) < 0.05) s.scale = 1
   keep(SCALE, s.scale)
   draw(s)
+  fit(s)
 }

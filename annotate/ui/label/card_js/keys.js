@@ -35,12 +35,16 @@ function listen(s) {
   note.addEventListener("input", (event) => onNote(s, event), on)
   note.addEventListener("keydown", (event) => onNoteKey(s, event), on)
   note.addEventListener("blur", () => draw(s), on)
-  root.querySelector("dialog").addEventListener("close", () => endChange(s), on)
+  root.querySelector(".help").addEventListener("close", () => endChange(s), on)
+  root.querySelector(".guidelines").addEventListener("close", () => drawKeys(s), on)
   root.querySelector(".runs").addEventListener("change", (event) => setRuns(s, event.target.checked), on)
   for (const name of TOUCHES) document.addEventListener(name, () => { s.touchedAt = Date.now() }, { ...on, passive: true, capture: true })
   document.addEventListener("visibilitychange", () => send(s, Date.now() - s.heardAt > STALE), on)
   const clock = setInterval(() => { send(s, isDueToBeat(s)); drawClock(s, (selector) => root.querySelector(selector)) }, 1000)
-  s.close = () => { stop.abort(); clearInterval(clock) }
+  const size = new ResizeObserver(() => { giveRoom(s); fit(s) })
+  size.observe(root.querySelector(".card"))
+  size.observe(root.querySelector(".pair"))
+  s.close = () => { stop.abort(); clearInterval(clock); size.disconnect() }
 }
 
 // A hidden or idle tab lets its leases run out. One whose last pairs went to another tab asks what comes next.
@@ -53,8 +57,9 @@ function isDueToBeat(s) {
 function onKey(s, event) {
   const key = event.key?.toLowerCase()
   if (!key || event.ctrlKey || event.metaKey || event.altKey || !s.root.isConnected) return
-  if (s.root.querySelector("dialog").open) return onDialogKey(s, event, key)
+  if (s.root.querySelector(".help").open) return onDialogKey(s, event, key)
   if (typing(event)) return
+  if (s.root.querySelector(".guidelines:modal") && actionOf(s, key) !== "guidelines") return
   if (s.view.grouped && groupKey(s, event, key)) return event.preventDefault()
   const name = actionOf(s, key)
   if (!name) return
@@ -91,14 +96,15 @@ function onClick(s, event) {
   else if (candidate) mark(s, Number(candidate), as)
   else if (change) askForKey(s, change)
   else if (dialog === "reset") setKeys(s, { ...DEFAULT_KEYS })
-  else if (dialog === "close") s.root.querySelector("dialog").close()
+  else if (dialog === "close") s.root.querySelector(".help").close()
+  else if (dialog === "guidelines") closeGuidelines(s)
 }
 
 // ---- the dialog that shows and changes the keys --------------------------------------------------------------------------
 
 function openKeys(s) {
   drawKeys(s)
-  s.root.querySelector("dialog").showModal()
+  s.root.querySelector(".help").showModal()
 }
 
 function askForKey(s, name) {
@@ -112,7 +118,7 @@ function endChange(s) {
 }
 
 function onDialogKey(s, event, key) {
-  if (!s.changing) return key === "?" ? s.root.querySelector("dialog").close() : undefined
+  if (!s.changing) return key === "?" ? s.root.querySelector(".help").close() : undefined
   if (key === "tab") return endChange(s)
   event.preventDefault()
   if (key === "escape") return endChange(s)
@@ -140,6 +146,7 @@ function shownKey(key) {
 }
 
 function drawKeys(s) {
+  s.root.querySelector("[data-act=guidelines]").setAttribute("aria-expanded", String(s.root.querySelector(".guidelines").open))
   s.root.querySelector(".runs").checked = s.runs
   for (const [name, keys] of Object.entries(s.keys)) {
     const words = keys.map(shownKey).join(" or ") || "no key"

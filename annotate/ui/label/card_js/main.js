@@ -12,11 +12,16 @@ const sessions = new Map() // by project and annotator; a session outlives its e
 
 export default function ({ data: [data], parentElement, setStateValue }) {
   const s = session(data)
+  const isOpening = s.root !== parentElement
   s.root = parentElement
   s.emit = (outbox) => setStateValue("outbox", outbox)
   merge(s, data)
   listen(s)
   draw(s)
+  drawGuidelines(s)
+  fit(s)
+  // On a small or magnified screen, what is above the pair would leave no room for it.
+  if (isOpening) s.root.querySelector(".pair").scrollIntoView({ block: "nearest" })
   send(s, s.attempt === 0 && Date.now() - (window.allpairsStored?.[s.prefix] ?? 0) < STALE)
   return () => {
     if (s.root !== parentElement) return
@@ -34,7 +39,7 @@ function session(data) {
       marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {}, elsewhere: new Map(), done: new Map(), since: 0,
       waiting: [],
       differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1, runs: recall(RUNS) === "on",
-      missed: 0, painted: false,
+      missed: 0, painted: false, guidelines: null,
     }
     remember(s, data)
     sessions.set(prefix, s)

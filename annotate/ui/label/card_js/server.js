@@ -15,7 +15,7 @@ function merge(s, data) {
   if (s.view && s.view.queue !== data.queue) leaveQueue(s)
   s.view = data
   const held = new Map([...s.buffer, ...s.waiting].map((pair) => [pair.id, pair]))
-  fill(s, data.pairs.map((pair) => (pair.left ? pair : { ...held.get(pair.id), ...pair })).filter((pair) => pair.left))
+  fill(s, data.pairs.map((pair) => (pair.rows ? pair : { ...held.get(pair.id), ...pair })).filter((pair) => pair.rows))
 }
 
 // Undo reaches back to the last change between batch and audit batch; answers of both share one log.

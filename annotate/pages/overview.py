@@ -1,0 +1,66 @@
+"""Where the project stands, and the one next thing to do."""
+
+from collections.abc import Set
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.projects.list_view import read_overview
+from allpairs.annotate.projects.next_step import NextStep, Standing, next_step, read_standing
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.language import _, words
+from allpairs.annotate.ui.overview.next_step import batch_bar, job_in_words
+from allpairs.annotate.ui.overview.steps import steps
+from allpairs.annotate.ui.projects.card import figures, size
+from allpairs.annotate.ui.state import current_project, engine, may
+
+EVERY = 5  # seconds between two looks at the project
+
+
+def main() -> None:
+    """Draw the page."""
+    database = engine()
+    project = current_project(database)
+    if project is None:
+        no_project()
+        return
+    st.title(literal(project.name), anchor=False)
+    standing(database, project.id, rights(database, project.id))
+
+
+def no_project() -> None:
+    """Tell who has no project how to get one."""
+    st.title(_("Overview"), anchor=False)
+    if not may(Right.INSTALL):
+        st.info(_("You have no project yet. Ask an administrator for access to one."), icon=":material/folder_open:")
+        return
+    st.info(_("There is no project yet. Create one from a file of texts."), icon=":material/folder_open:")
+    if st.button(_("New project"), key="new_project", type="primary", icon=":material/add:"):
+        st.switch_page("../pages/new_project.py")
+
+
+@st.fragment(run_every=EVERY)
+def standing(database: Engine, project_id: int, mine: Set[Right]) -> None:
+    """Draw the state of the project, and keep it up to date."""
+    project, found = read_overview(database, project_id), read_standing(database, project_id)
+    st.caption(size(project))
+    what_next(found, next_step(found, mine, words()))
+    figures(project)
+    st.subheader(_("How it works"), anchor=False)
+    steps(found)
+
+
+def what_next(found: Standing, step: NextStep) -> None:
+    """Draw the next step with its button, and the progress of the batch and of what runs."""
+    with st.container(border=True, key="next_step"):
+        st.markdown(f"**{_('Next:')}** {literal(step.why)}")
+        batch_bar(found)
+        if found.batch.number and (job := job_in_words(found)):
+            st.caption(literal(job))
+        if step.act and st.button(step.act, key="next", type="primary", icon=":material/arrow_forward:"):
+            st.switch_page(f"../pages/{step.page}.py")
+
+
+main()

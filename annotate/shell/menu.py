@@ -1,0 +1,143 @@
+"""The menu: the product's mark, and its pages in groups."""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from sqlalchemy import Engine
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.language.translator import later
+from allpairs.annotate.ui.language import _, words
+from allpairs.annotate.ui.review.waiting import known_waiting, waiting_now
+from allpairs.db.projects.studies import has_studies
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Project
+
+ICON = Path(__file__).with_name("icon.svg")  # a file, since an icon given by name would be fetched from the network
+PAGES = Path(__file__).parent.parent / "pages"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page in the menu: its file, title, icon, and the right that a person needs to see it; None: everybody."""
+
+    file: str
+    title: str
+    icon: str
+    right: Right | None
+
+
+MENU: dict[str, tuple[Entry, ...]] = {
+    "": (
+        Entry("overview", later("Overview"), ":material/home:", None),
+        Entry("projects", later("Projects"), ":material/folder_open:", None),
+    ),
+    later("Label"): (
+        Entry("label", later("Label"), ":material/rule:", Right.LABEL),
+        Entry("answers", later("My answers"), ":material/history:", Right.LABEL),
+        Entry("review", later("Review"), ":material/gavel:", Right.ADJUDICATE),
+    ),
+    later("Results"): (
+        Entry("monitor", later("Monitor"), ":material/monitoring:", Right.SEE),
+        Entry("explore", later("Explore"), ":material/travel_explore:", Right.SEE),
+        Entry("data", later("Export"), ":material/ios_share:", Right.CHANGE),
+    ),
+    later("Lab"): (
+        Entry("experiments", later("Experiments"), ":material/science:", Right.CHANGE),
+        Entry("pipelines", later("Pipelines"), ":material/conversion_path:", Right.CHANGE),
+        Entry("rate", later("Rate"), ":material/reviews:", Right.LABEL),
+    ),
+    later("Project"): (
+        Entry("settings", later("Settings"), ":material/settings:", Right.CHANGE),
+        Entry("history", later("History"), ":material/manage_history:", Right.CHANGE),
+        Entry("jobs", later("Jobs"), ":material/manufacturing:", Right.SEE),
+    ),
+    later("Admin"): (
+        Entry("people", later("People"), ":material/group:", Right.PEOPLE),
+        Entry("rest_api", later("API"), ":material/api:", None),
+        Entry("account", later("Account"), ":material/account_circle:", None),
+    ),
+}
+APART = (Entry("new_project", later("New project"), ":material/add:", Right.INSTALL),)  # a button leads there
+SIGNED_IN = ("account",)  # where people sign in
+ENTRIES = (*(entry for group in MENU.values() for entry in group), *APART)
+
+
+def visible(mine: Set[Right], logged_in: bool) -> list[str]:
+    """Return the files of the pages that a person with these rights sees, in the order of the menu."""
+    listed = [entry for entry in ENTRIES if logged_in or entry.file not in SIGNED_IN]
+    return [entry.file for entry in listed if entry.right is None or entry.right in mine]
+
+
+def listed(database: Engine, seen: Sequence[str], project: Project | None) -> list[str]:
+    """Return those of the visible pages that the menu lists: *Rate* once the project has questions to rate."""
+    with reading(database) as session:
+        rates = project is not None and has_studies(session, project.id)
+    return [file for file in seen if rates or file != "rate"]
+
+
+def all_pages() -> dict[str, StreamlitPage]:
+    """Return every page by its file. The menu is drawn here, so Streamlit lists none."""
+    return {
+        entry.file: st.Page(PAGES / f"{entry.file}.py", title=_(entry.title), icon=entry.icon, visibility="hidden")
+        for entry in ENTRIES
+    }
+
+
+def draw_logo() -> None:
+    """Draw the mark and the name above the sidebar."""
+    mark = ICON.read_text("utf-8")
+    ink = "#e8e6df" if st.context.theme.type == "dark" else "#23292b"
+    drawn = mark[mark.index("<circle") : mark.index("</svg>")]
+    name = (
+        f'<text x="38" y="22.5" font-family="sans-serif" font-size="19" font-weight="650" fill="{ink}">Allpairs</text>'
+    )
+    wide = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32">{drawn}{name}</svg>'
+    st.logo(wide, size="large", icon_image=mark)
+
+
+def draw_menu(pages: Mapping[str, StreamlitPage], shown: Sequence[str]) -> dict[str, DeltaGenerator]:
+    """Draw the links to the visible pages, in groups, and return the place of each, to draw it anew with a number.
+
+    In the browser, menu.js adds the project to each address.
+    """
+    places: dict[str, DeltaGenerator] = {}
+    with st.container(gap="xsmall", key="menu"):
+        for group, entries in MENU.items():
+            links = [entry for entry in entries if entry.file in shown]
+            if not links:
+                continue
+            if group:
+                st.caption(_(group))
+            with st.container(horizontal=not group, gap="xsmall"):  # the first group is one row
+                for entry in links:
+                    places[entry.file] = st.empty()
+                    draw_link(places[entry.file], pages[entry.file])
+    return places
+
+
+@contextmanager
+def counting_reviews(
+    place: DeltaGenerator | None, page: StreamlitPage, database: Engine, project: Project | None
+) -> Iterator[None]:
+    """Draw how much waits on the page Review beside its link: as last counted, and counted anew after the block.
+
+    So the counting waits for the page that is drawn in the block, and no page waits for the counting.
+    """
+    if place is None or project is None:
+        yield
+        return
+    draw_link(place, page, known_waiting(database, project.id))
+    yield
+    draw_link(place, page, waiting_now(database, project.id))
+
+
+def draw_link(place: DeltaGenerator, page: StreamlitPage, number: int = 0) -> None:
+    """Draw the link to the page, with a number if there is one."""
+    label = f"{page.title} ({words().number(number)})" if number else page.title
+    place.page_link(page, label=label, icon=page.icon, width="stretch")

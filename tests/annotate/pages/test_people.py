@@ -1,0 +1,70 @@
+"""The page People while there are no accounts: what accounts change, and the form that makes the first one."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from allpairs.annotate.access import logins, people
+from allpairs.annotate.ui import state
+from allpairs.db.schema.tables import now
+from tests.helpers.factories import make_project
+from tests.helpers.pages import open_page
+from tests.helpers.paths import ROOT
+from tests.helpers.people import PASSWORD
+
+APP = ROOT / "annotate" / "shell" / "app.py"
+
+
+@pytest.fixture(autouse=True)
+def alone(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make an app that only this machine reaches, with a project."""
+    monkeypatch.setattr(state, "KEPT", 0.0)
+    monkeypatch.setattr(state, "is_forced", lambda: False)
+    monkeypatch.setattr(state, "login_token", lambda: None)
+    make_project(engine, ["a", "b"], name="Mine")
+
+
+def people_page(**parameters: str) -> AppTest:
+    page = open_page(APP, **parameters).switch_page("../pages/people.py").run()
+    assert not page.exception
+    return page
+
+
+def make(page: AppTest, name: str, password: str, again: str) -> str:
+    """Fill in and send the form, and return what is said of it."""
+    for key, value in (("first_name", name), ("first_password", password), ("first_password_again", again)):
+        page.text_input(key=key).input(value)
+    next(button for button in page.button if button.label == "Make the first administrator").click().run()
+    assert not page.exception
+    return " ".join(box.value for box in (*page.error, *page.markdown) if "worker" not in box.value)
+
+
+def test_the_first_administrator_is_made_and_has_to_sign_in(engine: Engine) -> None:
+    page = people_page(annotator="Anna")
+    assert "Invite" not in [one.value for one in page.subheader]  # a guest would be in charge of nobody
+    assert "yours is **Anna** now" in " ".join(one.value for one in page.markdown)
+    assert page.text_input(key="first_name").value == "Anna"
+    assert "passwords differ" in make(page, "Anna", PASSWORD, "another one")
+    assert "must have 10 to" in make(page, "Anna", "short", "short")
+    assert "name has 0 characters" in make(page, " ", PASSWORD, PASSWORD)
+    assert not people.list_people(engine, now())
+    assert "You are not signed in." in make(page, "Anna", PASSWORD, PASSWORD)
+    assert [(row.name, row.administrator) for row in people.list_people(engine, now())] == [("Anna", True)]
+    assert logins.log_in(engine, "anna", PASSWORD, "127.0.0.1", now())
+
+
+def test_who_is_late_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = people_page()
+    monkeypatch.setattr(state, "KEPT", 60.0)  # the page does not know yet
+    page.run()
+    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    assert "Somebody else has just made the first account" in make(page, "Ben", PASSWORD, PASSWORD)
+    assert len(people.list_people(engine, now())) == 1
+
+
+def test_where_users_must_sign_in_nobody_is_offered_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "is_forced", lambda: True)
+    page = open_page(APP)
+    assert "You are not signed in." in page.markdown[0].value and not page.text_input
