@@ -76,7 +76,7 @@ PACKAGES = {
     "annotate.cli": "allpairs.program access demo exchange jobs labels projects text db",
     "annotate.ui": "access demo exchange explore jobs labelling labels language monitor pipelines projects review "
     "stats text web db learner.catalog",
-    "annotate.pages": "access explore jobs labelling language monitor pipelines projects review stats text ui db "
+    "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "
     "learner.catalog",
     "annotate.shell": "access jobs labelling language projects text ui web db",
     "annotate.__main__": "cli allpairs.program",

@@ -18,7 +18,7 @@ from allpairs.db.errors import InputError
 
 NEXT = (
     "*Create* stores the texts and opens the page Label. There a job loads the encoder, turns every text into a "
-    "vector once, and picks the first {first} pairs. A bar shows how far it is."
+    "vector, and picks the first pairs. A bar shows how far it is and, once the pace is known, how long it takes."
 )
 
 
@@ -43,7 +43,7 @@ def summary(name: str, findings: Findings | None, entered: Mapping[str, Any]) ->
     }
     st.subheader("Summary", anchor=False)
     st.markdown("\n".join(f"- **{what}**: {literal(words)}" for what, words in lines.items()))
-    st.caption(NEXT.format(first=shown_value("first", entered["first"])))
+    st.caption(NEXT)
 
 
 def bar(step: str, steps: Sequence[str], missing: Sequence[str], ready: str) -> bool:
