@@ -30,7 +30,7 @@ def test_a_file_and_one_click_make_a_project(page: Page, app: App, database: Eng
     expect(create).to_be_in_viewport(ratio=1)
     create.click()
     expect(page.get_by_text("Preparing the first batch")).to_be_visible()
-    assert project_by_name(database, "One click").settings.question in (page.text_content(".question") or "")
+    expect(page.locator(".question")).to_have_text(project_by_name(database, "One click").settings.question)
 
 
 def test_steps_lose_nothing_and_create_stays_in_view(page: Page, app: App, tmp_path: Path, picture: Picture) -> None:

@@ -130,6 +130,7 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     for field in ("A password", "Repeat the password"):
         nora.get_by_label(field).fill(PASSWORD)
     nora.get_by_role("button", name="Create account").click()
+    nora.get_by_role("link", name="Label", exact=True).click(timeout=30_000)
     expect(nora.locator(".pair")).to_be_visible(timeout=30_000)
     root.reload()
     root.get_by_role("combobox", name=re.compile("Role of Nora")).click(timeout=30_000)

@@ -148,7 +148,8 @@ def test_a_reload_keeps_what_was_typed(engine: Engine, folder: Path) -> None:
     typed = {"new_name": "Mine", "new_settings_question": "Same?", "new_settings_guidelines": "My rules"}
     page = open_page(NEW, **typed, step="2 Question")
     fill(page, left_path=str(folder / "q.csv"))
-    assert {key: page.get_by_key(key).value for key in typed} == typed
+    shown = {widget.key: widget.value for widget in (*page.text_input, *page.text_area)}
+    assert typed.items() <= shown.items()
     assert page.session_state["step"] == "2 Question"
 
 

@@ -17,13 +17,14 @@ TEXTS = ["Rotwein aus Georgien", "Weißwein aus Georgien", "Apfelsaft"]
 OF_PEOPLE = (*TEXTS, QUESTION, GUIDELINES, NAME, "English", "Deutsch", "Français", "Allpairs")
 UNITS = re.compile(r"\d\s*(s|min|h|px)\b|\bUTC\b|\bme\b")
 
-# What is in sight, and neither an icon (a word in a font of its own), nor a key, nor Streamlit's own link for screen readers.
+# What is in sight, and neither an icon (a word in a font of its own), a key, nor Streamlit's link for screen readers.
 IN_SIGHT = """
   const skipped = "kbd, script, style, template, svg, .unseen, [data-testid=stSkipToContent]"
   const isIn = (element) => {
     const { display, fontFamily } = getComputedStyle(element)
     if (element.matches("[data-testid=stSidebar]") && !element.clientWidth) return false // folded
-    const isSeen = display === "contents" || element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    const seen = { visibilityProperty: true, opacityProperty: true }
+    const isSeen = display === "contents" || element.checkVisibility(seen)
     return isSeen && !element.matches(skipped) && !fontFamily.includes("Material Symbols")
   }
 """
@@ -52,7 +53,8 @@ CUT = f"""() => {{ {IN_SIGHT}
       if (!isIn(element)) continue
       const hasText = [...element.childNodes].some((node) => node instanceof Text && node.data.trim())
       const holds = hasText || getComputedStyle(element).textOverflow === "ellipsis"
-      if (holds && element.clientWidth && element.scrollWidth > element.clientWidth + 1) cut.push(element.textContent.trim())
+      const isCut = element.clientWidth && element.scrollWidth > element.clientWidth + 1
+      if (holds && isCut) cut.push(element.textContent.trim())
       walk(element.shadowRoot ?? element)
     }}
   }}
