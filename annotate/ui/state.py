@@ -82,7 +82,8 @@ def login_token() -> str | None:
 
 def device() -> str:
     """Return which of the person's browsers this is, by a random cookie; empty where it has none."""
-    return st.context.cookies.get(cookies.DEVICE, "")[:32]
+    found = st.context.cookies.get(cookies.DEVICE)
+    return found[:32] if isinstance(found, str) else ""
 
 
 def forget_who_asks() -> None:

@@ -150,7 +150,7 @@ def compared(presses: int) -> list[Measured]:
                     page = browser.new_page()
                     project = make_project(engine, TEXTS, name=f"{title} {round_trip}", auto_train=False)
                     make_round(engine, project, count + 20)
-                    page.goto(f"http://localhost:{relay.port}/?project={title} {round_trip}")
+                    page.goto(f"http://localhost:{relay.port}/label?project={title} {round_trip}")
                     page.locator(".pair").wait_for(timeout=60_000)
                     times = use(page, count)
                     rows.append(Measured(title, round_trip, *summary(times), stored(engine, project), count))
@@ -179,7 +179,7 @@ def press_keys(page: Page, count: int) -> list[float]:
 
 def click(page: Page, count: int) -> list[float]:
     """Return the milliseconds from each click on the button without JavaScript to the next pair."""
-    page.get_by_text("No keyboard?").click()
+    page.get_by_text("Basic buttons").click()
     page.evaluate(WATCH, [False, ".st-key-without_keyboard [data-testid=stText]", PATIENCE])
     page.evaluate("addEventListener('click', window.timed, true)")
     button = page.locator(".st-key-without_keyboard button", has_text="No").last

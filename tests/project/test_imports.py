@@ -74,7 +74,7 @@ PACKAGES = {
     "annotate.api": "access jobs labelling labels monitor projects text web db",
     "annotate.demo": "jobs projects db",
     "annotate.cli": "allpairs.program access demo exchange jobs labels projects text db",
-    "annotate.ui": "access demo exchange explore jobs labelling labels language monitor pipelines projects review "
+    "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects review "
     "stats text web db learner.catalog",
     "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "
     "learner.catalog",

@@ -167,6 +167,7 @@ def test_the_api_answers_503_on_a_read_only_disk_and_can_be_read(read_only: tupl
 @pytest.mark.parametrize("name", ["projects", "monitor", "answers", "jobs"])
 def test_pages_for_reading_are_drawn_on_a_read_only_disk(read_only: tuple[Engine, int], name: str) -> None:
     page = AppTest.from_file(str(SHELL), default_timeout=30).run()
+    page.switch_page(str(PAGES / "label.py")).run()
     assert not page.exception and any(error.value.startswith(FORBIDDEN) for error in page.error)  # Label leases pairs
     page.switch_page(str(PAGES / f"{name}.py")).run()
     assert not page.exception and page.title
@@ -186,6 +187,7 @@ def test_a_button_says_that_the_disk_is_full_and_works_afterwards(
     monkeypatch.setattr(app_test, "LocalScriptRunner", Runner)
     make_batch(on_disk)
     page = open_page(SHELL)
+    page.switch_page(str(PAGES / "label.py")).run()
     filler = fill(disk)
     while not page.exception and not any(FULL in error.value for error in page.error):
         assert (before := stored(on_disk)) < 6
