@@ -104,7 +104,7 @@ def test_a_project_is_downloaded_and_imported_again(
     assert not page.exception
     assert [one.name for one in list_projects(engine)].count("Questions (2)") == 1
     assert "6 texts and 2 answers" in page.success[0].value
-    assert page.get("page_link")[-1].proto.label == "Open the project"
+    assert page.main.get("page_link")[-1].proto.label == "Open the project"
 
 
 def test_who_imports_a_project_chooses_the_encoder_in_place_of_a_folder(engine: Engine, tmp_path: Path) -> None:
