@@ -27,8 +27,6 @@ PLAIN = {
 }  # fmt: skip
 TAGS = re.compile(r"</?(?:div|mark)(?: [a-z]+='[^'<>]*')*>")  # that the app itself writes where it writes HTML
 LINKS = re.compile(r'</?(?:nav|span|a)(?: (?!on)[a-z-]+="[^"<>]*")*>')  # of languages
-    r'</?(?:nav|span|a)(?: (?:href|lang|hreflang|dir|class|aria-label|aria-current)="[^"<>]*")*>'
-)  # of languages
 ACTIVE = re.compile(r"[<$`]|\]\(|:\w")
 
 
