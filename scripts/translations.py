@@ -28,6 +28,7 @@ PYTHON = {"_": 1, "later": 1, "ngettext": 2}  # functions, and how many of their
 ERRORS = {"InputError": 1, "TooMany": 1}  # whose texts sign-in shows, of these files
 SIGN_IN = ("annotate/access/logins.py", "annotate/access/passwords.py", "db/people/people.py")
 SCRIPT = {"t": None, "tn": (1, 2)}
+WHOLE = {"parse_template_string": True}  # also what stands in a template string
 SCRIPTS = ("annotate/web/*.js", "annotate/ui/label/card_js/*.js")
 CARD = ROOT / "annotate/ui/label/card.html"
 ATTRIBUTES = ("aria-label", "data-label", "title", "placeholder")  # as in annotate/web/language.js
@@ -54,7 +55,9 @@ def browser_texts() -> Iterator[Text]:
     for pattern in SCRIPTS:
         for path in sorted(ROOT.glob(pattern)):
             with path.open("rb") as file:
-                yield from ((name_of(path), text) for _, text, _, _ in extract("javascript", file, SCRIPT))
+                yield from (
+                    (name_of(path), text) for _, text, _, _ in extract("javascript", file, SCRIPT, options=WHOLE)
+                )
     page = Html()
     page.feed(CARD.read_text("utf-8"))
     yield from ((name_of(CARD), text) for text in page.texts)

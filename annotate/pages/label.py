@@ -23,12 +23,14 @@ from allpairs.annotate.labelling.queue import (
     serve,
 )
 from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.job_status import failure, progress_in_words
 from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from allpairs.annotate.ui.label.guidelines import panel
 from allpairs.annotate.ui.label.why import why
+from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
 from allpairs.db.errors import InputError
@@ -37,10 +39,10 @@ from allpairs.db.schema.tables import Job
 
 STYLE = Path(__file__).parent.parent / "ui" / "label" / "page.css"
 BUTTONS = (
-    (AnswerKind.POSITIVE, "Yes"),
-    (AnswerKind.NEGATIVE, "No"),
-    (AnswerKind.UNSURE, "Unsure"),
-    (AnswerKind.SKIP, "Skip"),
+    (AnswerKind.POSITIVE, later("Yes")),
+    (AnswerKind.NEGATIVE, later("No")),
+    (AnswerKind.UNSURE, later("Unsure")),
+    (AnswerKind.SKIP, later("Skip")),
 )
 BATCH, AUDIT_BATCH = "batch", "audit"  # the queues to choose from
 
@@ -50,8 +52,8 @@ def main() -> None:
     database = engine()
     project = current_project(database)
     if project is None:
-        st.title("Label")
-        st.info("There is no project yet. Create one on the page “New project”.")
+        st.title(_("Label"))
+        st.info(_("There is no project yet. Create one on the page “New project”."))
         return
     settings = Settings.model_validate(project.settings)
     st.html(STYLE)
@@ -82,7 +84,8 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
         st.info(literal(standing.note))
     if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
         page = "pipelines" if audit_batch.kind == DesignKind.MINED else "monitor"
-        label = f"See the figures on the page “{page.capitalize()}”"
+        titles = {"pipelines": _("Pipelines"), "monitor": _("Monitor")}
+        label = _("See the figures on the page “{page}”", page=titles[page])
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
         meanwhile(database, project_id, who, _outline(standing, audit_batch), audit_batch)
@@ -93,12 +96,13 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
 @st.fragment
 def why_last(database: Engine, project_id: int, who: str) -> None:
     """Draw, once somebody asks, why the last answered pair had been chosen."""
-    with st.expander("Why was the last pair chosen?", key="why_last", on_change="rerun") as opened:
+    with st.expander(_("Why was the last pair chosen?"), key="why_last", on_change="rerun") as opened:
         if not opened.open:
             return
         task = last_answered(database, project_id, who)
         if task is None:
-            st.write("You have not answered a pair yet. Reasons appear after the answer, so that they do not bias it.")
+            none = _("You have not answered a pair yet. Reasons appear after the answer, so that they do not bias it.")
+            st.write(none)
         else:
             found = reasons(database, project_id, task)
             for column, text in zip(st.columns(2), (found.left, found.right), strict=True):
@@ -111,10 +115,11 @@ def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
     audit_batch, key = audit_batch_of(database, project_id), f"queue_{project_id}"
     if audit_batch is None or not (audit_batch.left or st.session_state.get(key) == AUDIT_BATCH):
         return None
-    titles = {BATCH: "Batch", AUDIT_BATCH: f"{AUDIT_BATCHES[audit_batch.kind]} ({audit_batch.left} left)"}
+    left = _("{queue} ({n} left)", queue=_(AUDIT_BATCHES[audit_batch.kind]), n=audit_batch.left)
+    titles = {BATCH: _("Batch"), AUDIT_BATCH: left}
     with st.container(horizontal=True, vertical_alignment="center"):
         chosen = st.segmented_control(
-            "What to label", list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
+            _("What to label"), list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
             label_visibility="collapsed", persist_state="session",
         )  # fmt: skip
         if chosen == AUDIT_BATCH and audit_batch.left and may(Right.CHANGE, project_id):
@@ -124,10 +129,10 @@ def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
 
 def choose_view(project_id: int) -> bool:
     """Draw the choice of a view; return whether to show all candidates of one left text together."""
-    views = {False: "One pair at a time", True: "Group by left text"}
+    views = {False: _("One pair at a time"), True: _("Group by left text")}
     return bool(
         st.segmented_control(
-            "How pairs are shown", list(views), default=False, required=True, format_func=views.__getitem__,
+            _("How pairs are shown"), list(views), default=False, required=True, format_func=views.__getitem__,
             key=f"view_{project_id}", label_visibility="collapsed", persist_state="session",
         )
     )  # fmt: skip
@@ -135,9 +140,9 @@ def choose_view(project_id: int) -> bool:
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
     """Draw the button that ends the audit batch early, behind a confirmation."""
-    with st.popover("End early", type="tertiary", key=f"end_audit_batch_{project_id}"):
-        st.write("Answers so far count. Unanswered pairs are dropped for all annotators.")
-        drop = f"Drop {left} pair{'s' if left > 1 else ''}"
+    with st.popover(_("End early"), type="tertiary", key=f"end_audit_batch_{project_id}"):
+        st.write(_("Answers so far count. Unanswered pairs are dropped for all annotators."))
+        drop = ngettext("Drop {n} pair", "Drop {n} pairs", left)
         st.button(
             drop,
             key="drop_audit_batch",
@@ -159,13 +164,15 @@ def meanwhile(
     job = standing.job
     if job is not None and is_open(job):
         what = _under_way(job, standing, audit_batch)
-        st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job)}")
+        st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job, words())}")
         return
     if job is not None and job.state == "failed":
         failure(job)
     due = audit_batch is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY))
     if due and may(Right.CHANGE, project_id):
-        st.button("Prepare the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
+        st.button(
+            _("Prepare the next batch"), key="make_next_batch", on_click=ask_for_batch, args=(database, project_id)
+        )
 
 
 def is_open(job: Job | None) -> bool:
@@ -176,11 +183,11 @@ def is_open(job: Job | None) -> bool:
 def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> str:
     """Return what the job does, for an annotator."""
     if job.kind != NEXT_ROUND:
-        return "Updating the figures"
+        return _("Updating the figures")
     if audit_batch is None and standing.reason is Reason.NO_BATCH:
-        return "Preparing the first batch"
+        return _("Preparing the first batch")
     waited_for = audit_batch is None and (standing.progress.complete or standing.reason is not None)
-    return "Preparing the next batch" if waited_for else "Evaluating the model in the background"
+    return _("Preparing the next batch") if waited_for else _("Evaluating the model in the background")
 
 
 def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
@@ -208,7 +215,7 @@ def without_keyboard(
     audit_batch: AuditBatch | None,
 ) -> None:
     """Draw the same pair with plain Streamlit buttons."""
-    with st.expander("Basic buttons", key="without_keyboard"):
+    with st.expander(_("Basic buttons"), key="without_keyboard"):
         if pair is None:
             st.text(why_empty(standing, audit_batch))
             return
@@ -217,7 +224,7 @@ def without_keyboard(
             column.text(text)
         for column, (answer, label) in zip(st.columns(len(BUTTONS)), BUTTONS, strict=True):
             column.button(
-                label,
+                _(label),
                 key=f"answer_{pair.task_id}_{answer}",  # per pair, so that a double click never labels the next one
                 on_click=answer_pair,
                 args=(database, project_id, who, pair.task_id, answer),

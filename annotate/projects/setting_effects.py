@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.annotate.text.measures import counted
@@ -12,8 +13,8 @@ from allpairs.learner.catalog import STRATEGIES
 BATCHES = 3  # number of coming batches whose sizes are listed
 AT_ONCE = {"question", "guidelines", "double_check", "votes", "auto_train", "target_precision"}  # no job reads them
 ORDERS: dict[BatchOrder, str] = {
-    "likely first": "likely matches",
-    "contested first": "pairs whose rank differs most from the model's",
+    "likely first": later("likely matches"),
+    "contested first": later("pairs whose rank differs most from the model's"),
 }
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 

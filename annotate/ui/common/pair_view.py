@@ -8,6 +8,7 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore.prepared import ShownPair
 from allpairs.annotate.labelling.pick_pair import pick, why_closed, why_not
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.diff import Mark, Segment, highlight, highlight_cells
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.state import annotator, engine, may
@@ -26,7 +27,7 @@ CELL = (
 )
 NAME = f"{CELL}; width: 28%; font-size: 0.8rem; font-weight: 600"
 LAST_PICK = "last_pick"  # in the session: the pair chosen last, and the outcome
-ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNSURE: "unsure"}
+ANSWERS = {AnswerKind.POSITIVE: later("yes"), AnswerKind.NEGATIVE: later("no"), AnswerKind.UNSURE: later("unsure")}
 
 
 def pair_rows(project_id: int, rows: Sequence[tuple[ShownPair, str]]) -> None:

@@ -10,15 +10,22 @@ import streamlit as st
 
 from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.stats.label_times import CAP
 from allpairs.annotate.text.diff import Mark, Segment, highlight, highlight_cells, shortened
+from allpairs.annotate.ui.language import _, ngettext, number
 from allpairs.db.domain import DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 
 AUDIT_BATCHES = {
-    DesignKind.AUDIT: "Audit batch",
-    DesignKind.CORRECTION: "False-positive check",
-    DesignKind.MINED: "Mined sample",
+    DesignKind.AUDIT: later("Audit batch"),
+    DesignKind.CORRECTION: later("False-positive check"),
+    DesignKind.MINED: later("Mined sample"),
+}
+COMPLETE = {
+    DesignKind.AUDIT: later("The audit batch is complete."),
+    DesignKind.CORRECTION: later("The false-positive check is complete."),
+    DesignKind.MINED: later("The mined sample is complete."),
 }
 MOST_EVENTS = 5_000  # per message; the browser sends the others again
 Row = tuple[
@@ -118,15 +125,16 @@ def card(
 
 def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
     if audit_batch is not None:
-        return AUDIT_BATCHES[audit_batch.kind]
-    return f"Batch {standing.progress.number}" if standing.progress.number else ""
+        return _(AUDIT_BATCHES[audit_batch.kind])
+    return _("Batch {number}", number=standing.progress.number) if standing.progress.number else ""
 
 
 def _words(why: Why) -> str:
     """Return why an answered pair had been chosen."""
     if why.score is None:
-        return "audit pair, not used for training"
-    return f"score {why.score:.2f}" + ("" if why.p is None else f" · p {why.p:.2f}")
+        return _("audit pair, not used for training")
+    score = _("score {score}", score=number(why.score, ".2f"))
+    return score if why.p is None else f"{score} · p {number(why.p, '.2f')}"
 
 
 def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, Any]:
@@ -158,40 +166,41 @@ def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
     match standing.reason:
         case Reason.NO_BATCH:
             if standing.job is not None and standing.job.state in ("failed", "cancelled"):
-                return f"There is no batch yet: the job that prepares the first one {_ended(standing.job.state)}."
-            return "Your first batch will appear here shortly."
+                cancelled = _("There is no batch yet: the job that prepares the first one was cancelled.")
+                failed = _("There is no batch yet: the job that prepares the first one failed.")
+                return cancelled if standing.job.state == "cancelled" else failed
+            return _("Your first batch will appear here shortly.")
         case Reason.EMPTY:
-            return "There is nothing left to label."
+            return _("There is nothing left to label.")
         case Reason.LEASED:
-            return f"Other annotators have all remaining pairs. {_when(standing.free_at)}"
+            return f"{_('Other annotators have all remaining pairs.')} {_when(standing.free_at)}"
         case Reason.COMPLETE:
             if audit_batch is not None:
-                where = "The figures are on the page “Pipelines”."
+                where = _("The figures are on the page “Pipelines”.")
                 figures = where if audit_batch.kind == DesignKind.MINED else _figures(standing)
-                return f"The {AUDIT_BATCHES[audit_batch.kind].lower()} is complete. {figures}"
-            return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
+                return f"{_(COMPLETE[audit_batch.kind])} {figures}"
+            return f"{_('Batch {number} is complete.', number=standing.progress.number)} {_next_batch(standing)}"
         case None:
             return ""
-
-
-def _ended(state: str) -> str:
-    return "was cancelled" if state == "cancelled" else "failed"
 
 
 def _next_batch(standing: Standing) -> str:
     if standing.job is not None and standing.job.state in OPEN:
         if standing.job.kind != NEXT_ROUND:
-            return "The next one is prepared after the running job."
-        return "The next one will appear here shortly."
-    return "The next one is not being prepared: an administrator of the project can start it here."
+            return _("The next one is prepared after the running job.")
+        return _("The next one will appear here shortly.")
+    return _("The next one is not being prepared: an administrator of the project can start it here.")
 
 
 def _figures(standing: Standing) -> str:
     if standing.job is not None and standing.job.state in OPEN:
-        return "The figures are being updated. They will appear on the page “Monitor”."
-    return "The figures are on the page “Monitor”."
+        return _("The figures are being updated. They will appear on the page “Monitor”.")
+    return _("The figures are on the page “Monitor”.")
 
 
 def _when(free_at: datetime | None) -> str:
     minutes = max(1, round((free_at - datetime.now(UTC)).total_seconds() / 60)) if free_at else 1
-    return f"If they stop, the next pair will be free in {minutes} minute{'s' if minutes > 1 else ''}."
+    return ngettext(
+        "If they stop, the next pair will be free in {n} minute.",
+        "If they stop, the next pair will be free in {n} minutes.", minutes,
+    )  # fmt: skip

@@ -5,14 +5,16 @@ from typing import Any
 from markdown_it import MarkdownIt
 from sqlalchemy import Engine
 
+from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import beginning
+from allpairs.annotate.ui.language import _
 from allpairs.db.domain import AnswerKind, version_of
 from allpairs.db.labels.examples import example_pairs
 from allpairs.db.schema.engine import reading
 
 EXAMPLES = 3  # matches, and as many non-matches
 LONGEST = 200  # characters shown of an example's text
-LABELS = {AnswerKind.POSITIVE: "Match", AnswerKind.NEGATIVE: "No match"}
+LABELS = {AnswerKind.POSITIVE: later("Match"), AnswerKind.NEGATIVE: later("No match")}
 
 
 def panel(
@@ -32,7 +34,7 @@ def panel(
         "version": version,
         "html": _markdown().render(guidelines),
         "examples": [
-            {"label": LABELS[one.answer], "texts": [beginning(text, LONGEST) for text in (one.left, one.right)]}
+            {"label": _(LABELS[one.answer]), "texts": [beginning(text, LONGEST) for text in (one.left, one.right)]}
             for one in found
         ],
     }

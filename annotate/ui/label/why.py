@@ -13,6 +13,7 @@ from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.palette import MATCHER
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import ANSWERS
+from allpairs.annotate.ui.language import _, number
 from allpairs.db.domain import DesignKind, Purpose
 from allpairs.learner.catalog import STRATEGIES
 
@@ -24,64 +25,90 @@ def why(found: Reasons) -> None:
         return
     _history(found.scores)
     if found.alike:
-        st.markdown("**Most similar labelled pairs, when it was chosen**")
+        st.markdown(f"**{_('Most similar labelled pairs, when it was chosen')}**")
         for pair in found.alike:
             _labelled(pair)
 
 
 def _sentence(found: Reasons) -> str:
-    where = f"batch {found.batch}" if found.batch else "an audit batch"
     if found.purpose == Purpose.AUDIT:
-        return f"An audit pair of {where}, sampled at random. Its label measures and is never used for training."
+        return _audit(found.batch)
     if found.strategy == DesignKind.MINED:
-        return "A mined pair, sampled at random from its rank band. Its label is used for training."
+        return _("A mined pair, sampled at random from its rank band. Its label is used for training.")
     entry = STRATEGIES.get(found.strategy)
-    model = f"the model of round {found.chosen_by}" if found.chosen_by else "the pre-trained encoder"
-    place = f"Number {found.rank:,} of the {found.of:,} pairs of {where}"
-    if found.rank > found.of:
-        place = f"Number {found.rank - found.of:,} of the reserve of {where}"
-    chosen = f"chosen by **{literal(found.strategy)}** with {model}"
-    sentence = f"{place}, {chosen} on {found.put_up_at:%Y-%m-%d}."
-    parts = [sentence, entry.description if entry else "", _order(found)]
+    parts = [_place(found), _chosen(found), _(entry.description) if entry else "", _order(found)]
     return " ".join(part for part in parts if part)
+
+
+def _audit(batch: int | None) -> str:
+    if batch is None:
+        return _("An audit pair, sampled at random. Its label measures and is never used for training.")
+    return _(
+        "An audit pair of batch {number}, sampled at random. Its label measures and is never used for training.",
+        number=batch,
+    )
+
+
+def _place(found: Reasons) -> str:
+    """Return the pair's place in its batch or in the reserve."""
+    if found.rank > found.of:
+        place = number(found.rank - found.of)
+        return _("Number {place} of the reserve of batch {number}.", place=place, number=found.batch)
+    values = {"place": number(found.rank), "size": number(found.of), "number": found.batch}
+    return _("Number {place} of the {size} pairs of batch {number}.", **values)
+
+
+def _chosen(found: Reasons) -> str:
+    """Return which strategy chose the pair, with which model, and when."""
+    values = {"strategy": literal(found.strategy), "date": f"{found.put_up_at:%Y-%m-%d}", "number": found.chosen_by}
+    if found.chosen_by:
+        return _("Chosen by **{strategy}** with the model of round {number} on {date}.", **values)
+    return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)
 
 
 def _order(found: Reasons) -> str:
     """Return how a re-ranker placed the pair; empty where none did."""
     if found.ordered is None or found.rerank is None:
         return ""
-    return (
-        f"A re-ranker ordered the batch: {ORDERS[found.ordered]} came first. It scored this pair "
-        f"**{found.rerank:.2f}**; a score above 0 means match."
-    )
+    return _(
+        "A re-ranker ordered the batch: {first} came first. "
+        "It scored this pair **{score}**; a score above 0 means match.",
+        first=_(ORDERS[found.ordered]), score=number(found.rerank, ".2f"),
+    )  # fmt: skip
 
 
 def _history(scores: Sequence[Scored]) -> None:
     if len(scores) == 1:
-        st.markdown(f"Its score was {_scored(scores[0])} when it was chosen. Later rounds will add theirs here.")
+        alone = _(
+            "Its score was {score} when it was chosen. Later rounds will add theirs here.", score=_scored(scores[0])
+        )
+        st.markdown(alone)
         return
-    newest = f"{_scored(scores[-1])} in round {scores[-1].number}"
-    st.markdown(f"Its score was {_scored(scores[0])} when it was chosen, and {newest}.")
-    listed = ", ".join(f"{each.score:.3f} in round {each.number}" for each in scores)
-    figure(score_chart(scores), f"Score of this pair by round: {listed}.")
+    both = _(
+        "Its score was {score} when it was chosen, and {newest} in round {number}.",
+        score=_scored(scores[0]), newest=_scored(scores[-1]), number=scores[-1].number,
+    )  # fmt: skip
+    st.markdown(both)
+    each = [_("{score} in round {number}", score=number(one.score, ".3f"), number=one.number) for one in scores]
+    figure(score_chart(scores), _("Score of this pair by round: {scores}.", scores=", ".join(each)))
 
 
 def _scored(at: Scored) -> str:
-    return f"**{at.score:.3f}**" + ("" if at.p is None else f" (p {at.p:.2f})")
+    return f"**{number(at.score, '.3f')}**" + ("" if at.p is None else f" (p {number(at.p, '.2f')})")
 
 
 def score_chart(scores: Sequence[Scored]) -> Plot:
     """Return a line chart of the score by round."""
     table = pd.DataFrame([{"round": each.number, "score": each.score, "p": each.p} for each in scores])
     line = alt.Chart(table, height=140).encode(
-        x=alt.X("round:O", title="Round"),
-        y=alt.Y("score:Q", title="Score", scale=alt.Scale(zero=False)),
-        tooltip=tooltips({"round": ("Round", "d"), "score": ("Score", ".3f"), "p": ("p", ".2f")}),
+        x=alt.X("round:O", title=_("Round")),
+        y=alt.Y("score:Q", title=_("Score"), scale=alt.Scale(zero=False)),
+        tooltip=tooltips({"round": (_("Round"), "d"), "score": (_("Score"), ".3f"), "p": ("p", ".2f")}),
     )
     return alt.layer(line.mark_line(color=MATCHER), line.mark_point(color=MATCHER, filled=True, size=70, opacity=1))
 
 
 def _labelled(pair: Alike) -> None:
-    label = ANSWERS[pair.answer] if pair.answer else "label removed"
-    st.caption(f"{label} · similarity {pair.alike:.2f}")
+    label = _(ANSWERS[pair.answer]) if pair.answer else _("label removed")
+    st.caption(_("{label} · similarity {n}", label=label, n=number(pair.alike, ".2f")))
     st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

@@ -49,14 +49,18 @@ function drawEmpty(s, find) {
 }
 
 function nothing(s) {
-  const beyond = "You have answered every pair that this browser holds. More come when the connection is back."
-  if (s.log.length) return Date.now() - s.heardAt > 3 * RETRY ? beyond : "Saving your answers …"
-  return s.waiting.length ? "Another tab of yours shows the last pair." : s.view.empty
+  const beyond = t("You have answered every pair that this browser holds. More come when the connection is back.")
+  if (s.log.length) return Date.now() - s.heardAt > 3 * RETRY ? beyond : t("Saving your answers …")
+  return s.waiting.length ? t("Another tab of yours shows the last pair.") : s.view.empty
 }
 
 function missed(s) {
   if (!s.missed) return ""
-  return s.missed === 1 ? "One key came while there was no pair: it answered nothing." : `${s.missed} keys came while there was no pair: they answered nothing.`
+  return tn(
+    "One key came while there was no pair: it answered nothing.",
+    "{n} keys came while there was no pair: they answered nothing.",
+    s.missed,
+  )
 }
 
 // A pair that is being read stays as it is, with its scroll position.
@@ -153,7 +157,7 @@ function drawCandidates(s, find) {
   })
   find(".candidates ol").replaceChildren(...rows)
   const yes = group.filter((pair) => s.marks.get(pair.id) === "positive").length
-  find("[data-act=submit] .what").textContent = yes ? `${yes} of ${group.length} match` : "None match"
+  find("[data-act=submit] .what").textContent = yes ? t("{n} of {all} match", { n: yes, all: group.length }) : t("None match")
 }
 
 function drawNote(s, find, pair) {
@@ -175,39 +179,41 @@ function drawProgress(s, find) {
   const c = counts(s)
   find("progress").max = Math.max(c.size, 1)
   find("progress").value = c.answered
-  const all = c.all_positives > c.positives ? ` (${c.all_positives} in total)` : ""
-  find(".counts").textContent = s.view.title
-    ? `${s.view.title}: ${c.answered} of ${c.size} answered · ${c.positives} positive${all}`
-    : "No batch yet"
+  find(".counts").textContent = s.view.title ? standing(s.view.title, c) : t("No batch yet")
   find(".pace").textContent = pace(s, c.size - c.answered)
   const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
-  const unsaved = `${s.log.length} not saved yet` + (late ? " · kept in this browser" : "")
-  find(".saved").textContent = s.log.length ? unsaved : "All saved"
+  const n = s.log.length, unsaved = late ? t("{n} not saved yet · kept in this browser", { n }) : t("{n} not saved yet", { n })
+  find(".saved").textContent = n ? unsaved : t("All saved")
   find(".saved").dataset.count = s.saved
   find(".saved").classList.toggle("late", Boolean(late))
+}
+
+function standing(title, { answered, size, positives, all_positives: all }) {
+  if (all > positives) return t("{title}: {answered} of {size} answered · {positives} positive ({all} in total)", { title, answered, size, positives, all })
+  return t("{title}: {answered} of {size} answered · {positives} positive", { title, answered, size, positives })
 }
 
 // The median of the last answers, capped as labelling time is: a coffee break is not reading time.
 function pace(s, left) {
   if (s.paces.length < 5) return ""
   const lately = s.paces.slice(-PACED).sort((a, b) => a - b)
-  const seconds = lately[Math.floor(lately.length / 2)]
-  const minutes = Math.max(1, Math.round((left * seconds) / 60))
-  return `${seconds.toFixed(1)} s per pair` + (left > 0 ? ` · about ${minutes} min left` : "")
+  const median = lately[Math.floor(lately.length / 2)], seconds = decimals(median, 1)
+  const minutes = Math.max(1, Math.round((left * median) / 60))
+  return left > 0 ? t("{seconds} s per pair · about {minutes} min left", { seconds, minutes }) : t("{seconds} s per pair", { seconds })
 }
 
 // The reason for a pair comes with the receipt; before the answer, the browser does not know it.
 function last(s) {
   const entry = s.undo.at(-1)
   if (!entry) return ""
-  if (entry.answer === "skip") return "Last pair: skipped"
+  if (entry.answer === "skip") return t("Last pair: skipped")
   const why = s.why[entry.pair.id]
-  return `Last answer: ${ANSWERS[entry.answer]}` + (why ? ` · ${why}` : "")
+  return t("Last answer: {answer}", { answer: t(ANSWERS[entry.answer]) }) + (why ? ` · ${why}` : "")
 }
 
 function refusal(refused) {
-  const many = refused.length === 1 ? "1 answer was" : `${refused.length} answers were`
-  return refused.length ? `${many} not saved: ${refused.at(-1)}` : ""
+  if (!refused.length) return ""
+  return tn("1 answer was not saved: {why}", "{n} answers were not saved: {why}", refused.length, { why: refused.at(-1) })
 }
 
 function toggleDifferences(s) {

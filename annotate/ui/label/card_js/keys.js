@@ -6,7 +6,7 @@ const DEFAULT_KEYS = {
 }
 const KEY_STORE = "allpairs:keys"
 const RUNS = "allpairs:held-keys"
-const NAMES = { backspace: "⌫", enter: "↵", " ": "space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
+const NAMES = { backspace: "⌫", enter: "↵", " ": t("space"), arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
 const TOUCHES = ["keydown", "pointerdown", "pointermove", "wheel", "visibilitychange"] // signs that somebody is there
 const UNUSABLE = new Set(["tab", "escape", "enter", "shift", "control", "alt", "meta", "capslock", "dead", "process"])
 
@@ -149,15 +149,17 @@ function drawKeys(s) {
   s.root.querySelector("[data-act=guidelines]").setAttribute("aria-expanded", String(s.root.querySelector(".guidelines").open))
   s.root.querySelector(".runs").checked = s.runs
   for (const [name, keys] of Object.entries(s.keys)) {
-    const words = keys.map(shownKey).join(" or ") || "no key"
+    const words = keys.map(shownKey).join(` ${t("or")} `)
     for (const button of s.root.querySelectorAll(`.card [data-act=${name}]`)) {
       const label = button.querySelector("kbd")
       if (label) label.textContent = keys.length ? shownKey(keys[0]) : ""
-      button.setAttribute("aria-label", `${button.dataset.label}: ${keys.length ? `key ${words}` : words}`)
+      const act = button.dataset.label
+      button.setAttribute("aria-label", words ? t("{act}: key {keys}", { act, keys: words }) : t("{act}: no key", { act }))
     }
     const change = s.root.querySelector(`[data-change=${name}]`)
     if (!change) continue
-    change.textContent = s.changing === name ? "Press a key …" : words
-    change.setAttribute("aria-label", `Change the key of “${change.dataset.label}”, now ${words}`)
+    const now = words || t("no key")
+    change.textContent = s.changing === name ? t("Press a key …") : now
+    change.setAttribute("aria-label", t("Change the key of “{act}”, now {keys}", { act: change.dataset.label, keys: now }))
   }
 }
