@@ -76,7 +76,7 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
     assert [(one.rater, list(one.scores.values())) for one in found] == [("ann", [True, False, True, True])]
     page.get_by_role("link", name="Pipelines").click()
     page.get_by_role("link", name="Rate and see results").click(timeout=15_000)
-    page.get_by_text("Results", exact=True).click(timeout=15_000)
+    page.get_by_role("main").get_by_text("Results", exact=True).click(timeout=15_000)
     expect(page.get_by_text("Quality of the questions")).to_be_visible(timeout=15_000)
     with page.expect_download() as started:
         page.get_by_role("link", name="Ratings as CSV").click()
@@ -108,6 +108,6 @@ def test_how_a_study_looks(page: Page, app: App, desk: Desk, picture: Picture) -
     page.keyboard.press("1")
     expect(chosen(page, "naturalness")).to_be_visible(timeout=15_000)
     picture(page, "rate", 900)
-    page.get_by_text("Results", exact=True).click()
+    page.get_by_role("main").get_by_text("Results", exact=True).click()
     expect(page.get_by_role("link", name="Figures as CSV")).to_be_visible(timeout=30_000)
     picture(page, height=900)

@@ -7,10 +7,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from allpairs.annotate.language.catalog import COOKIE
+from allpairs.db.domain import AnswerKind
 from allpairs.db.projects.studies import Unit, add_study
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Study
-from tests.helpers.browser import DESKTOP, PHONE, App, Desk, MakeDesk, drawn, open_card, settle
+from tests.helpers.browser import DESKTOP, PHONE, App, Desk, MakeDesk, drawn, open_card
 
 NAME, QUESTION, GUIDELINES = "Fragebogen", "Gleichbedeutend?", "Sinngemäß."
 TEXTS = ["Rotwein aus Georgien", "Weißwein aus Georgien", "Apfelsaft"]
@@ -19,10 +20,10 @@ UNITS = re.compile(r"\d\s*(s|min|h|px)\b|\bUTC\b|\bme\b")
 
 # What is in sight, and neither an icon (a word in a font of its own), a key, nor Streamlit's link for screen readers.
 IN_SIGHT = """
-  const skipped = "kbd, script, style, template, svg, .unseen, [data-testid=stSkipToContent]"
+  const skipped = "kbd, [data-change], script, style, template, svg, .unseen, [data-testid=stSkipToContent]"
   const isIn = (element) => {
     const { display, fontFamily } = getComputedStyle(element)
-    if (element.matches("[data-testid=stSidebar]") && !element.clientWidth) return false // folded
+    if (element.matches("[data-testid=stSidebar][data-collapsed=true]")) return false
     const seen = { visibilityProperty: true, opacityProperty: true }
     const isSeen = display === "contents" || element.checkVisibility(seen)
     return isSeen && !element.matches(skipped) && !fontFamily.includes("Material Symbols")
@@ -92,7 +93,9 @@ def untranslated(page: Page) -> list[str]:
 def check(page: Page, where: str) -> None:
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)  # type: ignore[arg-type]
-        if "login" not in where:
+        if where != "login":
+            folded = "true" if size == PHONE else "false"
+            expect(page.locator("[data-testid=stSidebar]")).to_have_attribute("data-collapsed", folded)
             drawn(page)
         assert untranslated(page) == [], (where, size)
         assert page.evaluate(CUT) == [], (where, size)
@@ -107,6 +110,8 @@ def test_nothing_is_left_in_english_or_cut_off(page: Page, context: BrowserConte
     page.keyboard.press("1")
     expect(page.locator(".last")).to_contain_text("⟦")
     check(page, "label")
+    named = page.locator(".card [aria-label]").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    assert len(named) > 20 and [name for name in named if "⟦" not in name] == []  # what screen readers say
     page.keyboard.press("?")
     expect(page.locator("dialog.help")).to_be_visible()
     check(page, "keys")
@@ -139,6 +144,10 @@ def test_pages_are_mirrored_for_those_who_read_from_the_right(
         page.set_viewport_size(size)  # type: ignore[arg-type]
         drawn(page)
         assert page.evaluate(CUT) == []
+    assert left(page.locator("[data-testid=stSidebarContent]")) >= PHONE["width"]  # folded away, not over the page
+    page.get_by_role("button", name="Expand sidebar").click()
+    expect(page.locator("[data-testid=stSidebar]")).to_be_in_viewport()
+    assert left(page.locator("[data-testid=stSidebar]")) > 0
 
 
 def test_a_language_is_chosen_by_a_link_and_stays(page: Page, app: App, desk: Desk) -> None:
@@ -150,7 +159,7 @@ def test_a_language_is_chosen_by_a_link_and_stays(page: Page, app: App, desk: De
     assert page.url.startswith(desk.url)
     expect(page.locator("[data-act=positive]")).to_have_text(re.compile("^Ja"))
     page.keyboard.press("1")
-    settle(page, 1, "Alles gespeichert")
-    assert [answer.answer for answer in desk.answers] == ["positive"]
+    expect(page.locator(".saved")).to_have_text("Alles gespeichert")
+    assert desk.labels.count(AnswerKind.POSITIVE) == 1
     page.goto(f"{app.url}/login")
     expect(page.get_by_role("heading")).to_have_text("Anmelden")
