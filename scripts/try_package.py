@@ -80,7 +80,7 @@ def serving(folder: Path, home: Path) -> Iterator[str]:
 def label(page: Page, url: str, known: set[frozenset[str]], pairs: int) -> float:
     """Answer this many pairs on the page; return the seconds until the first one was answered."""
     began, first = time.perf_counter(), 0.0
-    page.goto(url)
+    page.goto(f"{url}/label")
     for number in range(pairs):
         expect(page.locator(".pair .text").nth(1)).not_to_be_empty(timeout=120_000)
         texts = page.locator(".pair .text").all_inner_texts()

@@ -16,6 +16,7 @@ from allpairs.annotate.access.cookies import DEVICE
 from allpairs.annotate.language.catalog import LANGUAGES, Language
 from allpairs.annotate.language.translator import browser_words
 from allpairs.annotate.web.language_routes import words_for
+from allpairs.annotate.web.middleware import is_secure
 from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEAR
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
@@ -52,7 +53,9 @@ def _answer(frames: Mapping[Language, str]) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         response = HTMLResponse(frames[words_for(request).language], headers={"Cache-Control": "no-cache"})
         if DEVICE not in request.cookies:
-            response.set_cookie(DEVICE, token_hex(8), max_age=YEAR, samesite="lax", httponly=True)
+            response.set_cookie(
+                DEVICE, token_hex(8), max_age=YEAR, secure=is_secure(request), samesite="lax", httponly=True
+            )
         return response
 
     return answer

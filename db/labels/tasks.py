@@ -28,6 +28,7 @@ from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
+LEAST = 5  # tasks that a device holds while others of its annotator hold many: nobody reserves a whole batch
 _SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an uninformative order
 
 
@@ -96,8 +97,10 @@ def lease_tasks(
     queue_of(session, project_id, audit_batch, lock=True)
     tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device)
     elsewhere = _held_elsewhere(session, annotator, device, now)
-    mine = [task.id for task in tasks if task.id not in elsewhere]
-    _lease(session, mine[:held], annotator, now + LEASE, device)
+    here = [task.id for task in tasks if task.id not in elsewhere]
+    if held is not None:
+        held = max(held - len(tasks) + len(here), min(held, LEAST))
+    _lease(session, here[:held], annotator, now + LEASE, device)
     return tasks
 
 

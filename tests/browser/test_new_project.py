@@ -40,6 +40,7 @@ def test_steps_lose_nothing_and_create_stays_in_view(page: Page, app: App, tmp_p
     step = page.get_by_role("tab", selected=True)
     step.focus()
     for name in ("2 Question", "3 Create"):
+        drawn(page)  # while the page is drawn anew, it would take the choice back
         page.keyboard.press("ArrowRight")
         expect(step).to_have_text(name)
         picture(page)

@@ -78,5 +78,6 @@ def test_batches_are_put_in_a_rerankers_order(page: Page, app: App, database: En
         settings = session.get_one(Project, project).settings
     assert settings["reranker"].endswith("/run-reranked/model") and settings["batch_order"] == "contested first"
     opened(page, app, "settings")
+    page.get_by_text("Batches:").click()
     field = page.get_by_role("textbox", name="Re-ranker of batches")
     expect(field).to_have_value(re.compile("/run-reranked/model$"), timeout=30_000)

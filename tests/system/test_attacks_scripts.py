@@ -18,7 +18,11 @@ from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
 
 PAGES = sorted(path.stem for path in (ROOT / "annotate" / "pages").glob("*.py"))
-VIEWS = ("Search", "Matches", "Groups", "Mistakes")  # of the page Explore
+# What is chosen within a page, by its key: only what is open is drawn.
+CHOICES = {
+    "monitor": ("tab", ("Summary", "Curves", "People", "Audit", "Model")),
+    "explore": ("explore_view", ("Search", "Matches", "Groups", "Mistakes")),
+}
 # Fields that the browser shows as they are, or does not show: everything else may be read as Markdown or HTML.
 PLAIN = {
     "text.body", "text_input.default", "text_area.default", "code.code_text", "selectbox.options",
@@ -49,10 +53,11 @@ def test_texts_of_people_are_shown_as_they_are(page: AppTest) -> None:
     for name in PAGES:
         page.switch_page(f"../pages/{name}.py").run()
         seen |= read(page)
-    page.switch_page("../pages/explore.py")
-    for view in VIEWS:
-        page.session_state["explore_view"] = view
-        seen |= read(page.run())
+    for name, (key, views) in CHOICES.items():
+        page.switch_page(f"../pages/{name}.py")
+        for view in views:
+            page.session_state[key] = view
+            seen |= read(page.run())
     assert seen >= {"markdown", "caption", "text", "selectbox", "error", "bidi_component", "header", "vega_lite_chart"}
 
 
