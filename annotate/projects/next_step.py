@@ -25,7 +25,7 @@ class Standing:
     audit_left: int = 0  # unlabelled pairs of the open audit set
     job: Job | None = None  # the newest one
     rounds: int = 0  # trained so far
-    measured: bool = False  # whether its newest model has figures
+    measured: bool = False  # whether a model of it has figures
     measurable: bool = False  # whether there are evaluation items
     reached: bool = False  # whether the target precision is certain
 
