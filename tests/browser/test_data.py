@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -52,8 +53,13 @@ def open_data(page: Page, app: App) -> None:
 
 
 def upload(page: Page, number: int, path: Path) -> None:
-    drawn(page)  # a file that is chosen while the page is drawn is lost
-    page.locator("input[type=file]").nth(number).set_input_files(path)
+    field = page.get_by_test_id("stFileUploader").nth(number)
+    for last in (False, True):  # a file that is chosen while the page is drawn is lost, and chosen again
+        drawn(page)
+        field.locator("input[type=file]").set_input_files(path)
+        with nullcontext() if last else suppress(AssertionError):
+            expect(field.get_by_text(path.name)).to_be_visible(timeout=10_000)
+            return
 
 
 def downloaded(page: Page, link: str, to: Path) -> Path:
