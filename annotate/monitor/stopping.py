@@ -1,12 +1,12 @@
-"""Whether labelling may stop, and what to do next with a measured project."""
+"""Whether labelling may stop, and what serves a measured project better than more labels."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from math import floor
 
-from allpairs.annotate.monitor.more_labels import Gain, recent_gain
+from allpairs.annotate.monitor.more_labels import recent_gain
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import counted, estimate
+from allpairs.annotate.text.measures import estimate, is_reached
 from allpairs.db.schema.tables import Evaluation
 
 LITTLE = 0.005  # average precision per hundred labels: less is hardly worth the time
@@ -21,17 +21,15 @@ class Verdict:
 
 
 class Where(StrEnum):
-    """Where the next step is taken: a page, or the tab Audit of the page Monitor."""
+    """Where advice is followed: the tab Audit of the page Monitor, or a page."""
 
-    LABEL = "label"
     AUDIT = "audit"
     EXPLORE = "explore"
-    EXPORT = "data"
 
 
 @dataclass(frozen=True)
-class Step:
-    """What to do next, and why."""
+class Advice:
+    """What serves better than labelling on, and why."""
 
     where: Where
     title: str
@@ -48,11 +46,10 @@ def may_stop(report: Report) -> Verdict:
         return Verdict(None, "The model is not trained yet, so there is no threshold at which to measure precision.")
     if found.method != "exact":
         return Verdict(None, "These figures come from a sample of pairs, which cannot tell whether a target is met.")
-    reached = found.value >= target
-    is_reached = "reached" if reached else "not reached"
+    reached = is_reached(evaluation.estimates, None, target)
+    said = "reached" if reached else "not reached"
     return Verdict(
-        reached,
-        f"Precision at the threshold is {found.value:.3f} over all pairs: the target of {target:g} is {is_reached}.",
+        reached, f"Precision at the threshold is {found.value:.3f} over all pairs: the target of {target:g} is {said}."
     )
 
 
@@ -69,25 +66,15 @@ def _by_audit(evaluation: Evaluation) -> Verdict:
     )
 
 
-def next_step(report: Report) -> Step:
-    """Return the one thing that is best done next."""
+def advice(report: Report) -> Advice | None:
+    """Return what the figures advise instead of labelling on; None if labels still improve the model."""
     matcher, evaluation = report.measured[-1]
     gain = recent_gain(report)
-    if report.audit_batch:
-        verb = "is" if report.audit_batch == 1 else "are"
-        left = f"{counted(report.audit_batch, 'audit pair')} {verb} still unlabelled."
-        return Step(Where.LABEL, "Label the audit batch", left)
-    if may_stop(report).reached:
-        return Step(Where.EXPORT, "Export the matches", "The target is reached. Label on only to find more positives.")
     if gain is None or not matcher.number:
-        return Step(Where.LABEL, "Label the next batch", "The first trained round shows what labels bring.")
+        return None
     if gain.uncertain and evaluation.audit.get("halve"):
-        return Step(Where.AUDIT, "Draw audit pairs", "Audit labels make the interval narrower.")
-    return _by_gain(gain)
-
-
-def _by_gain(gain: Gain) -> Step:
+        return Advice(Where.AUDIT, "Draw audit pairs", "Audit labels make the interval narrower.")
     if gain.rounds > 1 and gain.per_hundred < LITTLE:
         why = "More labels bring little. See which pairs the model gets wrong, or try another strategy in Settings."
-        return Step(Where.EXPLORE, "Look at the mistakes", why)
-    return Step(Where.LABEL, "Label the next batch", "Labels still improve the model.")
+        return Advice(Where.EXPLORE, "Look at the mistakes", why)
+    return None

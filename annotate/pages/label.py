@@ -193,8 +193,9 @@ def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> 
 def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
     """Return the parts of the standing that change the page."""
     open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
-    why = why_empty(standing, audit_batch)
-    return standing.reason, why, standing.progress.round_id, is_open(standing.job), open_audit_batch
+    why, job = why_empty(standing, audit_batch), standing.job
+    timed = job is not None and job.seconds_left is not None
+    return standing.reason, why, standing.progress.round_id, is_open(job), timed, open_audit_batch
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:

@@ -7,12 +7,12 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
-from allpairs.annotate.text.measures import stored_estimate
+from allpairs.annotate.text.measures import is_reached
 from allpairs.db.domain import Settings
 from allpairs.db.labels.tasks import BatchProgress, batch_progress, open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import has_evaluation_items
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, newest_job
-from allpairs.db.projects.project_list import NewestFigures, newest_figures, newest_matchers
+from allpairs.db.projects.project_list import newest_figures, newest_matchers
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Project
 
@@ -22,7 +22,7 @@ class Standing:
     """The state of a project: its newest batch, what waits or runs, and what is known of its model."""
 
     batch: BatchProgress
-    audit_left: int = 0  # unlabelled pairs of the open audit set
+    audit_left: int = 0  # unlabelled pairs of the open audit batch
     job: Job | None = None  # the newest one
     rounds: int = 0  # trained so far
     measured: bool = False  # whether a model of it has figures
@@ -55,6 +55,7 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
         project = session.get_one(Project, project_id)
         audit, matcher = open_audit_batch(session, project_id), newest_matchers(session, [project_id]).get(project_id)
         figures = newest_figures(session, [project_id]).get(project_id)
+        target = Settings.model_validate(project.settings).target_precision
         return Standing(
             batch=batch_progress(session, project_id),
             audit_left=unanswered(session, audit) if audit is not None else 0,
@@ -62,18 +63,8 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
             rounds=matcher.number if matcher is not None else 0,
             measured=figures is not None,
             measurable=has_evaluation_items(session, project_id),
-            reached=_is_reached(figures, Settings.model_validate(project.settings).target_precision),
+            reached=bool(figures and is_reached(figures.estimates, figures.reached, target)),
         )
-
-
-def _is_reached(figures: NewestFigures | None, target: float) -> bool:
-    """Return whether the newest model has the target precision for certain, where that can be told."""
-    if figures is None:
-        return False
-    if figures.reached is not None:
-        return figures.reached
-    found = stored_estimate(figures.estimates, "precision")
-    return found is not None and found.method == "exact" and found.value >= target
 
 
 def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> NextStep:
@@ -87,9 +78,9 @@ def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> Ne
         return NextStep(_left(batch, _), *(("monitor", _("See the figures")) if Right.SEE in mine else ()))
     if found.audit_left:
         left = _.ngettext(
-            "{n} pair of the audit set is left.", "{n} pairs of the audit set are left.", found.audit_left
+            "{n} pair of the audit batch is left.", "{n} pairs of the audit batch are left.", found.audit_left
         )
-        return NextStep(left, "label", _("Label the audit set"))
+        return NextStep(left, "label", _("Label the audit batch"))
     if found.reached and Right.CHANGE in mine:
         why = _("The target precision is reached: export the matches, or label on.")
         return NextStep(why, "data", _("Export the matches"))

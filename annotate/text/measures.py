@@ -68,6 +68,17 @@ def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | No
     return Estimate(stored["value"], stored["low"], stored["high"], stored["method"], stored.get("labels", 0))
 
 
+def is_reached(estimates: Mapping[str, Any], certain: bool | None, target: float) -> bool | None:
+    """Return whether the target precision is reached; None where that cannot be told.
+
+    certain: what the audit labels say, whichever way one looks; None: nothing. Else only an exact figure tells.
+    """
+    found = stored_estimate(estimates, "precision")
+    if certain is not None or found is None or found.method != "exact":
+        return certain
+    return found.value >= target
+
+
 def in_figures(measure: str, value: float) -> str:
     """Return the value as the pages show it: whole numbers of pairs, three decimals for everything else."""
     return f"{value:,.0f}" if measure == "positives" else f"{value:.3f}"

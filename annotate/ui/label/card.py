@@ -114,9 +114,12 @@ def card(
         "progress": {
             "size": progress.size,
             "answered": progress.answered,
+            "audits": progress.audits,
+            "extra": progress.extra,
             "positives": progress.positives,
             "all_positives": progress.all_positives,
         },
+        "training": _training(standing),
         "empty": why_empty(standing, audit_batch),
     }
     # In a list, since Streamlit would import pandas to look for data frames in a dictionary.
@@ -127,6 +130,14 @@ def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
     if audit_batch is not None:
         return _(AUDIT_BATCHES[audit_batch.kind])
     return _("Batch {number}", number=standing.progress.number) if standing.progress.number else ""
+
+
+def _training(standing: Standing) -> dict[str, float | None] | None:
+    """Return the seconds left of the job that makes the next batch, None if unknown; None if no such job is open."""
+    job = standing.job
+    if job is None or job.kind != NEXT_ROUND or job.state not in OPEN:
+        return None
+    return {"left": job.seconds_left}
 
 
 def _words(why: Why) -> str:

@@ -3,24 +3,21 @@
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.monitor.charts import describe_estimates, estimate_chart
 from allpairs.annotate.monitor.more_labels import gained, width
 from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, why_unmeasured
-from allpairs.annotate.monitor.stopping import Where, may_stop, next_step
+from allpairs.annotate.monitor.stopping import Where, advice, may_stop
+from allpairs.annotate.projects.next_step import next_step, read_standing
+from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import MEASURES
 from allpairs.annotate.ui.common.figure import plot
 from allpairs.annotate.ui.monitor.audit import invitation
 from allpairs.annotate.ui.monitor.figures import headline
-from allpairs.annotate.ui.state import may
+from allpairs.annotate.ui.state import engine
 
 ICON = ":material/arrow_forward:"
 HEIGHT = 300  # pixels of the plot, as high as the figure beside it
-NEEDS = {
-    Where.LABEL: Right.LABEL,
-    Where.AUDIT: Right.CHANGE,
-    Where.EXPLORE: Right.SEE,
-    Where.EXPORT: Right.CHANGE,
-}
 ANSWERS = {
     True: ":green-badge[:material/check: Yes]",
     False: ":gray-badge[:material/close: Not yet]",
@@ -66,16 +63,21 @@ def _course(report: Report) -> None:
 
 
 def _following(report: Report, project_id: int, tabs: str) -> None:
-    """Draw the next step, as a button where the person may take it, and why it is the next one."""
-    step = next_step(report)
+    """Draw the next step, and why: the project's own, as everywhere, or what serves better than labelling a batch."""
+    mine = rights(engine(), project_id)
+    found = read_standing(engine(), project_id)
+    step, advised = next_step(found, mine), advice(report)
     st.subheader("What to do next", anchor=False)
-    if not may(NEEDS[step.where], project_id):
-        st.markdown(f"**{step.title}**")
-    elif step.where == Where.AUDIT:
-        st.button(step.title, key="next", icon=ICON, on_click=_open, args=(tabs, "Audit"))
-    elif st.button(step.title, key="next", icon=ICON):
-        st.switch_page(f"../pages/{step.where}.py")
-    st.markdown(" ".join([step.why, gained(report)]))
+    if advised is None or found.audit_left or step.page != "label" or Right.CHANGE not in mine:
+        if step.act and step.page != "monitor" and st.button(step.act, key="next", icon=ICON):
+            st.switch_page(f"../pages/{step.page}.py")
+        st.markdown(" ".join([literal(step.why), gained(report)]))
+        return
+    if advised.where == Where.AUDIT:
+        st.button(advised.title, key="next", icon=ICON, on_click=_open, args=(tabs, "Audit"))
+    elif st.button(advised.title, key="next", icon=ICON):
+        st.switch_page(f"../pages/{advised.where}.py")
+    st.markdown(" ".join([advised.why, gained(report)]))
 
 
 def _open(tabs: str, tab: str) -> None:

@@ -44,7 +44,8 @@ def size(project: Overview) -> str:
 
 def figures(project: Overview) -> None:
     """Draw the precision of the project's model, for those who see it, the recent labels, and the last training."""
-    with st.container(horizontal=True, gap="small", wrap=False):  # columns would stack on a phone
+    key = f"figures_{project.id}"
+    with st.container(horizontal=True, gap="small", wrap=False, key=key):  # columns would stack on a phone
         if project.sees:
             with st.container(width=HALF, gap="xsmall"):
                 _precision(project.precision)
@@ -89,7 +90,7 @@ def precision_in_words(measured: Precision) -> str:
 
 def _labels(project: Overview) -> None:
     days, audits = project.days, project.labels[Purpose.AUDIT]
-    chart = days if any(days) else None
+    chart = days if sum(day > 0 for day in days) > 1 else None  # one bar says no more than its number
     st.metric(_("Labels"), number(project.labels.total()), chart_data=chart, chart_type="bar")
     measuring = [_("{n} of them for measuring", n=number(audits))] if audits else []
     lately = ngettext(

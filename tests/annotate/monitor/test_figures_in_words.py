@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.monitor.method_in_words import explain, meaning
 from allpairs.annotate.monitor.more_labels import gained, width
 from allpairs.annotate.monitor.rounds import Report, read_report
-from allpairs.annotate.monitor.stopping import Verdict, Where, may_stop, next_step
+from allpairs.annotate.monitor.stopping import Verdict, Where, advice, may_stop
 from allpairs.annotate.text.measures import (
     Change,
     change,
@@ -229,14 +228,12 @@ def test_nothing_is_announced_without_a_threshold_or_from_a_sample(engine: Engin
         assert may_stop(report).reached is None
 
 
-def test_the_next_step_follows_from_the_figures(engine: Engine) -> None:
+def test_labelling_on_is_the_advice_until_figures_say_otherwise(engine: Engine) -> None:
     untrained = read_report(engine, make_measured_project(engine, "Untrained", rounds=1))
     rising = read_report(engine, make_measured_project(engine, "Rising"))
-    assert next_step(untrained).where == next_step(rising).where == Where.LABEL
-    assert next_step(replace(rising, audit_batch=7)).why == "7 audit pairs are still unlabelled."
-    assert next_step(replace(rising, audit_batch=1)).why == "1 audit pair is still unlabelled."
-    assert next_step(audited(engine, name="Reached", reached=REACHED)).where == Where.EXPORT
-    assert next_step(with_ap(engine, 0.46, 0.4, 0.5)).where == Where.AUDIT
+    assert advice(untrained) is advice(rising) is None
+    wide = advice(with_ap(engine, 0.46, 0.4, 0.5))
+    assert wide is not None and wide.where == Where.AUDIT
 
 
 def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) -> None:
@@ -244,4 +241,5 @@ def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) 
     before = estimate(report.measured[-4][1], "average_precision")
     assert before is not None
     change_evaluation(engine, report, average_precision=before.as_dict())
-    assert next_step(read_report(engine, report.measured[-1][0].project_id)).where == Where.EXPLORE
+    flat = advice(read_report(engine, report.measured[-1][0].project_id))
+    assert flat is not None and flat.where == Where.EXPLORE

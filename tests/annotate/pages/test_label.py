@@ -301,7 +301,8 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
     keys = {"id", "round", "batch", "again", "rows"}
     assert [set(pair) for pair in sent[-1]["pairs"]] == [keys] * 4
     assert (sent[-1]["why"], sent[-1]["title"], sent[-1]["queue"]) == ({}, "Batch 1", "batch")
-    assert sent[-1]["progress"] == {"size": 4, "answered": 0, "positives": 0, "all_positives": 0}
+    counts = {"size": 4, "audits": 2, "answered": 0, "extra": 0, "positives": 0, "all_positives": 0}
+    assert sent[-1]["progress"] == counts
     with reading(engine) as session:
         tasks = session.scalars(select(Task).order_by(Task.position)).all()
     for task in tasks[:2]:
@@ -312,4 +313,4 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
         "score 0.95",
         "audit pair, not used for training",
     ]
-    assert sent[-1]["progress"] == {"size": 4, "answered": 2, "positives": 2, "all_positives": 2}
+    assert sent[-1]["progress"] == counts | {"answered": 2, "positives": 2, "all_positives": 2}

@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.evaluations import matchers_with_evaluations
@@ -81,10 +83,10 @@ def test_only_the_open_tab_is_drawn_and_its_plots_have_descriptions_and_tables(
 
 
 def test_the_summary_says_what_to_do_next_and_whether_to_stop(engine: Engine, home: Path) -> None:
-    make_measured_project(engine)
+    project = make_measured_project(engine)
     page = open_page()
     assert headings(page)[1:] == ["What to do next", "May labelling stop?"]
-    assert page.button(key="next").label == "Label the next batch"
+    assert page.button(key="next").label == next_step(read_standing(engine, project), frozenset(Right)).act
     assert any("Not yet" in text.value and "0.8 is not reached" in text.value for text in page.markdown)
 
 

@@ -48,12 +48,17 @@ function undo(s) {
 }
 
 function append(s, pair, name, seconds, note) {
-  const event = { key: newKey(s), task_id: pair.id, answer: name, seconds, note, at: new Date().toISOString(), n: s.serial }
+  const event = { key: newKey(s), task_id: pair.id, answer: name, seconds, note, at: momentAfter(s.log.at(-1)), n: s.serial }
   s.pairs.set(pair.id, pair)
   s.missed = 0
   s.log.push(event)
   keep(s.prefix + event.key, JSON.stringify(event))
   tellAnswer(s, pair.id, name)
+}
+
+// Answers that are not stored yet are sorted by time when a page opens: a clock that is set back must not change their order.
+function momentAfter(last) {
+  return new Date(Math.max(Date.now(), last ? Date.parse(last.at) : 0)).toISOString()
 }
 
 function settleDown(s) {
@@ -75,8 +80,8 @@ function newKey(s) {
 // One message at a time, always with the whole log. Answers given meanwhile go with the next one. The server leaves out the
 // texts of pairs, and the guidelines, that this browser has.
 function send(s, evenIfEmpty = false) {
-  if ((!s.log.length && !evenIfEmpty) || Date.now() - s.sentAt < RETRY) return
-  s.sentAt = Date.now()
+  if ((!s.log.length && !evenIfEmpty) || performance.now() - s.sentAt < RETRY) return
+  s.sentAt = performance.now()
   s.attempt += 1
   const has = [...s.buffer, ...s.waiting].map((pair) => pair.id)
   s.emit({ attempt: s.attempt, events: s.log, has, guidelines: s.guidelines?.version ?? "" })

@@ -180,7 +180,7 @@ function drawProgress(s, find) {
   find("progress").max = Math.max(c.size, 1)
   find("progress").value = c.answered
   find(".counts").textContent = s.view.title ? standing(s.view.title, c) : t("No batch yet")
-  find(".pace").textContent = pace(s, c.size - c.answered)
+  find(".pace").textContent = isDone(s, c) ? done(s.view.training, s.heardAt) : pace(s, c.size - c.answered)
   const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
   const n = s.log.length, unsaved = late ? t("{n} not saved yet · kept in this browser", { n }) : t("{n} not saved yet", { n })
   find(".saved").textContent = n ? unsaved : t("All saved")
@@ -188,9 +188,25 @@ function drawProgress(s, find) {
   find(".saved").classList.toggle("late", Boolean(late))
 }
 
-function standing(title, { answered, size, positives, all_positives: all }) {
-  if (all > positives) return t("{title}: {answered} of {size} answered · {positives} positive ({all} in total)", { title, answered, size, positives, all })
-  return t("{title}: {answered} of {size} answered · {positives} positive", { title, answered, size, positives })
+function standing(title, { answered, size, audits, extra, positives, all_positives: all }) {
+  return [
+    t("{title}: {answered} of {size} answered", { title, answered, size }),
+    extra ? t("{n} extra", { n: extra }) : "",
+    audits && audits < size ? t("{training} + {audits} for measuring", { training: size - audits, audits }) : "",
+    all > positives ? t("{positives} positive ({all} in total)", { positives, all }) : t("{positives} positive", { positives }),
+  ].filter(Boolean).join(" · ")
+}
+
+function isDone(s, { answered, size }) {
+  return size > 0 && answered >= size && s.buffer.length > 0
+}
+
+// What the pairs after a complete batch are. The time left is the server's, of the moment it was heard.
+function done(training, heardAt) {
+  if (!training) return t("Done. These are extra pairs.")
+  if (training.left === null) return t("Done. Training; these are extra pairs.")
+  const minutes = Math.max(1, Math.round((training.left - (Date.now() - heardAt) / 1000) / 60))
+  return t("Done. Training, about {minutes} min; these are extra pairs.", { minutes })
 }
 
 // The median of the last answers, capped as labelling time is: a coffee break is not reading time.

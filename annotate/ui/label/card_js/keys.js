@@ -39,7 +39,7 @@ function listen(s) {
   root.querySelector(".guidelines").addEventListener("close", () => drawKeys(s), on)
   root.querySelector(".runs").addEventListener("change", (event) => setRuns(s, event.target.checked), on)
   for (const name of TOUCHES) document.addEventListener(name, () => { s.touchedAt = Date.now() }, { ...on, passive: true, capture: true })
-  document.addEventListener("visibilitychange", () => send(s, Date.now() - s.heardAt > STALE), on)
+  document.addEventListener("visibilitychange", () => send(s, silence(s) > STALE), on)
   const clock = setInterval(() => { send(s, isDueToBeat(s)); drawClock(s, (selector) => root.querySelector(selector)) }, 1000)
   const size = new ResizeObserver(() => { giveRoom(s); fit(s) })
   size.observe(root.querySelector(".card"))
@@ -49,9 +49,14 @@ function listen(s) {
 
 // A hidden or idle tab lets its leases run out. One whose last pairs went to another tab asks what comes next.
 function isDueToBeat(s) {
-  if (!s.buffer.length && !s.waiting.length && !s.view.empty) return Date.now() - s.heardAt > RETRY
+  if (!s.buffer.length && !s.waiting.length && !s.view.empty) return silence(s) > RETRY
   const there = document.visibilityState === "visible" && Date.now() - s.touchedAt < AWAY
-  return there && s.buffer.length > 0 && Date.now() - s.heardAt > BEAT
+  return there && s.buffer.length > 0 && silence(s) > BEAT
+}
+
+// Time asleep counts too, so this is of the clock on the wall; if that was set back, the server is asked to be sure.
+function silence(s) {
+  return Math.abs(Date.now() - s.heardAt)
 }
 
 function onKey(s, event) {

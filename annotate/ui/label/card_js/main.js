@@ -24,7 +24,7 @@ export default function ({ data: [data], parentElement, setStateValue }) {
   fit(s)
   // On a small or magnified screen, what is above the pair would leave no room for it.
   if (isOpening) s.root.querySelector(".pair").scrollIntoView({ block: "nearest" })
-  send(s, s.attempt === 0 && Date.now() - (window.allpairsStored?.[s.prefix] ?? 0) < STALE)
+  send(s, isBehind(s))
   return () => {
     if (s.root !== parentElement) return
     s.close()
@@ -37,12 +37,14 @@ function session(data) {
   if (!sessions.has(prefix)) {
     const s = {
       prefix, log: unsent(prefix), buffer: [], undo: [], pairs: new Map(), known: new Map(), why: {}, saved: 0, refused: [],
-      sentAt: 0, attempt: 0, shownAt: 0, heardAt: 0, touchedAt: Date.now(), guardUntil: 0, serial: 0, paces: [],
+      sentAt: -Infinity, attempt: 0, shownAt: 0, heardAt: 0, touchedAt: Date.now(), guardUntil: 0, serial: 0, paces: [],
       marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {}, elsewhere: new Map(), done: new Map(), since: 0,
-      waiting: [],
+      waiting: [], beside: new Map(),
       differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1, runs: recall(RUNS) === "on",
       missed: 0, painted: false, guidelines: null,
     }
+    noteStored(s, window.allpairsStored?.[prefix] ?? [])
+    s.serial = Math.max(0, ...s.log.map((event) => event.n ?? 0))
     remember(s, data)
     sessions.set(prefix, s)
     joinTabs(s)

@@ -10,7 +10,7 @@ function merge(s, data) {
   }
   s.log = s.log.filter((e) => !stored.has(e.key) && !(e.key in data.refused))
   Object.assign(s.why, data.why)
-  s.sentAt = 0
+  s.sentAt = -Infinity
   s.heardAt = Date.now()
   if (s.view && s.view.queue !== data.queue) leaveQueue(s)
   s.view = data
@@ -29,7 +29,9 @@ function fill(s, served) {
   const pending = lastOf(s.log)
   const undone = s.buffer.filter((pair) => pair.undone)
   const taken = new Set(undone.map((pair) => pair.id))
-  const open = served.filter((p) => !taken.has(p.id) && [undefined, "retract"].includes(pending.get(p.id)))
+  for (const [id, attempt] of s.beside) if (attempt <= s.view.attempt) s.beside.delete(id)
+  const isOpen = (id) => !taken.has(id) && !s.beside.has(id) && [undefined, "retract"].includes(pending.get(id))
+  const open = served.filter((pair) => isOpen(pair.id))
   // The pair on screen stays, unless somebody else answered it or a newer batch replaces it.
   const shown = open.filter((p) => p.id === before?.id)
   s.buffer = [...undone, ...shown, ...open.filter((p) => p.id !== before?.id)]
@@ -51,7 +53,11 @@ function counts(s) {
       if (!pair || pair.again || !LABELS.has(name)) continue
       const positives = name === "positive" ? step : 0
       c.all_positives += positives
-      if (!pair.batch || pair.round !== s.view.round) continue
+      if (pair.round !== s.view.round) continue
+      if (!pair.batch) {
+        c.extra += step
+        continue
+      }
       c.positives += positives
       c.answered += step
     }

@@ -19,7 +19,7 @@ function onTab(s, { tab, asks, shown, id, answer, stored }) {
   if (asks) return tellShown(s)
   if (stored) return onStored(s, new Set(stored))
   if (answer === "retract") s.done.delete(id)
-  else if (answer) s.done.set(id, Date.now())
+  else if (answer) s.done.set(id, performance.now())
   else if (shown) s.elsewhere.set(tab, shown)
   else s.elsewhere.delete(tab)
   if (!s.view || !s.root?.isConnected) return
@@ -30,18 +30,28 @@ function onTab(s, { tab, asks, shown, id, answer, stored }) {
 
 // Answers that this page's frame sent, because the card was not open or got no receipt.
 function onStored(s, stored) {
-  const before = s.log.length
+  const sent = s.log.filter((event) => stored.has(event.key))
   s.log = s.log.filter((event) => !stored.has(event.key))
-  s.saved += before - s.log.length
+  s.saved += sent.length
+  noteStored(s, sent.map((event) => event.task_id))
   if (!s.view || !s.root?.isConnected) return
-  s.sentAt = 0
+  s.sentAt = -Infinity
   send(s, true)
+}
+
+// What the server said before it stored an answer beside the card still has the pair, until it replies to our next message.
+function noteStored(s, ids) {
+  for (const id of ids) s.beside.set(id, s.attempt + 1)
+}
+
+function isBehind(s) {
+  return [...s.beside.values()].some((attempt) => attempt > s.view.attempt)
 }
 
 // A pair that was answered in another tab goes, and one that another tab shows, and showed first, waits. Of the others each
 // tab begins with its own share, and goes on with the rest from the end; the pair on the screen stays.
 function leaveToTabs(s) {
-  const isDone = (id) => Date.now() - (s.done.get(id) ?? 0) < TOLD
+  const isDone = (id) => performance.now() - (s.done.get(id) ?? -Infinity) < TOLD
   const open = [...s.buffer, ...s.waiting].filter((pair) => pair.undone || !isDone(pair.id))
   s.waiting = []
   s.buffer = open
