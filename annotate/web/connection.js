@@ -44,9 +44,9 @@ function words(count) {
 setInterval(() => {
   const state = document.querySelector("[data-testid=stApp]")?.dataset.testConnectionState
   if (state === "CONNECTED") wasConnected = true
-  lostAt = wasConnected && state !== "CONNECTED" ? lostAt || Date.now() : 0
+  lostAt = wasConnected && state !== "CONNECTED" ? lostAt || performance.now() : 0
   const answers = kept(), overdue = answers.some((at) => at > openedAt && Date.now() - at > OVERDUE)
-  const isLost = overdue || (lostAt > 0 && Date.now() - lostAt > PATIENCE)
+  const isLost = overdue || (lostAt > 0 && performance.now() - lostAt > PATIENCE)
   document.documentElement.classList.toggle("allpairs-lost", isLost)
   strip.hidden = !isLost
   const said = isLost ? words(answers.length) : ""

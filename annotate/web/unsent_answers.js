@@ -16,7 +16,7 @@ function kept() {
     for (const [name, value] of Object.entries({ ...localStorage })) {
       const found = KEPT.exec(name)
       const event = found && JSON.parse(value)
-      if (!event || settled.has(event.key) || now - Date.parse(event.at) < wait) continue
+      if (!event || settled.has(event.key) || Math.abs(now - Date.parse(event.at)) < wait) continue
       const queue = queues.get(found[0]) ?? { prefix: found[0], project: found[1], annotator: decodeURIComponent(found[2]), events: [] }
       queue.events.push(event)
       queues.set(found[0], queue)
@@ -35,19 +35,20 @@ async function post({ prefix, project, annotator, events }) {
   if (response.ok) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)
-    tellCards(prefix, stored)
+    tellCards(prefix, stored, some)
     for (const key of Object.keys(refused)) settled.add(key)
   } else if (response.status === 403 || response.status === 404) {
     for (const { key } of some) settled.add(key) // another person's, or of a project that is gone: not ours to send
   } else throw new Error(response.statusText)
 }
 
-// A card counts what was stored beside it, and asks for its next pairs; one that is being drawn finds the time here.
+// A card counts what was stored beside it, and asks for its next pairs; one that is being drawn finds the pairs here.
 window.allpairsStored = {}
 
-function tellCards(prefix, stored) {
+function tellCards(prefix, stored, events) {
   if (!stored.length) return
-  window.allpairsStored[prefix] = Date.now()
+  const before = window.allpairsStored[prefix] ?? []
+  window.allpairsStored[prefix] = [...before, ...events.map((event) => event.task_id)]
   if (!("BroadcastChannel" in window)) return
   const channel = new BroadcastChannel(prefix)
   channel.postMessage({ stored })
@@ -55,12 +56,12 @@ function tellCards(prefix, stored) {
 }
 
 async function look() {
-  if (busy || Date.now() < next) return
+  if (busy || performance.now() < next) return
   busy = true
   try {
     for (const queue of kept()) await post(queue)
   } catch {
-    next = Date.now() + PATIENCE
+    next = performance.now() + PATIENCE
   }
   busy = false
 }

@@ -159,18 +159,31 @@ def _free_in(
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
     elsewhere = and_(mine, Lease.device.not_in(("", device)))
+    ours = _share_of(session, batch.project_id, annotator, device, now)
     # Skipped pairs go to the very end, even if still leased, in the order of skipping.
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
-        # What another device of the annotator holds comes last, backwards: the two meet in the middle.
-        case((elsewhere, 2), (mine, 0), else_=1),
-        case((elsewhere, -Task.position), (labelled(), _scattered(max(batch.size // 2, 1))), else_=Task.position),
-    ]
+        # Each device of the annotator has its share. The others' comes after it, and what they hold comes last, both
+        # backwards: devices meet only at the end, even if one hears of the other's answers late.
+        case((elsewhere, 3), (mine, 0), (ours, 1), else_=2),
+        case(
+            (elsewhere, -Task.position), (labelled(), _scattered(max(batch.size // 2, 1))),
+            (mine | ours, Task.position), else_=-Task.position,
+        ),
+    ]  # fmt: skip
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
     wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
     held = _leases_of_pair(annotator, now, batch.number is None)
     return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
+
+
+def _share_of(session: Session, project_id: int, annotator: str, device: str, now: datetime) -> ColumnElement[bool]:
+    """Return the condition for this device's tasks: all, or one in so many as devices of the annotator hold tasks."""
+    held = select(Lease.device).where(Lease.annotator == annotator, Lease.expires_at > now, Lease.device != "")
+    held = held.join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
+    devices = sorted({device, *session.scalars(held.distinct())}) if device else [device]
+    return Task.id % len(devices) == devices.index(device)
 
 
 def _scattered(half: int) -> ColumnElement[int]:

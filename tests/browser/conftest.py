@@ -1,7 +1,6 @@
 """A running app, Chromium, and projects to label; every test has its own project."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine, update
 
-from allpairs.db.schema.engine import make_engine, migrate, writing
-from allpairs.db.schema.tables import Project, Worker, now
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Project
 from benchmarks.browser import BROWSERS, browser_path
-from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn
+from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn, workless_database
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.outside import Outside
 from tests.helpers.paths import ROOT
@@ -27,12 +26,7 @@ PICTURES = ROOT / "docs" / "screenshots"
 
 @pytest.fixture(scope="session")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('home') / 'allpairs.db'}"
-    migrate(url)
-    engine = make_engine(url)
-    with writing(engine) as session:
-        # The app starts a worker unless one is alive. These tests play the worker themselves.
-        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now() + timedelta(days=1)))
+    engine = workless_database(tmp_path_factory.mktemp("home"))  # these tests play the worker themselves
     yield engine
     engine.dispose()
 

@@ -1,9 +1,15 @@
 """The labelling card in a real browser: nothing is lost, nothing is labelled twice, texts appear unchanged."""
 
+import re
+from datetime import timedelta
+
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+from sqlalchemy import update
 
 from allpairs.db.domain import AnswerKind
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Job, now
 from tests.helpers.browser import PAUSE, PHONE, SCREENS, App, MakeDesk, Picture, drawn, open_card, press, settle, shown
 from tests.helpers.factories import make_audit_batch, make_design, make_round
 
@@ -130,6 +136,55 @@ def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
     assert again.evaluate(KEPT) == 0
 
 
+def test_a_card_that_opens_slowly_shows_no_pair_whose_answer_is_stored_meanwhile(
+    page: Page, context: BrowserContext, make_desk: MakeDesk
+) -> None:
+    desk, late = make_desk(30), list[tuple[WebSocketRoute, str | bytes]]()
+    open_card(page, desk.url)
+    context.set_offline(True)
+    for _ in range(3):
+        page.keyboard.press("2")
+    page.close()
+    context.set_offline(False)
+    slow = True
+
+    def relay(browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+        server.on_message(lambda message: late.append((browser, message)) if slow else browser.send(message))
+        browser.on_message(server.send)
+
+    again = context.new_page()
+    again.route_web_socket(re.compile("_stcore/stream"), relay)
+    again.goto(desk.url)  # drawn at once; what the last page kept is stored after two seconds
+    again.wait_for_function(f"() => {KEPT} === 0", timeout=15_000)
+    slow = False
+    for browser, message in late:
+        browser.send(message)
+    expect(again.locator(".pair")).to_be_visible(timeout=30_000)
+    again.keyboard.press("1")
+    settle(again, 1)
+    assert desk.labels == [N, N, N, P] + [None] * 26 and len(desk.answers) == 4
+
+
+def test_a_clock_that_is_set_back_neither_holds_answers_back_nor_changes_their_order(
+    page: Page, context: BrowserContext, make_desk: MakeDesk
+) -> None:
+    desk = make_desk(5)
+    page.clock.install(time=now() + timedelta(hours=5))
+    open_card(page, desk.url)
+    context.set_offline(True)
+    page.wait_for_timeout(500)  # until the connection has ended
+    page.keyboard.press("1")
+    page.clock.set_system_time(now())
+    page.keyboard.press("z")
+    page.close()
+    context.set_offline(False)
+    again = context.new_page()
+    again.goto(desk.url.replace("/label?", "/monitor?"))
+    again.wait_for_function(f"() => {KEPT} === 0", timeout=15_000)
+    assert [answer.answer for answer in desk.answers] == [P, R]
+
+
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_who_leaves_the_page_leaves_no_answer_behind(page: Page, make_desk: MakeDesk, times: int) -> None:
     desk = make_desk(5 * times)
@@ -249,7 +304,7 @@ def test_audit_pairs_are_answered_like_others_and_scores_come_with_the_answer(pa
     for _ in range(5):
         page.keyboard.press("2")
     settle(page, 8)
-    expect(page.locator(".counts")).to_have_text("Batch 1: 6 of 6 answered · 1 positive")
+    expect(page.locator(".counts")).to_have_text("Batch 1: 6 of 6 answered · 4 + 2 for measuring · 1 positive")
     assert desk.labels == [P] + [N] * 5
 
 
@@ -271,7 +326,7 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     expect(page.locator(".empty")).to_contain_text("The audit batch is complete")
     settle(page, 6)
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
-    expect(page.get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
+    expect(page.get_by_test_id("stProgress").get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
     assert [label for label in desk.labels if label] == [N, N, P]
     page.get_by_role("radio", name="Batch", exact=True).click()
     expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in total)")
@@ -352,11 +407,16 @@ def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: 
     open_card(page, desk.url)
     page.keyboard.press("2")
     page.keyboard.press("2")
-    expect(page.get_by_text("Preparing the next batch")).to_be_visible(timeout=15_000)
+    expect(page.get_by_test_id("stProgress").get_by_text("Preparing the next batch")).to_be_visible(timeout=15_000)
     expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 0 positive")
     expect(page.locator(".pair")).to_be_visible()
+    expect(page.locator(".pace")).to_have_text("Done. Training; these are extra pairs.")
+    with writing(desk.engine) as session:
+        session.execute(update(Job).values(state="running", fraction=0.5, seconds_left=130.0))
+    expect(page.locator(".pace")).to_have_text("Done. Training, about 2 min; these are extra pairs.")
     page.keyboard.press("1")
     settle(page, 3)
+    expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 1 extra · 0 positive (1 in total)")
     make_round(desk.engine, desk.project_id, 2)
     expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 2 answered · 0 positive (1 in total)", timeout=10_000)
 

@@ -7,6 +7,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -14,8 +15,8 @@ from sqlalchemy import Engine, select
 
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
-from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Answer, Task
+from allpairs.db.schema.engine import make_engine, migrate, reading, writing
+from allpairs.db.schema.tables import Answer, Task, Worker, now
 from tests.helpers.paths import ROOT
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -134,6 +135,17 @@ class App:
             except OSError:
                 time.sleep(0.1)
         raise RuntimeError((self.home / "app.log").read_text())
+
+
+def workless_database(home: Path) -> Engine:
+    """Make a database in this folder whose app starts no worker, since one seems to be alive."""
+    url = f"sqlite:///{home / 'allpairs.db'}"
+    migrate(url)
+    engine = make_engine(url)
+    with writing(engine) as session:
+        alive = now() + timedelta(days=1)
+        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=alive))
+    return engine
 
 
 def open_card(page: Page, url: str) -> None:

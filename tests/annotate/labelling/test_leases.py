@@ -65,6 +65,21 @@ def test_two_devices_of_one_person_begin_with_different_pairs_and_wait_for_nothi
         assert session.scalar(select(func.count()).select_from(PairLabel)) == 100  # 100 pairs: none twice
 
 
+def test_two_devices_that_hear_of_each_other_late_still_begin_with_different_pairs(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(40)], auto_train=False)
+    make_round(engine, project, 100)
+    laptop, phone = (partial(serve, engine, project, "ann", device=device) for device in ("laptop", "phone"))
+    laptop()
+    second = [pair.task_id for pair in phone()[0]]
+    first = [pair.task_id for pair in laptop()[0]]  # the last that it hears
+    assert not set(first[:60]) & set(second[:30])
+    assert not set(first[:80]) & set(second[:10]) and not set(first[:20]) & set(second[:70])
+    other = make_project(engine, [f"text {i}" for i in range(40)], name="Other", auto_train=False)
+    make_round(engine, other, 100)
+    elsewhere = [pair.task_id for pair in serve(engine, other, "ann", device="phone")[0]]
+    assert elsewhere == sorted(elsewhere)  # devices share what they both label
+
+
 def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: Engine, project: int) -> None:
     first_tab, second_tab = (partial(serve, engine, project, "ann") for _ in range(2))
     tasks = [pair.task_id for pair in first_tab()[0]]
