@@ -20,8 +20,8 @@ from allpairs.annotate.web.middleware import is_secure
 from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEAR
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-NAMES = ("language.js", "history.js", "menu.js", "unsent_answers.js", "connection.js")
-FROM_RIGHT = Path(__file__).with_name("right_to_left.css")
+NAMES = ("language.js", "history.js", "changes.js", "menu.js", "accessibility.js", "unsent_answers.js", "connection.js")
+STYLE, FROM_RIGHT = Path(__file__).with_name("frame.css"), Path(__file__).with_name("right_to_left.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
 
@@ -34,11 +34,11 @@ def routes(pages: Iterable[str]) -> list[Route]:
 
 
 def framed(index: str, language: Language) -> str:
-    """Return the frame with our scripts, their texts in this language, and our name."""
+    """Return the frame with our scripts, their texts in this language, our style, and our name."""
     texts = browser_words(language).replace("<", "\\u003c")
     own = f'<script type="application/json" id="allpairs-words">{texts}</script>'
-    if language.from_right:
-        own += f"<style>{FROM_RIGHT.read_text(encoding='utf-8')}</style>"
+    for style in (STYLE, FROM_RIGHT) if language.from_right else (STYLE,):
+        own += f"<style>{style.read_text(encoding='utf-8')}</style>"
     own += "".join(f'<script type="module" src="/{script.name}"></script>' for script in SCRIPTS)
     named = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
     there = named.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')

@@ -11,7 +11,7 @@ from allpairs.annotate.language.translator import Words
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 COLOURS = """
 :root { color-scheme: light dark; --ground: #f1eee7; --card: #fbfaf7; --text: #23292b; --quiet: #5c6466;
-  --line: #d5d0c4; --main: #1f6f78; --on-main: #fff; --bad: #9b2c1f; --bad-ground: #f7e4df; }
+  --line: #d5d0c4; --main: #1a656e; --on-main: #fff; --bad: #9b2c1f; --bad-ground: #f7e4df; }
 @media (prefers-color-scheme: dark) { :root { --ground: #171c1e; --card: #21282b; --text: #e8e6df; --quiet: #a9b0ae;
   --line: #3d474b; --main: #63b8bd; --on-main: #12181a; --bad: #f0a699; --bad-ground: #3a2523; } }"""
 STYLE = """

@@ -1,6 +1,8 @@
 // The menu: its links name the project, so that they can be opened in another tab; the page that is shown is marked for
 // screen readers; and a link closes the menu where it covers the page.
 
+import { onChange } from "/changes.js"
+
 const NARROW = matchMedia("(max-width: 768px)") // where Streamlit draws the sidebar over the page
 
 function complete() {
@@ -19,12 +21,4 @@ document.addEventListener("click", event => {
   if (link && NARROW.matches) document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
 })
 
-let isDue = false
-new MutationObserver(() => {
-  if (isDue) return
-  isDue = true
-  requestAnimationFrame(() => {
-    isDue = false
-    complete()
-  })
-}).observe(document.documentElement, { childList: true, subtree: true })
+onChange(complete)

@@ -6,6 +6,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
 from allpairs.annotate.text.formatting import ago, duration, literal
+from allpairs.annotate.ui.common.announce import announce
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
@@ -64,6 +65,7 @@ def _idle(project_id: int, newest: Job | None) -> None:
         train_now(project_id, "Try again" if has_failed_to_train(newest) else "Train now")
         if newest is not None:
             st.caption(f"Last job {newest.state} {ago(newest.updated_at)}.")
+            announce(f"{KINDS.get(newest.kind, newest.kind)}: {newest.state}")
 
 
 def has_failed_to_train(job: Job | None) -> bool:

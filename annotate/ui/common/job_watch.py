@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from allpairs.annotate.projects.batch_preview import PreviewWork
+from allpairs.annotate.ui.common.announce import announce
 from allpairs.annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
 
 EVERY = 1  # seconds between two updates of an open job
@@ -28,8 +29,10 @@ def _watched(look: Callable[[], PreviewWork], title: str, after: Callable[[], No
         return
     if was_under_way:
         st.rerun()  # it has ended: stop polling and show the result
-    if work.job is not None and work.job.state == "failed":
-        failure(work.job)
+    if work.job is not None:
+        announce(title + work.job.state)
+        if work.job.state == "failed":
+            failure(work.job)
     after()
 
 
