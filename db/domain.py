@@ -14,7 +14,7 @@ SPREAD_STRATEGY = "spread"  # used instead if all answers so far are positive: a
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
-Search = Literal["auto", "exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"]
+Search = Literal["auto", "exact", "faiss-hnsw", "faiss-ivf"]
 
 
 class Kind(StrEnum):
@@ -143,7 +143,10 @@ class Settings(BaseModel):
     @classmethod
     def _renamed(cls, given: Any) -> Any:
         """Accept the names of earlier versions: databases, archives and experiment files contain them."""
-        return renamed(given) if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        now = renamed(given)
+        return now | {"search": "exact"} if now.get("search") == "faiss-flat" else now
 
     question: str = Field("Do these two texts mean the same?", description="The question that annotators answer.")
     guidelines: str = Field("", description="Guidelines for annotators, in Markdown.")

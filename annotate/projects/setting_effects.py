@@ -106,7 +106,6 @@ def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
 _SEARCHED: dict[Search, str] = {
     "auto": ": exactly unless there are too many texts.",
     "exact": ", which is exact.",
-    "faiss-flat": ", which is exact.",
     "faiss-hnsw": ", which misses some; how many is measured.",
     "faiss-ivf": ", which misses some; how many is measured.",
 }

@@ -1,9 +1,10 @@
-"""Exact nearest neighbours by blocked matrix products, without an array over all pairs."""
+"""Exact nearest neighbours by FAISS, and all pairs in blocks of scores, without an array over all of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import faiss
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,9 +15,9 @@ from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
-WIDE = 32_768  # columns of a block when searching the best of each row: fewer blocks, fewer merges
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
-GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
+GPU_ROWS = 2048  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
+QUERIES = 4096  # rows searched between two reports: as many as FAISS multiplies at once
 EVERY = slice(None)
 
 
@@ -133,7 +134,6 @@ def nearest(
     right: np.ndarray,
     k: int,
     symmetric: bool,
-    device: str | torch.device | None = None,
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
@@ -141,7 +141,7 @@ def nearest(
 
     left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
     """
-    return _pairs_of(*_nearest(left, right, k + symmetric, device, progress, engine), symmetric)
+    return as_pairs(*_nearest(left, right, k + symmetric, progress, engine), symmetric)
 
 
 def neighbours(
@@ -149,7 +149,6 @@ def neighbours(
     right: np.ndarray,
     k: int,
     symmetric: bool,
-    device: str | torch.device | None = None,
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
@@ -157,63 +156,56 @@ def neighbours(
 
     Fewer columns if there are fewer right rows.
     """
-    ids, scores = _nearest(left, right, k + symmetric, device, progress, engine)
+    ids, scores = _nearest(left, right, k + symmetric, progress, engine)
     if symmetric:
-        own = ids == torch.arange(len(ids), device=ids.device)[:, None]
-        scores = scores.masked_fill(own, -torch.inf)
-    ids, order = ids.sort(dim=1)
-    scores, best = scores.gather(1, order).sort(dim=1, descending=True, stable=True)
-    kept = max(0, min(k, len(right) - symmetric))
-    return Neighbours(ids.gather(1, best)[:, :kept].cpu().numpy(), scores[:, :kept].cpu().numpy())
+        scores[ids == np.arange(len(ids))[:, None]] = -np.inf
+    order = np.lexsort((ids, -scores))[:, : max(0, min(k, len(right) - symmetric))]
+    return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
 
 
 def nearest_scores(
-    left: np.ndarray,
-    right: np.ndarray,
-    k: int,
-    symmetric: bool,
-    device: str | torch.device | None = None,
-    progress: Progress = no_progress,
+    left: np.ndarray, right: np.ndarray, k: int, symmetric: bool, progress: Progress = no_progress
 ) -> np.ndarray:
     """Return only the scores of `neighbours`, (n, k) float32."""
-    return neighbours(left, right, k, symmetric, device, progress).scores
+    return neighbours(left, right, k, symmetric, progress).scores
 
 
 def _nearest(
-    left: np.ndarray,
-    right: np.ndarray,
-    k: int,
-    device: str | torch.device | None,
-    progress: Progress,
-    engine: Engine | None,
-) -> tuple[Tensor, Tensor]:
+    left: np.ndarray, right: np.ndarray, k: int, progress: Progress, engine: Engine | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
     wanted, parts = min(k, len(right)), parts_of(len(left))
-    scores = torch.empty((len(left), wanted), device=device or default_device())
-    ids = torch.empty_like(scores, dtype=torch.long)
-    found = (engine or default_engine()).map(_searching, (left, right, wanted, device), parts, "search", progress)
+    ids, scores = np.empty((len(left), wanted), np.int64), np.empty((len(left), wanted), np.float32)
+    if not wanted:
+        return ids, scores
+    found = (engine or default_engine()).map(_searching, (left, right, wanted), parts, "search", progress)
     for part, (near, score) in zip(parts, found, strict=True):
         ids[part], scores[part] = near, score
     return ids, scores
 
 
-def _searching(
-    left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None
-) -> Work[slice, tuple[Tensor, Tensor]]:
+def _searching(left: np.ndarray, right: np.ndarray, k: int) -> Work[slice, tuple[np.ndarray, np.ndarray]]:
     """Return the work that runs `_nearest` on a part of the left rows."""
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    rows = _rows(queries)
+    index = flat_index(right)
 
-    def work(part: slice, progress: Progress) -> tuple[Tensor, Tensor]:
-        here = queries[part]
-        scores = here.new_empty((len(here), k))
-        ids = torch.empty_like(scores, dtype=torch.long)
-        for row in range(0, len(here), rows):
-            scores[row : row + rows], ids[row : row + rows] = _best_of_rows(here[row : row + rows], corpus, k)
-            progress("search", min(1.0, (row + rows) / len(here)))
+    def work(part: slice, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
+        here, found = left[part], []
+        for some in slices(len(here), QUERIES):
+            found.append(index.search(np.ascontiguousarray(here[some], dtype=np.float32), k))
+            progress("search", some.stop / len(here))
+        scores, ids = (np.concatenate(each) for each in zip(*found, strict=True))
         return ids, scores
 
     return work
+
+
+def flat_index(vectors: np.ndarray) -> faiss.Index:
+    """Return FAISS's exact index of these vectors (m, d) by inner product, on the GPUs where it knows any."""
+    index: faiss.Index = faiss.IndexFlatIP(vectors.shape[1])
+    if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus() > 0:
+        index = faiss.index_cpu_to_all_gpus(index)
+    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+    return index
 
 
 def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
@@ -221,35 +213,14 @@ def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
 
     Ids of -1 are dropped: FAISS returns them when there are no more neighbours.
     """
-    return _pairs_of(torch.from_numpy(ids), torch.from_numpy(scores), symmetric)
-
-
-def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
-    """Do `as_pairs` on the device of the tensors."""
-    rows = torch.arange(len(ids), device=ids.device).repeat_interleave(ids.shape[1])
-    columns = ids.flatten()
+    near, score = torch.from_numpy(ids), torch.from_numpy(scores)
+    rows = torch.arange(len(near)).repeat_interleave(near.shape[1])
+    columns = near.flatten()
     found = columns >= 0
     if symmetric:
         found &= rows != columns
-    left, right, score = rows[found], columns[found], scores.flatten()[found]
-    return as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
-
-
-def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
-    best: tuple[Tensor, Tensor] | None = None
-    wide = GPU_WIDE if corpus.is_cuda else WIDE
-    for column in range(0, len(corpus), wide):
-        scores = queries @ corpus[column : column + wide].T
-        values, indices = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
-        indices = indices + column
-        if best is not None:
-            values, indices = torch.cat([best[0], values], 1), torch.cat([best[1], indices], 1)
-            values, order = values.topk(min(k, values.shape[1]), dim=1, sorted=False)
-            indices = indices.gather(1, order)
-        best = values, indices
-    assert best is not None
-    return best
+    left, right, score = rows[found], columns[found], score.flatten()[found]
+    return as_arrays(*(_each_once(left, right, score, len(near)) if symmetric else (left, right, score)))
 
 
 def best_of_each(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from allpairs.learner.search.exact import (
     neighbours,
     no_pairs,
 )
-from allpairs.learner.search.faiss import nearest_by_faiss
+from allpairs.learner.search.hnsw import nearest_by_hnsw
 from allpairs.learner.search.inner_product import Readable
 from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
 
@@ -86,9 +86,7 @@ def near_pairs(
     if method == "faiss-ivf":
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:
-        pairs = nearest_by_faiss(*_arrays(left, right), k, symmetric, method, first)
-    if method == "faiss-flat":
-        return Near(pairs, method, k)
+        pairs = nearest_by_hnsw(*_arrays(left, right), k, symmetric, first)
     return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
 
 

@@ -39,7 +39,7 @@ def test_texts_are_typed_and_their_reasons_read(page: Page, app: App, desk: Desk
     page.get_by_role("textbox", name="Texts, one per line").fill("A <b>joy</b> & more\n2 < 3, so dull")
     page.get_by_role("textbox", name="Question for a positive opinion").fill("What is lovely?")
     ask.click()
-    expect(page.get_by_text("Reading: waiting for a worker")).to_be_visible(timeout=15_000)
+    expect(page.get_by_test_id("stMain").get_by_text("Reading: waiting for a worker")).to_be_visible(timeout=15_000)
     found = [Opinion("A <b>joy</b> & more", 0.5, 5, 8), Opinion("2 < 3, so dull", -0.25, 7, 14)]
     with writing(desk.engine) as session:
         job = last_job(session, desk.project_id, [OPINIONS])

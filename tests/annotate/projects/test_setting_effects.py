@@ -36,7 +36,7 @@ def test_no_change_implies_nothing(now: Situation) -> None:
     [
         (FRESH, {}, {"question": "Same?"}),  # nobody has answered the old one
         (TRAINED, {"growth_kind": "constant"}, {"growth": 3.0}),  # batches do not grow
-        (TRAINED, {"strategy": "random"}, {"neighbours": 7, "search": "faiss-flat"}),  # it searches none
+        (TRAINED, {"strategy": "random"}, {"neighbours": 7, "search": "exact"}),  # it searches none
         (TRAINED, {}, {"audit_every": 3}),  # known pairs measure
         (replace(AUDITED, measured_items=0), {}, {"audit_every": 3, "target_precision": 0.9}),  # nothing measures
         (FRESH, {}, {"warm_start": True}),  # there is no model to go on from

@@ -19,7 +19,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROWS", 3)
     monkeypatch.setattr(search, "PARTS", 2)
     monkeypatch.setattr(search, "COLUMNS", 5)
-    monkeypatch.setattr(search, "WIDE", 5)
+    monkeypatch.setattr(search, "QUERIES", 5)
 
 
 # The patched block sizes are the same for every example.

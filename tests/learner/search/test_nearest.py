@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from allpairs.db.domain import Search
+from allpairs.db.domain import Search, Settings
 from allpairs.learner.runtime.protocol import LOCAL
 from allpairs.learner.search import inverted_file
 from allpairs.learner.search import nearest as candidates
@@ -124,11 +124,12 @@ def test_of_one_list_one_array_is_searched(monkeypatch: pytest.MonkeyPatch) -> N
         same.append(left is right)
         return no_pairs()
 
-    for name in ("nearest", "nearest_by_faiss", "nearest_scores"):
+    for name in ("nearest", "nearest_by_hnsw", "nearest_scores"):
         monkeypatch.setattr(candidates, name, spy)
+    monkeypatch.setattr(candidates, "_recall", lambda *_: None)
     sides, rng = factors(groups(40, 10), np.arange(40), np.arange(40), COSINE), np.random.default_rng(0)
     near_pairs(*sides, 5, True, rng, "exact")
-    near_pairs(*sides, 5, True, rng, "faiss-flat")
+    near_pairs(*sides, 5, True, rng, "faiss-hnsw")
     near_scores(*sides, 5, True)
     assert same == [True, True, True]
 
@@ -139,3 +140,7 @@ def test_so_many_neighbours_are_searched_as_memory_holds(monkeypatch: pytest.Mon
     near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0))
     assert near.neighbours == 3
     assert "3 neighbours" in near.words(5) and "instead of 5" in near.words(5)
+
+
+def test_the_flat_index_of_earlier_versions_is_the_exact_search() -> None:
+    assert Settings.model_validate({"search": "faiss-flat"}).search == "exact"

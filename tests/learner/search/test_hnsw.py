@@ -1,12 +1,9 @@
-"""FAISS returns its neighbours in the format of the exact search."""
+"""HNSW returns its neighbours in the format of the exact search."""
 
 import numpy as np
-import pytest
 
 from allpairs.learner.search.exact import as_pairs, nearest
-from allpairs.learner.search.faiss import nearest_by_faiss
-
-KINDS = ("faiss-flat", "faiss-hnsw", "faiss-ivf")
+from allpairs.learner.search.hnsw import nearest_by_hnsw
 
 
 def unit(n: int, seed: int) -> np.ndarray:
@@ -18,27 +15,17 @@ def keys(pairs, rows: int) -> set[int]:  # type: ignore[no-untyped-def]
     return set(pairs.keys(rows).tolist())
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_the_flat_index_finds_what_the_exact_search_finds(symmetric: bool) -> None:
-    left = unit(300, 0)
-    right = left if symmetric else unit(200, 1)
-    ours, theirs = nearest(left, right, 5, symmetric), nearest_by_faiss(left, right, 5, symmetric, "faiss-flat")
-    assert keys(ours, 300) == keys(theirs, 300)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_most_true_neighbours_are_found_each_pair_once(kind: str) -> None:
+def test_most_true_neighbours_are_found_each_pair_once() -> None:
     vectors = unit(500, 2)
-    found = nearest_by_faiss(vectors, vectors, 5, True, kind)
+    found = nearest_by_hnsw(vectors, vectors, 5, True)
     exact = keys(nearest(vectors, vectors, 5, True), 500)
     assert len(keys(found, 500)) == len(found)
     assert (found.left < found.right).all()
     assert len(exact & keys(found, 500)) > 0.5 * len(exact)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_more_neighbours_than_there_are(kind: str) -> None:
-    found = nearest_by_faiss(unit(60, 3), unit(7, 4), 50, False, kind)
+def test_more_neighbours_than_there_are() -> None:
+    found = nearest_by_hnsw(unit(60, 3), unit(7, 4), 50, False)
     assert found.right.min() >= 0
     assert len(keys(found, 60)) == len(found)
 
