@@ -13,18 +13,19 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, TimeoutError, sync_playwright
 from sqlalchemy import Engine, func, select
 
-from allpairs.db.schema.engine import make_engine, migrate, reading, writing
-from allpairs.db.schema.tables import Answer, Worker, now
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Answer
 from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import free_port, running_app
 from benchmarks.table import Row
+from tests.helpers.browser import workless_database
 from tests.helpers.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms
@@ -138,7 +139,7 @@ def compared(presses: int) -> list[Measured]:
     """Measure the card, then the buttons with a quarter of the presses, at each round trip."""
     rows = []
     with TemporaryDirectory() as home, sync_playwright() as playwright:
-        engine = prepare(Path(home))
+        engine = workless_database(Path(home))
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         with running_app(home) as port:
             for round_trip in ROUND_TRIPS:
@@ -157,17 +158,6 @@ def compared(presses: int) -> list[Measured]:
                     page.close()
         browser.close()
     return rows
-
-
-def prepare(home: Path) -> Engine:
-    """Return an empty database in this folder, with a row for a worker, so that none is started."""
-    url = f"sqlite:///{home / 'allpairs.db'}"
-    migrate(url)
-    engine = make_engine(url)
-    with writing(engine) as session:
-        alive = now() + timedelta(days=1)
-        session.add(Worker(executor_id="benchmark", host="", pid=0, device="cpu", seen_at=alive))
-    return engine
 
 
 def press_keys(page: Page, count: int) -> list[float]:

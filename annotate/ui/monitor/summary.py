@@ -68,7 +68,9 @@ def _following(report: Report, project_id: int, tabs: str) -> None:
     found = read_standing(engine(), project_id)
     step, advised = next_step(found, mine), advice(report)
     st.subheader("What to do next", anchor=False)
-    if advised is None or found.audit_left or step.page != "label" or Right.CHANGE not in mine:
+    # An audit cannot be drawn while a job runs, or while another one is open.
+    hindered = found.running or found.audit_left or step.page != "label" or Right.CHANGE not in mine
+    if advised is None or hindered:
         if step.act and step.page != "monitor" and st.button(step.act, key="next", icon=ICON):
             st.switch_page(f"../pages/{step.page}.py")
         st.markdown(" ".join([literal(step.why), gained(report)]))

@@ -92,7 +92,7 @@ def test_the_summary_says_what_to_do_next_and_whether_to_stop(engine: Engine, ho
 
 def test_the_next_step_can_open_another_tab(engine: Engine, home: Path) -> None:
     found = Estimate(0.6, 0.2, 0.9, "audit", 200).as_dict()
-    make_audited_project(engine)
+    project = make_audited_project(engine)
     with writing(engine) as session:
         newest = session.scalars(select(Evaluation).order_by(Evaluation.matcher_id.desc())).first()
         assert newest is not None
@@ -101,6 +101,8 @@ def test_the_next_step_can_open_another_tab(engine: Engine, home: Path) -> None:
     page.button(key="next").click().run()
     assert not page.exception
     assert headings(page)[0] == "Audit pairs"
+    add_job(engine, project, "training", state="running")
+    assert open_page().button(key="next").label != "Draw audit pairs"  # which would be refused
 
 
 def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None:
