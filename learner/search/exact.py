@@ -17,6 +17,7 @@ from allpairs.learner.runtime.protocol import Engine, Work, slices
 ROWS, COLUMNS = 1024, 8192
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS = 2048  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
+MOST_ON_GPU = 2048  # neighbours of a row that FAISS searches on a GPU
 QUERIES = 4096  # rows searched between two reports: as many as FAISS multiplies at once
 EVERY = slice(None)
 
@@ -186,7 +187,7 @@ def _nearest(
 
 def _searching(left: np.ndarray, right: np.ndarray, k: int) -> Work[slice, tuple[np.ndarray, np.ndarray]]:
     """Return the work that runs `_nearest` on a part of the left rows."""
-    index = flat_index(right)
+    index = flat_index(right, k)
 
     def work(part: slice, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
         here, found = left[part], []
@@ -199,13 +200,18 @@ def _searching(left: np.ndarray, right: np.ndarray, k: int) -> Work[slice, tuple
     return work
 
 
-def flat_index(vectors: np.ndarray) -> faiss.Index:
-    """Return FAISS's exact index of these vectors (m, d) by inner product, on the GPUs where it knows any."""
+def flat_index(vectors: np.ndarray, k: int) -> faiss.Index:
+    """Return FAISS's exact index of these vectors (m, d) by inner product, on the GPUs if it can search k there."""
     index: faiss.Index = faiss.IndexFlatIP(vectors.shape[1])
-    if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus() > 0:
+    if search_device() == "cuda" and k <= MOST_ON_GPU:
         index = faiss.index_cpu_to_all_gpus(index)
     index.add(np.ascontiguousarray(vectors, dtype=np.float32))
     return index
+
+
+def search_device() -> str:
+    """Return where FAISS searches: "cuda" if its wheel is the one for GPUs and finds any, else "cpu"."""
+    return "cuda" if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus() > 0 else "cpu"
 
 
 def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:

@@ -8,7 +8,6 @@ import numpy as np
 from allpairs.db.domain import Search
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.progress import Progress, no_progress, part_of
-from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.protocol import LOCAL, slices
 from allpairs.learner.search.exact import (
     Pairs,
@@ -18,6 +17,7 @@ from allpairs.learner.search.exact import (
     nearest_scores,
     neighbours,
     no_pairs,
+    search_device,
 )
 from allpairs.learner.search.hnsw import nearest_by_hnsw
 from allpairs.learner.search.inner_product import Readable
@@ -114,7 +114,7 @@ def _arrays(left: Readable, right: Readable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fitting(pairs: int) -> Search:
-    return "exact" if pairs <= EXACT_UP_TO[default_device()] ** 2 else "faiss-ivf"
+    return "exact" if pairs <= EXACT_UP_TO[search_device()] ** 2 else "faiss-ivf"
 
 
 def _recall(
