@@ -14,13 +14,15 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
 
     from allpairs.learner.scoring.matcher import Matcher as Loaded
 
+SPARE = 50  # texts beyond those asked for that a second stage orders
+
 
 class Matcher:
     """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `allpairs simulate --out`.
 
-    The score is the whole one: the encoder's cosine, lexical similarity and the hubness correction, by the statistics
-    of the corpus that the model was trained on. A text that this corpus lacks gets its hubness against a sample of it;
-    `p_moves` says how far that moves p.
+    The score is the whole one: the encoder's cosine, lexical similarity, the hubness correction and the second stage,
+    by the statistics of the corpus that the model was trained on. A text that this corpus lacks gets its hubness and
+    its best candidates from a sample of it; `p_moves` says how far the hubness moves p.
     """
 
     def __init__(self, loaded: Loaded, path: str) -> None:
@@ -61,14 +63,13 @@ class Matcher:
         """
         import numpy as np
 
-        from allpairs.learner.search.inner_product import scores
+        from allpairs.learner.scoring.any_pairs import score_pairs, see
 
         _require_lists(left, right)
         if len(left) != len(right):
             raise InputError(f"left has {len(left):,} texts and right {len(right):,}: give as many of both")
-        vectors = np.concatenate([self._vectors(left, of_left=True), self._vectors(right, of_left=False)])
-        rows = np.arange(len(left))
-        return scores(vectors, rows, rows + len(left), self._loaded.space)
+        rows, loaded = np.arange(len(left)), self._loaded
+        return score_pairs(loaded, see(loaded, left, of_left=True), see(loaded, right, of_left=False), rows, rows)
 
     def probability(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
         """Return p of each pair `left[i]`, `right[i]`, (n,) float64; errors as in `score`."""
@@ -77,20 +78,28 @@ class Matcher:
     def search(self, texts: Sequence[str], k: int = 10, among: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the k best matches of each text, best first: columns text, match (positions), score, p, rank.
 
-        among: where to look; by default among the other texts. Exact. Errors as in `score`.
+        among: where to look; by default among the other texts. Exact; with a second stage the best of the k + 50 that
+        the first one finds. Errors as in `score`.
         """
         import numpy as np
         import pandas as pd
 
+        from allpairs.learner.scoring.any_pairs import score_pairs, see
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
         _require_lists(texts, among or [])
-        space, itself = self._loaded.space, among is None
-        queries = as_left(self._vectors(texts, of_left=True), space)
-        others = as_right(self._vectors(texts if among is None else among, of_left=False), space)
-        nothing = np.empty((len(queries), 0), dtype=np.int64)
-        found = neighbours(queries, others, k, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
+        loaded, itself = self._loaded, among is None
+        left = see(loaded, texts, of_left=True)
+        right = see(loaded, texts if among is None else among, of_left=False)
+        queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
+        nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE * (loaded.second is not None)
+        found = neighbours(queries, others, wanted, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
+        if loaded.second is not None:
+            rows = np.repeat(np.arange(len(queries)), found.ids.shape[1])
+            again = score_pairs(loaded, left, right, rows, found.ids.ravel()).reshape(found.ids.shape)
+            order = np.lexsort((found.ids, -again))[:, :k]
+            found = Neighbours(*(np.take_along_axis(each, order, 1) for each in (found.ids, again)))
         count, width = found.ids.shape
         score = found.scores.ravel()
         return pd.DataFrame(
@@ -136,12 +145,6 @@ class Matcher:
                 "right_text": [others[row] for row in pairs.right],
             }
         )
-
-    def _vectors(self, texts: Sequence[str], of_left: bool) -> np.ndarray:
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        encoded = self._loaded.encoder.encode(list(distinct))
-        vectors = self._loaded.vectors_of(list(distinct), encoded, of_left)
-        return vectors[[distinct[text] for text in texts]]
 
     def _p(self, scores: np.ndarray) -> np.ndarray:
         assert self._loaded.layer is not None

@@ -14,6 +14,7 @@ SPREAD_STRATEGY = "spread"  # used instead if all answers so far are positive: a
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
+SecondStageUse = Literal["auto", "on", "off"]
 Search = Literal["auto", "exact", "faiss-hnsw", "faiss-ivf"]
 
 
@@ -134,6 +135,9 @@ def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
     return {RENAMED.get(name, name): value for name, value in given.items()}
 
 
+STORED = {"question", "guidelines", "encoder", "auto_train", "seed"}  # settings that a stored project has, all of them
+
+
 class Settings(BaseModel):
     """A project's settings; the defaults suit a single annotator."""
 
@@ -146,6 +150,8 @@ class Settings(BaseModel):
         if not isinstance(given, dict):
             return given
         now = renamed(given)
+        if now.keys() >= STORED:  # by a version that had no second stage
+            now = {"second_stage": "off"} | now
         return now | {"search": "exact"} if now.get("search") == "faiss-flat" else now
 
     question: str = Field("Do these two texts mean the same?", description="The question that annotators answer.")
@@ -239,6 +245,11 @@ class Settings(BaseModel):
         description="Use lexical features (letters, rare words, numbers, length) beside the encoder, as far as the "
         "labels support it: a good start on texts full of names and numbers.",
     )
+    second_stage: SecondStageUse = Field(
+        "auto",
+        description="Second stage: score the best pairs again by what both texts say together (numbers, prices, rare "
+        "words) and by the other candidates of each text. Auto: where that ranks the labels better.",
+    )
     implied: bool = Field(
         False,
         description="In one list, also train on implied pairs: matches of matches, and non-matches of matches.",
@@ -257,7 +268,8 @@ SIMULATED = ("pooling", "distance")  # for simulations only: projects compare te
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0, "lexical": False}  # fmt: skip
+                  "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0, "lexical": False,
+                  "second_stage": "off"}  # fmt: skip
 
 
 def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:

@@ -169,6 +169,11 @@ def _score(matcher: Matcher, kind: str) -> str:
         )
     else:
         lines.append("- Hubness correction: none.")
+    if details.get("second_stage", {}).get("features"):
+        lines.append(
+            "- Second stage: the best pairs are scored again by the numbers, prices and rare words that their texts "
+            "share or do not share, and by the other candidates of each text."
+        )
     lines.append(
         f"- Probability: `p = 1 / (1 + exp(-(w · score + b)))` with w = {_number(matcher.w)} and b = "
         f"{_number(matcher.b)}; p = ½ at a score of {_number(threshold(matcher))}."

@@ -219,6 +219,7 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("Threshold (score where p = ½)", _number(threshold(matcher))),
         ("Lexical similarity (weights; cosine 1)", _weights(details.get("lexical", {}))),
         ("Hubness correction (weight)", _number(details.get("hubness", 0.0))),
+        ("Second stage (gain in average precision over the labels)", _second_stage(details.get("second_stage", {}))),
         ("Last answer used (id)", f"{matcher.cutoff:,}"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),
@@ -229,6 +230,12 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
 
 def _weights(lexical: dict[str, float]) -> str:
     return ", ".join(f"{kind} {weight:.2f}" for kind, weight in lexical.items()) or "none"
+
+
+def _second_stage(known: dict[str, Any]) -> str:
+    if "gain" not in known:
+        return "none"
+    return f"{known['gain']:+.3f}{'' if 'features' in known else ', so it is not used'}"
 
 
 def _number(value: float | None) -> str:

@@ -18,6 +18,13 @@ TRAINING = {
 }
 
 
+SECOND_STAGE = {
+    "off": "Models trained from now on have no second stage.",
+    "on": "Models trained from now on have a second stage.",
+    "auto": "Models trained from now on have a second stage where it ranks the labels better.",
+}
+
+
 def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:
     """Describe the effects on scores and figures."""
     if "encoder" in changed:
@@ -27,6 +34,8 @@ def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situ
     if "lexical" in changed:
         does = "are used" if new.lexical else "are no longer used"
         yield f"Lexical features {does} in models trained from now on.{f' {_scores(now)}' if now.trained else ''}"
+    if "second_stage" in changed:
+        yield f"{SECOND_STAGE[new.second_stage]}{f' {_scores(now)}' if now.trained else ''}"
 
 
 def _encoder(old: Settings, new: Settings, now: Situation) -> Iterator[str]:

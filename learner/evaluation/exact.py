@@ -17,6 +17,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 from allpairs.learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this between places in a block
@@ -45,21 +46,23 @@ def evaluate_exact(
     layer: OutputLayer | None = None,
     tie: float = TIE,
     engine: Engine | None = None,
+    rescored: Rescored = NOTHING,
 ) -> AllPairs | None:
     """Return exact figures over all pairs of `left` and `right`, or None without a positive.
 
     left, right: (n, d) and (m, d) vectors whose inner product is the score; positives: (k, 2) rows of left and right,
     each pair once, in a symmetric corpus (left and right are the same items) with the first row below the second; tie:
     the score of a pair may differ by less than this from one computation to another. An output layer with a threshold
-    adds the figures at it and the calibration error. `progress` is called after each block: raising there stops it.
+    adds the figures at it and the calibration error. rescored: pairs of rows of left and right that have another score.
+    `progress` is called after each block: raising there stops it.
     """
     if not len(positives):
         return None
     layer = None if layer is None or layer.threshold is None else layer
     pairs = as_tensor(left[positives[:, 0]], device) * as_tensor(right[positives[:, 1]], device)
-    scores = torch.sort(pairs.sum(1)).values
-    scale = _Scale.of(scores.cpu().numpy(), tie, layer)
-    given = (left, right, positives, symmetric, device, scale)
+    scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], pairs.sum(1).cpu().numpy()))
+    scale = _Scale.of(scores, tie, layer)
+    given = (left, right, positives, symmetric, device, scale, rescored)
     found = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
     return _measured(scale, reduce(operator.add, found), count_pairs(len(left), len(right), symmetric))
 
@@ -117,13 +120,14 @@ def _counting(
     symmetric: bool,
     device: str | torch.device | None,
     scale: _Scale,
+    rescored: Rescored,
 ) -> Work[slice, _Counts]:
     """Return the work that counts the negatives of a part of the left rows."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> _Counts:
         negatives = _Negatives(scale, queries.device)
-        for block in without(blocks(queries, corpus, symmetric, part), positives):
+        for block in without(rescored.blocks(blocks(queries, corpus, symmetric, part)), positives):
             negatives.count(block.scores)
             progress("evaluate", min(1.0, (block.end - part.start) / (part.stop - part.start)))
         return negatives.counts()

@@ -16,6 +16,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.evaluation.exact import TIE
 from allpairs.learner.evaluation.sampling_designs import NEAR
 from allpairs.learner.search.exact import Pairs, nearest
+from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.search.top_pairs import best_pairs
 
 STRATA = ("near", "random")  # near: a pair of neighbours under the pre-trained encoder; random: any other pair
@@ -93,17 +94,21 @@ def find_putative(
     recall: float,
     symmetric: bool,
     progress: Progress = no_progress,
+    rescored: Rescored = NOTHING,
 ) -> Putative:
     """Return the pairs at or above the highest threshold with that recall: true positives counted, the others by row.
 
     left, right: (n, d) and (m, d) unit vectors of the evaluation items under the matcher; positives: (k, 2) rows of
-    both, at least one, as `evaluate_exact` takes them, whose precision at this threshold is the same. Raises InputError
-    if more than a million pairs are putative false positives.
+    both, at least one, as `evaluate_exact` takes them, whose precision at this threshold is the same; rescored: pairs
+    of rows that have another score than their product. Raises InputError if more than a million pairs are putative
+    false positives.
     """
-    scores = np.sort(np.einsum("kd,kd->k", left[positives[:, 0]], right[positives[:, 1]]))[::-1]
+    products = np.einsum("kd,kd->k", left[positives[:, 0]], right[positives[:, 1]])
+    scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], products))[::-1]
     wanted = int(np.ceil(recall * len(scores) - 1e-9))
     threshold = float(scores[max(wanted, 1) - 1]) - TIE  # includes pairs that tie with the last positive
-    found = best_pairs(left, right, symmetric, top=MOST + len(scores) + 1, threshold=threshold, progress=progress)
+    top = MOST + len(scores) + 1
+    found = best_pairs(left, right, symmetric, top=top, threshold=threshold, rescored=rescored, progress=progress)
     known = positives[:, 0] * len(right) + positives[:, 1]
     false = found.take(~np.isin(found.keys(len(right)), known))
     if len(false) > MOST:

@@ -43,8 +43,10 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
         raise InputError(f"{model} scores by {scorer.space.distance}, and an audit ranks by cosine: name another model")
     rows, columns = dataset.evaluation_left, dataset.evaluation_right
     left, right = as_left(scorer.vectors[rows], scorer.space), as_right(scorer.vectors[columns], scorer.space)
-    both = Sides(left, right, rows, columns, dataset.symmetric, _lexical(dataset))
-    design = divide(rank_bands(rank_all(left, right, dataset.symmetric, progress)), both, progress)
+    rescored = scorer.rescored.within(rows, columns)
+    both = Sides(left, right, rows, columns, dataset.symmetric, _lexical(dataset), rescored=rescored)
+    ranking = rank_all(left, right, dataset.symmetric, progress, rescored=rescored)
+    design = divide(rank_bands(ranking), both, progress)
     order = make_sampling_order(both, design, seed, progress)
     strata = len(design.sizes)
     if pairs < 5 * strata:

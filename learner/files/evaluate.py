@@ -166,7 +166,7 @@ def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress)
     """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
     matcher = load_matcher(model)
     vectors = matcher.vectors(dataset, _encode(matcher, dataset, progress), progress)
-    return VectorScorer(vectors, matcher.layer, matcher.space)
+    return VectorScorer(vectors, matcher.layer, matcher.space, matcher.rescored(dataset, vectors, progress))
 
 
 def as_result(measured: AllPairs) -> dict[str, Any]:
@@ -187,7 +187,9 @@ def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
     name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else STRATIFIED)
     if name == "exact" and isinstance(scorer, VectorScorer):
         insists = method.name == "exact"
-        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer, scorer.space, method.seed, insists)
+        measured = evaluate(
+            dataset, scorer.vectors, progress, scorer.layer, scorer.space, method.seed, insists, scorer.rescored
+        )
         assert measured is not None  # there is a positive
         return measured
     measured = _sampled(dataset, scorer, replace(method, name=name), progress)

@@ -17,7 +17,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.files.evaluate import all_evaluation
 from allpairs.learner.loop.simulate import dataset_of
-from allpairs.learner.scoring.explanation import parts_of
+from allpairs.learner.scoring.explanation import again, parts_of
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space, as_left, as_right, scores
@@ -71,8 +71,9 @@ def _found(
     vectors, space = matcher.vectors(dataset, encoded, progress), matcher.space
     left, right = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
-        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
-        top=cut.top, threshold=threshold, progress=progress,
+        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric, top=cut.top,
+        threshold=threshold, rescored=matcher.rescored(dataset, vectors, progress).within(left, right),
+        progress=progress,
     )  # fmt: skip
     return Pairs(left[found.left], right[found.right], found.score)
 
@@ -117,9 +118,16 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
 def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:
     """Return the parts of each pair's score in words, the largest first."""
     similarities = scores(encoded, pairs.left, pairs.right, Space(matcher.encoder.distance))
-    lexicon = matcher.lexicon(dataset)
-    rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
-    return [", ".join(map(str, parts_of(matcher.blend, lexicon, *row))) for row in rows]
+    lexicon, vectors = matcher.lexicon(dataset), matcher.vectors(dataset, encoded)
+    first = scores(vectors, pairs.left, pairs.right, matcher.space)
+    rows = zip(first.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    reasons = [parts_of(matcher.blend, lexicon, *row) for row in rows]
+    second = matcher.second
+    if second is not None:
+        values = matcher.pair_features(dataset, vectors).values(replace(pairs, score=first))
+        reasons = [again(parts, second, own) if score >= second.floor else parts
+                   for parts, own, score in zip(reasons, values, first, strict=True)]  # fmt: skip
+    return [", ".join(map(str, parts)) for parts in reasons]
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {

@@ -22,9 +22,11 @@ from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
 from allpairs.learner.jobs.correction_figures import store_figures
-from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, load_arrays, save_arrays, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, rows_of, sides
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays, rescored_of, second_of
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -33,6 +35,7 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import Pairs, count_pairs
+from allpairs.learner.search.rescored import NOTHING
 
 NAME = "correction"
 MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder tells near from far
@@ -61,8 +64,11 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
             data, matcher = _read(session, project_id, number)
         trained = model == "matcher" and matcher.folder is not None
         encoder = load_encoder(str(artifacts() / str(matcher.folder)) if trained else matcher.encoder)
-        vectors = encode_rows(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), progress)
-    save_arrays(_path(project_id, job_id, model), vectors=vectors)
+        every = model == "matcher" and second_of(matcher) is not None
+        vectors = encode_rows(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), every, progress)
+        rows = rows_of(data)
+        rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows) if every else NOTHING
+    save_arrays(_path(project_id, job_id, model), vectors=vectors[rows], **as_arrays(rescored))
 
 
 @job_step
@@ -76,9 +82,11 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
         with reading(engine) as session:
             data, matcher = _read(session, project_id, number)
         paths = [_path(project_id, job_id, model) for model in MODELS]
-        seen, base = (sides(data, load_arrays(path, "check the false positives again")["vectors"]) for path in paths)
+        stored = [load_arrays(path, "check the false positives again") for path in paths]
+        rows = len(data.item_ids)
+        seen, base = (sides(data, each["vectors"], rescored=from_arrays(each, rows)) for each in stored)
         positives, seed = data.dataset.evaluation_positives, data.settings.seed
-        found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress)
+        found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress, seen.rescored)
         stratum = np.where(near(found.false, base.left, base.right, base.symmetric, progress), 0, 1)
         drawn = lowest(seen.numbers(found.false.left, found.false.right, seed), stratum, draw)
         np.random.default_rng([seed, number]).shuffle(drawn)

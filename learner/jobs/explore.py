@@ -26,8 +26,9 @@ from allpairs.db.results.explorations import (
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer, Matcher
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.jobs.data.evaluation_snapshot import save_arrays
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_arrays import save_arrays
+from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
@@ -36,6 +37,7 @@ from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.exact import Pairs, count_pairs
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.learner.search.rescored import Rescored
 from allpairs.learner.search.top_pairs import best_pairs
 
 MOST_PAIRS = 200_000  # to keep
@@ -63,11 +65,12 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
             known = known_pairs(session, project_id, data, cutoff)
         with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
+            rescored = rescored_of(matcher, data, vectors, progress)
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
-            best, pairs = best_of(data.dataset, vectors, progress)
+            best, pairs = best_of(data.dataset, vectors, rescored, progress)
     folder = exploration_folder(matcher)
     save_arrays(folder / PAIRS, left=data.item_ids[best.left], right=data.item_ids[best.right], score=best.score)
-    _save_known(folder / KNOWN, data, vectors, known)
+    _save_known(folder / KNOWN, data, vectors, rescored, known)
     seconds = round(time.monotonic() - started, 1)
     times = times_as_many(data.dataset)
     write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, times, seconds))
@@ -85,7 +88,7 @@ def matcher_numbered(session: Session, project_id: int, number: int) -> Matcher:
     return matcher
 
 
-def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[Pairs, int]:
+def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress: Progress) -> tuple[Pairs, int]:
     """Return the best 200,000 pairs of all items as rows, best first, and the number of all pairs.
 
     Items of different splits are paired too: this list neither measures nor trains.
@@ -94,7 +97,7 @@ def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[
     left, right = lists.own, lists.others
     found = best_pairs(
         as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), dataset.symmetric,
-        top=MOST_PAIRS, progress=progress,
+        top=MOST_PAIRS, rescored=rescored.within(left, right), progress=progress,
     )  # fmt: skip
     pairs = count_pairs(len(left), len(right), dataset.symmetric)
     return Pairs(left[found.left], right[found.right], found.score), pairs
@@ -122,9 +125,10 @@ def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: in
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
 
-def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
+def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, rescored: Rescored, known: np.ndarray) -> None:
     left, right, label, gold = known.T
+    score = rescored.replace(left, right, scores(vectors, left, right, BLENDED))
     save_arrays(
-        path, left=data.item_ids[left], right=data.item_ids[right], score=scores(vectors, left, right, BLENDED),
+        path, left=data.item_ids[left], right=data.item_ids[right], score=score,
         label=label.astype(np.int8), gold=gold.astype(np.int8),
     )  # fmt: skip

@@ -10,12 +10,13 @@ from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.projects.matchers import SCORES
 from allpairs.db.schema.tables import Round
 from allpairs.learner.jobs.audit.draw_pairs import Candidate, columns_of
-from allpairs.learner.jobs.data.evaluation_snapshot import save_arrays
 from allpairs.learner.jobs.data.project_data import Alike, ProjectData, tasks_of
+from allpairs.learner.jobs.data.stored_arrays import save_arrays
 from allpairs.learner.loop.round import Batch
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.similar_labels import most_alike
 from allpairs.learner.search.inner_product import BLENDED, scores
+from allpairs.learner.search.rescored import Rescored
 
 Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its sampling orders
 
@@ -36,10 +37,10 @@ def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Lab
     ]
 
 
-def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
-    """Store the scores of the pairs with these keys, under these blended vectors (items, d), in the folder."""
+def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray, rescored: Rescored) -> None:
+    """Store the scores of the pairs with these keys in the folder; vectors: (items, d), blended."""
     left, right = np.divmod(np.sort(known), len(data.item_ids))
-    score = scores(vectors, left, right, BLENDED)
+    score = rescored.replace(left, right, scores(vectors, left, right, BLENDED))
     save_arrays(folder / SCORES, left=data.item_ids[left], right=data.item_ids[right], score=score)
 
 

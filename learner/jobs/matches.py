@@ -27,6 +27,7 @@ from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Gold, Matcher
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
@@ -36,6 +37,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.learner.search.rescored import Rescored
 from allpairs.learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
@@ -67,14 +69,18 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float, re
         share = ENCODE_SHARE * (1.0 if reranker is None else 0.5)
         with reporting(engine, job_id, 0.0, share) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
+            rescored = rescored_of(matcher, data, vectors, progress)
         with reporting(engine, job_id, share, 1 - ENCODE_SHARE) as progress:
             left, right = _sides(data)
             sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
-            found = best_pairs(*sides, data.dataset.symmetric, threshold=threshold, progress=progress)
+            found = best_pairs(
+                *sides, data.dataset.symmetric, threshold=threshold, rescored=rescored.within(left, right),
+                progress=progress,
+            )  # fmt: skip
         if len(found) > MOST:
             what = f"{len(found):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
             raise InputError(f"{what}: choose a higher threshold")
-        pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors)
+        pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors, rescored)
         order = None
         if reranker is not None:
             with reporting(engine, job_id, 1 - share, share) as progress:
@@ -117,7 +123,7 @@ def _known(session: Session, project_id: int, data: ProjectData) -> Known:
     return {(left, right): answer for (left, right), answer in zip(rows, known.values(), strict=True)}
 
 
-def _with_known(found: Pairs, known: Known, vectors: np.ndarray) -> Pairs:
+def _with_known(found: Pairs, known: Known, vectors: np.ndarray, rescored: Rescored) -> Pairs:
     """Return the pairs without known negatives and with all known positives, best first."""
     answers = [known.get(pair) for pair in zip(found.left.tolist(), found.right.tolist(), strict=True)]
     kept = found.take(np.array([answer != AnswerKind.NEGATIVE for answer in answers], dtype=bool))
@@ -127,7 +133,7 @@ def _with_known(found: Pairs, known: Known, vectors: np.ndarray) -> Pairs:
     whole = Pairs(
         np.concatenate([kept.left, left]),
         np.concatenate([kept.right, right]),
-        np.concatenate([kept.score, scores(vectors, left, right, BLENDED)]),
+        np.concatenate([kept.score, rescored.replace(left, right, scores(vectors, left, right, BLENDED))]),
     )
     return whole.take(np.argsort(-whole.score, kind="stable"))
 

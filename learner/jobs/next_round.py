@@ -29,9 +29,11 @@ from allpairs.learner.jobs.audit.designs import FOLDER
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.batch_order import in_order
-from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, rows_of
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
+from allpairs.learner.jobs.data.stored_rescored import FILE as RESCORED
+from allpairs.learner.jobs.data.stored_rescored import load_rescored, save_rescored
 from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.strategy_inputs import background_of
@@ -50,11 +52,13 @@ from allpairs.learner.scoring.bare import bare_details
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import make_reference
 from allpairs.learner.scoring.matcher import FILE as MATCHER
+from allpairs.learner.scoring.matcher import SECOND_STAGE, add_details, add_reference, save_matcher
 from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
-from allpairs.learner.scoring.matcher import add_details, add_reference, save_matcher
 from allpairs.learner.scoring.reference import FILE as REFERENCE
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.inner_product import BLENDED
+from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.make import make_staged
 
 NAME = "next_round"
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
@@ -133,8 +137,9 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     """Store the blended vectors of all items, by ascending id, in the job's folder.
 
-    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer` and what
-    the matcher's details say besides as `known`. The model's folder gets the reference that its score needs.
+    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer`, that of
+    the first stage as `first`, and what the matcher's details say besides as `known`. The model's folder gets the
+    reference that its score needs.
     """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
@@ -142,7 +147,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        settings, fitted, known = data.settings, {}, {}
+        settings, fitted, first, known = data.settings, {}, {}, {}
         blend, model = Blend(settings.hubness), _folder(project_id, job_id) / "model"
         path = _vectors(project_id, job_id)
         if settings.lexical or not plan["trains"]:
@@ -154,17 +159,22 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
                 blend = Blend(settings.hubness, fit_lexical(data.dataset, labelled, vectors))
             vectors = encode_and_save(path, load_encoder(str(model)), data, blend, progress)
             layer = refit(vectors, labelled, BLENDED)
-            fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
             known = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
+            rng = np.random.default_rng([settings.seed, plan["number"], 3])
+            staged = make_staged(data.dataset, vectors, labelled, layer, settings.second_stage, rng, BLENDED, progress)
+            save_rescored(_folder(project_id, job_id), staged.rescored)
+            first, whole = {"w": layer.w, "b": layer.b}, staged.layer
+            fitted = {"w": whole.w, "b": whole.b, "threshold": whole.threshold, "loss": layer.loss}
+            known |= staged.as_dict()
             _add_details(model, **fitted, **blend.as_dict(), **known)
-            if blend.needs_all:
+            if blend.needs_all or staged.second:
                 rng = np.random.default_rng([settings.seed, plan["number"], 2])
-                reference = make_reference(data.dataset, vectors, blend, layer, rng)
+                reference = make_reference(data.dataset, vectors, blend, whole, rng, competition=staged.competition)
                 with publishing(model / REFERENCE), publishing(model / CHECKSUMS), publishing(model / MATCHER):
                     add_reference(reference, model)
                 known |= reference.as_dict()
     seconds = round(time.monotonic() - started, 1)
-    return {"layer": fitted, "blend": blend.as_dict(), "known": known, "encode_seconds": seconds}
+    return {"layer": fitted, "first": first, "blend": blend.as_dict(), "known": known, "encode_seconds": seconds}
 
 
 @job_step
@@ -181,7 +191,9 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
             return stored.id
         started = time.monotonic()
         vectors = load_vectors(_vectors(project_id, job_id))
-        measured = evaluate(data.dataset, vectors, progress, _layer(plan), BLENDED, data.settings.seed)
+        again = _rescored(project_id, job_id, plan, data)
+        layer, seed = _layer(plan), data.settings.seed
+        measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=again)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             _add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
@@ -198,7 +210,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
             data = _data(session, project_id, plan)
             design = newest_design(session, project_id, DesignKind.AUDIT)
         if design or is_audited(data):
-            vectors = load_vectors(_vectors(project_id, job_id))[rows_of(data)]
+            vectors = load_vectors(_vectors(project_id, job_id))
             measure_models(engine, project_id, data, progress, {matcher_id: vectors})
 
 
@@ -213,9 +225,9 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             known = known_keys(session, project_id, data)
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
-        layer = _layer(plan)
+        layer = _layer(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
         background = background_of(engine, project_id, data, settings, progress)
-        vectors = load_vectors(_vectors(project_id, job_id))
+        vectors, rescored = load_vectors(_vectors(project_id, job_id)), _rescored(project_id, job_id, plan, data)
         search = SEARCH if settings.reranker else 1.0
         batch = choose(
             data.dataset, vectors, layer, known, size + min(size, MOST_RESERVE), settings,
@@ -227,7 +239,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         )
         alike = alike_of(batch, data, vectors, background.labelled)
         if plan["trains"]:
-            keep_scores(_folder(project_id, job_id), data, vectors, known)
+            keep_scores(_folder(project_id, job_id), data, vectors, known, rescored)
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
         with reading(engine) as session:
             audit = draw_pairs(session, project_id, data, audits) if audits else None
@@ -342,9 +354,9 @@ def _unusual(plan: Plan, strategy: str, found: int) -> str:
     return f"{what}: a model needs both. {next_pairs} follow; training starts with the first {missing}."
 
 
-def _layer(plan: Plan) -> OutputLayer | None:
-    """Return the output layer of the current matcher; None for the pre-trained encoder."""
-    return OutputLayer(plan["layer"]["w"], plan["layer"]["b"]) if plan["trains"] else None
+def _layer(plan: Plan, which: str = "layer") -> OutputLayer | None:
+    """Return the output layer of the current matcher, or of its first stage; None for the pre-trained encoder."""
+    return OutputLayer(plan[which]["w"], plan[which]["b"]) if plan["trains"] else None
 
 
 def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:
@@ -363,6 +375,12 @@ def _add_details(model: Path, **details: Any) -> None:
         add_details(model, **details)
 
 
+def _rescored(project_id: int, job_id: str, plan: Plan, data: ProjectData) -> Rescored:
+    """Return the pairs that the round's second stage has scored again."""
+    used = plan.get("known", {}).get(SECOND_STAGE, {}).get("features")
+    return load_rescored(_folder(project_id, job_id), len(data.item_ids)) if used else NOTHING
+
+
 def _vectors(project_id: int, job_id: str) -> Path:
     return _folder(project_id, job_id) / VECTORS
 
@@ -378,5 +396,5 @@ def _tidy(project_id: int, job_id: str) -> None:
         if f"{folder_of(project_id, name)}/model" not in named:
             discard(project / name)
             continue
-        for file in (VECTORS, CHECKSUMS):
+        for file in (VECTORS, CHECKSUMS, RESCORED):
             discard(project / name / file)

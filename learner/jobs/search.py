@@ -11,6 +11,7 @@ from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_rescored import second_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.explore import matcher_numbered
 from allpairs.learner.jobs.queue.job_state import database, job_state
@@ -19,6 +20,8 @@ from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.any_pairs import Seen, score_pairs
+from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
 MOST_HITS = 100
@@ -50,6 +53,8 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
                 row = _row_of(data, item_id)
                 query, rows = vectors[[row]], lists.others[lists.others != row]
             found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
+            asked = text if item_id is None else data.dataset.texts[_row_of(data, item_id)]
+            found, scores = _again(matcher, data, vectors, query, asked, of_left, found, scores)
     p = [None] * len(scores)
     if matcher.w is not None and matcher.b is not None:
         p = OutputLayer(matcher.w, matcher.b).probability(scores).tolist()
@@ -64,6 +69,22 @@ def _typed(
     progress("load", 0.0)
     encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
     return text_vector(data.dataset, vectors, encoder.encode([text]), text, lists, blend_of(matcher))
+
+
+def _again(
+    matcher: Matcher, data: ProjectData, vectors: np.ndarray, query: np.ndarray, text: str, of_left: bool,
+    found: np.ndarray, first: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the rows found in the order of the whole score, and these scores, if the matcher has a second stage."""
+    if second_of(matcher) is None or not len(found):
+        return found, first
+    loaded = load_matcher(str(artifacts() / str(matcher.folder)))
+    asked = Seen([text], query, np.zeros(len(found), dtype=np.int64), of_left)
+    others = Seen([data.dataset.texts[row] for row in found], vectors[found], np.arange(len(found)), not of_left)
+    left, right = (asked, others) if of_left else (others, asked)
+    score = score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
+    order = np.argsort(-score, kind="stable")
+    return found[order], score[order]
 
 
 def _row_of(data: ProjectData, item_id: int) -> int:

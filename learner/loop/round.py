@@ -20,6 +20,7 @@ from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.exact import Pairs, count_pairs
 from allpairs.learner.search.inner_product import COSINE, Space, as_left, as_right, factors, magnitude, scores
 from allpairs.learner.search.nearest import Near, near_pairs
+from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.strategies.basic import strategy
 from allpairs.learner.strategies.caps import Cap, neighbourhoods, with_controls, within_caps
 from allpairs.learner.strategies.pool import Background, Pool, draw_pairs, unscored
@@ -57,7 +58,8 @@ def choose(
 ) -> Batch:
     """Choose at most n unlabelled training pairs, each unordered pair once, with their scores under the newest model.
 
-    vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None without a
+    vectors: (len(texts), d) in the space, under the model that chooses, whose second stage has no say: pairs that the
+    first one finds uncertain teach the encoder more (docs/log.md); layer: its output layer, or None without a
     trained one: then the strategy's seed chooses, mostly the most similar pairs (Mussmann, Jia and Liang 2020, section
     4.2), and, while all answers are positive, pairs from further down; known: keys of the labelled pairs; background:
     their answers, and what some strategies need besides. Raises InputError if they lack it.
@@ -137,16 +139,17 @@ def evaluate(
     space: Space = COSINE,
     seed: int = 0,
     exact: bool = False,
+    rescored: Rescored = NOTHING,
 ) -> AllPairs | None:
     """Return the figures over all evaluation pairs, or None without a gold positive among them.
 
     They are exact, unless there are so many pairs that this takes hours and `exact` does not insist: then the near
     pairs are counted, and the others sampled. An output layer adds the figures at its threshold, given negatives those
-    on the known pairs.
+    on the known pairs. rescored: the pairs of rows that have another score than their vectors.
     """
     if not len(dataset.evaluation_positives):
         return None
-    scorer = VectorScorer(vectors, layer, space)
+    scorer = VectorScorer(vectors, layer, space, rescored)
     sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
     exact = exact or count_pairs(*sides, dataset.symmetric) <= EXACT_PAIRS[default_device()]
     measured = _exact(dataset, scorer, progress) if exact else _sampled(dataset, scorer, seed, progress)
@@ -160,6 +163,7 @@ def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPai
     measured = evaluate_exact(
         as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
         progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),
+        rescored=scorer.rescored.within(dataset.evaluation_left, dataset.evaluation_right),
     )  # fmt: skip
     assert measured is not None  # there is a positive
     return measured

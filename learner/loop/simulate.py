@@ -26,12 +26,14 @@ from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import with_reference
 from allpairs.learner.scoring.matcher import Matcher, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space
+from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
 Composition = list[tuple[int, int]]  # positives and negatives of each round
@@ -119,12 +121,15 @@ def simulate(
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     rng = np.random.default_rng(settings.seed)
     space = Space(settings.distance, offset=True)
-    labels, layer, watch = Labels(), None, Stopwatch()
+    labels, watch = Labels(), Stopwatch()
+    layer: OutputLayer | None = None
+    staged: Staged | None = None
     with watch.stage("encode"):
         encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.hubness)
         vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
-    measured = _measure(dataset, vectors, layer, settings, watch, progress)
-    (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2), encoding="utf-8")
+    scorer = VectorScorer(vectors, None, space)
+    measured = _measure(dataset, scorer, settings, watch, progress)
+    (out / "base.json").write_text(json.dumps(_row(0, labels, staged, measured, watch), indent=2), encoding="utf-8")
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):
@@ -147,13 +152,20 @@ def simulate(
                         blend = Blend(settings.hubness, fit_lexical(dataset, labelled, pretrained))
                     vectors = blended(dataset, encoded, blend, settings.distance, progress)
                     layer = refit(vectors, labelled, space)
-            measured = _measure(dataset, vectors, layer, settings, watch, progress)
-            row = _row(number, labels, layer, measured, watch)
+                with watch.stage("second_stage"):
+                    use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
+                    staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
+                scorer = VectorScorer(vectors, staged.layer, space, staged.rescored)
+            measured = _measure(dataset, scorer, settings, watch, progress)
+            row = _row(number, labels, staged, measured, watch)
             written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress) if layer else {}
-    matcher = with_reference(Matcher(encoder, layer, blend), dataset, vectors, np.random.default_rng(settings.seed))
+    matcher, bare = Matcher(encoder, None, blend), {}
+    if staged is not None:
+        bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress)
+        matcher, own = Matcher(encoder, staged.layer, blend, staged.second), np.random.default_rng(settings.seed)
+        matcher = with_reference(matcher, dataset, vectors, own, staged.competition)
     _save(matcher, measured, labels, settings, out / "model", bare)
     return written
 
@@ -188,6 +200,8 @@ def _check(dataset: Dataset) -> None:
 def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, composition: Composition | None) -> None:
     if settings.lexical and settings.distance != "cosine":
         raise InputError(f"--lexical needs the cosine, not {settings.distance}: leave out --lexical")
+    if settings.second_stage == "on" and settings.distance != "cosine":
+        raise InputError(f"--second-stage on needs the cosine, not {settings.distance}: leave it out")
     name, gold = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
     if STRATEGIES[name].seed == "stated" and len(gold.given) == len(gold.positives):
         what = f"{name} needs given negatives, but gold has none among the training pairs"
@@ -198,33 +212,30 @@ def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, compositi
 
 
 def _measure(
-    dataset: Dataset,
-    vectors: np.ndarray,
-    layer: OutputLayer | None,
-    settings: Settings,
-    watch: Stopwatch,
-    progress: Progress,
+    dataset: Dataset, scorer: VectorScorer, settings: Settings, watch: Stopwatch, progress: Progress
 ) -> AllPairs:
     with watch.stage("evaluate"):
-        space = Space(settings.distance, offset=True)
-        measured = evaluate(dataset, vectors, progress, layer, space, settings.seed)
+        measured = evaluate(
+            dataset, scorer.vectors, progress, scorer.layer, scorer.space, settings.seed, rescored=scorer.rescored
+        )
     assert measured is not None  # _check found a positive
     return measured
 
 
-def _row(
-    number: int, labels: Labels, layer: OutputLayer | None, measured: AllPairs, watch: Stopwatch
-) -> dict[str, Any]:
-    return {
+def _row(number: int, labels: Labels, staged: Staged | None, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:
+    row = {
         **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "round": number,
         "labels": len(labels.label),
         "positives": sum(labels.label),  # among the labels; those of the evaluation pairs are below
-        "trained": layer is not None,
+        "trained": staged is not None,
         "pairs": measured.pairs,
         "evaluation_positives": measured.positives,
         "seconds": watch.seconds,
     }
+    if staged is None or staged.gain is None:
+        return row
+    return row | {"second_stage": {"used": staged.second is not None, "gain": staged.gain}}
 
 
 def _write_line(file: TextIO, row: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from allpairs.learner.models.cross_encoder_input import score_pairs
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.inner_product import COSINE, Space, scores
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 CHUNK = 512  # pairs read between two progress reports
 ARCHITECTURE = "ForSequenceClassification"
@@ -36,15 +37,19 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True)
 class VectorScorer:
-    """The score of an encoder's vectors (rows of the dataset, d): the cosine of unit vectors, or another space's."""
+    """The score of an encoder's vectors (rows of the dataset, d): the cosine of unit vectors, or another space's.
+
+    rescored: the pairs that a second stage has scored again.
+    """
 
     vectors: np.ndarray
     layer: OutputLayer | None
     space: Space = COSINE
+    rescored: Rescored = NOTHING
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
         """Return the score of each pair of rows, (n,) float32."""
-        return scores(self.vectors, left, right, self.space)
+        return self.rescored.replace(left, right, scores(self.vectors, left, right, self.space))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Why a pair has its score: what each part adds, with the words behind it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from allpairs.learner.data.lexical_features import KINDS, Lexicon
 from allpairs.learner.scoring.lexical_weights import total
 from allpairs.learner.scoring.score import Blend
+from allpairs.learner.second_stage.second_stage import SecondStage
 
 NAMED = 4  # words shown for a part
 TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}
@@ -39,6 +40,16 @@ def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: 
     if blend.hubness:
         parts.append(Part("hubness", score - sum(part.amount for part in parts)))
     return sorted(parts, key=lambda part: -abs(part.amount))
+
+
+def again(parts: list[Part], second: SecondStage, values: np.ndarray) -> list[Part]:
+    """Return the parts of the score of a pair that the second stage has scored again, the largest first.
+
+    parts: of its first score; values: (features,) of the pair. They add up to the score, but for the seam at the floor.
+    """
+    kept = [replace(part, amount=second.slope * part.amount) for part in parts]
+    more = [Part(title, amount) for title, amount in second.parts(values).items() if amount]
+    return sorted([*kept, *more, Part("constant", second.bias)], key=lambda part: -abs(part.amount))
 
 
 def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from allpairs.learner.scoring.reference import MOVES, NOTHING, ListReference, Re
 from allpairs.learner.scoring.score import Blend, lacking_of
 from allpairs.learner.search.exact import neighbours
 from allpairs.learner.search.inner_product import Space, as_left, as_right
+from allpairs.learner.second_stage.competition import Competition
 
 SAMPLE = 10_000  # texts of each list whose vectors are kept: 8 MB, with lexical features 18 MB
 MOST_KNOWN = 1_000_000  # texts of each list whose hubness is kept: 12 MB
@@ -56,13 +57,14 @@ def make_reference(
     layer: OutputLayer,
     rng: np.random.Generator,
     distance: Distance = "cosine",
+    competition: Competition | None = None,
 ) -> Reference:
     """Make the reference of a corpus from its blended vectors (texts, d), as `learner.scoring.score.blended` has them.
 
-    layer: turns scores into the p whose moves are measured.
+    layer: turns scores into the p whose moves are measured. competition: of the texts, if there is a second stage.
     """
-    terms = dataset.terms if blend.lexical else None
-    if not blend.hubness:
+    terms = dataset.terms if blend.lexical or competition else None
+    if not blend.hubness and competition is None:
         return Reference(NOTHING, NOTHING, terms, {})
     corpus = _Corpus(dataset, vectors, lacking_of(dataset, blend), Space(distance, offset=True))
     left = _side(dataset.left, rng)
@@ -71,7 +73,8 @@ def make_reference(
     made = []
     for one, other in [(left, right)] if dataset.symmetric else [(left, right), (right, left)]:
         weight = weight_of(blend.hubness, one.rows, other.rows)
-        made.append(_list(corpus, one, other, weight, of_left=one is left, more=more))
+        listed = _list(corpus, one, other, weight, of_left=one is left, more=more)
+        made.append(listed if competition is None else _competing(listed, corpus, one, competition, one is left))
     moved = [_moves(corpus, left, right, more, layer, rng, of_left=True)]
     if not dataset.symmetric:
         moved.append(_moves(corpus, right, left, more, layer, rng, of_left=False))
@@ -98,10 +101,20 @@ def _list(corpus: _Corpus, one: _Side, other: _Side, weight: float, of_left: boo
         return made
     near = near_sample(corpus.bare(one.held), corpus.bare(sample).astype(np.float16), corpus.space, of_left, NEIGHBOURS)
     true = corpus.hubness(one.held)
-    if len(other.sample) < len(other.rows):
+    if weight and len(other.sample) < len(other.rows):
         made = made.fitted(near.mean(1), true)
     more[one.held] = made.hubness_by(near.mean(1)) - true
     return made
+
+
+def _competing(
+    made: ListReference, corpus: _Corpus, one: _Side, competition: Competition, of_left: bool
+) -> ListReference:
+    """Return the reference of a list with the best candidates of its texts."""
+    kept = one.rows[:MOST_KNOWN]
+    _, first = np.unique(digests_of([corpus.dataset.texts[row] for row in kept]), return_index=True)
+    near = (competition.left if of_left else competition.right)[kept[first]]
+    return replace(made, near=near, sample_hubness=corpus.hubness(one.sample))
 
 
 def _moves(
@@ -129,9 +142,16 @@ def _summary(moved: np.ndarray) -> dict[str, float]:
     return {name: round(float(figure), 5) for name, figure in zip(MOVES, figures, strict=True)}
 
 
-def with_reference(matcher: Matcher, dataset: Dataset, vectors: np.ndarray, rng: np.random.Generator) -> Matcher:
-    """Return the matcher with the reference of its corpus, where its score needs one; vectors: its blended ones."""
-    if matcher.layer is None or not matcher.blend.needs_all:
+def with_reference(
+    matcher: Matcher, dataset: Dataset, vectors: np.ndarray, rng: np.random.Generator,
+    competition: Competition | None = None,
+) -> Matcher:  # fmt: skip
+    """Return the matcher with the reference of its corpus, where its score needs one; vectors: its blended ones.
+
+    competition: of the corpus's texts, if the matcher has a second stage.
+    """
+    if matcher.layer is None or not (matcher.blend.needs_all or matcher.second):
         return matcher
-    distance = matcher.encoder.distance
-    return replace(matcher, reference=make_reference(dataset, vectors, matcher.blend, matcher.layer, rng, distance))
+    distance, layer = matcher.encoder.distance, matcher.layer
+    made = make_reference(dataset, vectors, matcher.blend, layer, rng, distance, competition)
+    return replace(matcher, reference=made)

@@ -19,23 +19,31 @@ from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.reference import FILE as REFERENCE
-from allpairs.learner.scoring.reference import Reference, read_reference, referred, save_reference
+from allpairs.learner.scoring.reference import Reference, read_reference, referred, save_reference, with_known
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import Space
+from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.competition import competition_of
+from allpairs.learner.second_stage.pair_features import TextFeatures
+from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
+from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
+SECOND_STAGE = "second_stage"  # in a matcher's details
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """An encoder and, once trained, its output layer; blend: the components of its score.
+    """An encoder and, once trained, its output layer; blend: the components of its first score.
 
-    reference: what the score needs of the corpus that it was trained on, where it needs any.
+    second: its second stage, if it has one; reference: what the score needs of the corpus that it was trained on, where
+    it needs any.
     """
 
     encoder: Encoder
     layer: OutputLayer | None
     blend: Blend = field(default_factory=Blend)
+    second: SecondStage | None = None
     reference: Reference | None = None
 
     @property
@@ -46,7 +54,7 @@ class Matcher:
     @property
     def needs_all(self) -> bool:
         """Whether the score of two texts depends on the other texts of the dataset."""
-        return self.blend.needs_all and self.reference is None
+        return (self.blend.needs_all or self.second is not None) and self.reference is None
 
     def vectors(self, dataset: Dataset, encoded: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
         """Return blended vectors (texts, d) of a dataset; encoded: (texts, e), by the matcher's encoder.
@@ -73,6 +81,23 @@ class Matcher:
             raise InputError(f"{what}: train it again, or use `match` with all texts of the corpus")
         return self.blend.joined(encoded, None)
 
+    def rescored(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> Rescored:
+        """Return the pairs of a dataset that the second stage scores again; vectors: (texts, d), blended.
+
+        A text of the matcher's corpus competes with its candidates there, another one with those of the dataset.
+        """
+        if self.second is None:
+            return NOTHING
+        pairs = best_of(dataset, vectors, self.space, self.second.floor, progress)
+        return rescore(self.second, pairs, self.pair_features(dataset, vectors, progress), len(dataset.texts))
+
+    def pair_features(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> PairFeatures:
+        """Return the features of a dataset's pairs, as `rescored` has them."""
+        competition = competition_of(dataset, vectors, self.space, progress)
+        if self.reference is not None:
+            competition = with_known(self.reference, dataset.texts, competition)
+        return PairFeatures(competition, TextFeatures(dataset.texts, self.lexicon(dataset), dataset.symmetric))
+
     def lexicon(self, dataset: Dataset) -> Lexicon:
         """Return the lexical features of a dataset's texts, by the terms that the score goes by."""
         terms = self.reference and self.reference.terms
@@ -94,7 +119,8 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     known: dict[str, Any] = {}
     if layer:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
-    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **details}
+    second = {} if matcher.second is None else {SECOND_STAGE: matcher.second.as_dict()}
+    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **second, **details}
     (partial / FILE).write_text(json.dumps(known, indent=2), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     partial.replace(folder)
@@ -110,11 +136,13 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
         try:
             layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
             blend = Blend.read(known)
+            second = SecondStage.read(found) if "features" in (found := known.get(SECOND_STAGE, {})) else None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _broken(folder, error) from error
         encoder = load_encoder(name, device)
         reference = read_reference(folder)
-    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend, reference)
+    encoder = encoder.variant(distance=encoder.saved_distance) if known else encoder
+    return Matcher(encoder, layer, blend, second, reference)
 
 
 def add_reference(reference: Reference, folder: Path) -> None:

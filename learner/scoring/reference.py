@@ -5,7 +5,7 @@ mapped by a line to what the whole corpus would have given; how far that moves p
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from allpairs.learner.scoring.hubness import NEIGHBOURS
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import nearest_scores
 from allpairs.learner.search.inner_product import Space, as_left, as_right
+from allpairs.learner.second_stage.competition import KEPT, Competition, padded
 
-FILE, VERSION = "reference.npz", 1
+FILE, VERSION = "reference.npz", 2
 LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told
 MOVES = ("texts", "mean", "in_95_percent_at_most", "most")
 
@@ -35,7 +36,8 @@ class ListReference:
     known: (k,) uint64 digests of its texts, ascending; hubness: (k,) float32, their own. sample: (s, d) float16 vectors
     of some of its texts with their offset but without hubness, the neighbours of texts of the other list. weight, slope
     and intercept: the hubness of a text that is not known is weight·(slope·mean + intercept), where mean is that of its
-    scores with its nearest texts in the sample of the other list.
+    scores with its nearest texts in the sample of the other list. near: (k, KEPT) float32, the scores of each text's
+    best candidates, and sample_hubness: (s,) float32, of the sample; both empty unless there is a second stage.
     """
 
     known: np.ndarray
@@ -44,6 +46,15 @@ class ListReference:
     weight: float
     slope: float = 1.0
     intercept: float = 0.0
+    near: np.ndarray = field(default_factory=lambda: np.empty((0, KEPT), dtype=np.float32))
+    sample_hubness: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+
+    def find(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place of each text among the known ones, and whether it is one of them: (n,) int64 and bool."""
+        digests = digests_of(texts)
+        place = np.minimum(np.searchsorted(self.known, digests), max(0, len(self.known) - 1))
+        is_known = self.known[place] == digests if len(self.known) else np.zeros(len(texts), dtype=bool)
+        return place, is_known
 
     def hubness_by(self, means: np.ndarray) -> np.ndarray:
         """Return the hubness of texts by their mean scores with their nearest texts in the sample, (n,)."""
@@ -96,9 +107,7 @@ def referred(
     if not blend.hubness:
         return whole
     own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
-    digests = digests_of(texts)
-    place = np.minimum(np.searchsorted(own.known, digests), max(0, len(own.known) - 1))
-    is_known = own.known[place] == digests if len(own.known) else np.zeros(len(texts), dtype=bool)
+    place, is_known = own.find(texts)
     new = ~is_known
     offset = np.zeros(len(texts), dtype=np.float32)
     offset[is_known] = own.hubness[place[is_known]]
@@ -107,6 +116,38 @@ def referred(
         offset[new] = own.hubness_by(means)
     whole[:, -1] += offset
     return whole
+
+
+def candidates_of(
+    reference: Reference, texts: Sequence[str], vectors: np.ndarray, of_left: bool, distance: Distance = "cosine"
+) -> np.ndarray:
+    """Return the scores of the best candidates of texts of the left list, or of the right one, (n, KEPT) float32.
+
+    vectors: (texts, d), blended. A text of the corpus has its own; another one has those of the sample.
+    """
+    own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
+    place, is_known = own.find(texts)
+    best = np.full((len(texts), KEPT), -np.inf, dtype=np.float32)
+    best[is_known] = own.near[place[is_known]]
+    if not is_known.all() and len(other.sample):
+        sample = other.sample.astype(np.float32)
+        sample[:, -1] += other.sample_hubness
+        best[~is_known] = padded(near_sample(vectors[~is_known], sample, Space(distance, offset=True), of_left, KEPT))
+    return best
+
+
+def with_known(reference: Reference, texts: Sequence[str], competition: Competition) -> Competition:
+    """Return the competition of these texts, where the texts of the corpus have the best candidates they had there."""
+
+    def known(own: ListReference, best: np.ndarray) -> np.ndarray:
+        place, is_known = own.find(texts)
+        found = best.copy()
+        found[is_known] = own.near[place[is_known]]
+        return found
+
+    left = known(reference.left, competition.left)
+    one_list = competition.left is competition.right
+    return Competition(left, left if one_list else known(reference.right, competition.right))
 
 
 def near_sample(queries: np.ndarray, sample: np.ndarray, space: Space, of_left: bool, k: int) -> np.ndarray:
@@ -124,7 +165,8 @@ def digests_of(texts: Sequence[str]) -> np.ndarray:
 
 def save_reference(reference: Reference, folder: Path) -> None:
     """Write the reference to its file in the folder."""
-    arrays: dict[str, Any] = {"version": np.int64(VERSION), "moves": _packed(reference.moves)}
+    version = VERSION if len(reference.left.near) else 1  # earlier versions of Allpairs know no second stage
+    arrays: dict[str, Any] = {"version": np.int64(version), "moves": _packed(reference.moves)}
     for side in ("left", "right"):
         one: ListReference = getattr(reference, side)
         if side == "right" and reference.right is reference.left:
@@ -132,6 +174,8 @@ def save_reference(reference: Reference, folder: Path) -> None:
         line = np.array([one.weight, one.slope, one.intercept])
         arrays |= {f"{side}_known": one.known, f"{side}_hubness": one.hubness, f"{side}_sample": one.sample,
                    f"{side}_line": line}  # fmt: skip
+        if len(one.near):
+            arrays |= {f"{side}_near": one.near, f"{side}_sample_hubness": one.sample_hubness}
     if reference.terms:
         arrays |= {f"terms_{name}": array for name, array in reference.terms.as_arrays().items()}
     with (folder / FILE).open("wb") as file:
@@ -159,7 +203,10 @@ def read_reference(folder: Path) -> Reference | None:
 def _read_list(arrays: dict[str, np.ndarray], side: str) -> ListReference:
     weight, slope, intercept = map(float, arrays[f"{side}_line"])
     known, hubness, sample = (arrays[f"{side}_{name}"] for name in ("known", "hubness", "sample"))
-    return ListReference(known, hubness, sample, weight, slope, intercept)
+    made = ListReference(known, hubness, sample, weight, slope, intercept)
+    if f"{side}_near" not in arrays:
+        return made
+    return replace(made, near=arrays[f"{side}_near"], sample_hubness=arrays[f"{side}_sample_hubness"])
 
 
 def _packed(moves: dict[str, float]) -> np.ndarray:

@@ -96,14 +96,25 @@ def _rows(vectors: Tensor) -> int:
 
 def without(all_blocks: Iterable[Block], pairs: np.ndarray | None) -> Iterator[Block]:
     """Yield the blocks with the scores of these pairs (k, 2), if any, at minus infinity; each is listed once."""
+    return rescored_blocks(all_blocks, pairs, None)
+
+
+def rescored_blocks(
+    all_blocks: Iterable[Block], pairs: np.ndarray | None, scores: np.ndarray | None
+) -> Iterator[Block]:
+    """Yield the blocks with these scores (k,), or minus infinity, at these pairs (k, 2), each listed once."""
     if pairs is None or not len(pairs):
         yield from all_blocks
         return
-    rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    order = np.argsort(pairs[:, 0], kind="stable")
+    rows, columns = pairs[order].T
+    values = torch.from_numpy(np.full(len(pairs), -np.inf, dtype=np.float32) if scores is None else scores[order])
     for block in all_blocks:
-        near = slice(*np.searchsorted(rows, [block.row, block.end]))
-        here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
-        block.scores[rows[near][here] - block.row, columns[near][here] - block.column] = -torch.inf
+        first, last = np.searchsorted(rows, [block.row, block.end])
+        here = columns[first:last]
+        inside = first + np.flatnonzero((here >= block.column) & (here < block.column + block.scores.shape[1]))
+        places = rows[inside] - block.row, columns[inside] - block.column
+        block.scores[places] = values[inside].to(block.scores.device)
         yield block
 
 

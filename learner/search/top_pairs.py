@@ -12,6 +12,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 from allpairs.learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 MOST_PAIRS = 20_000_000
 SPARE_PAIRS = 1_000_000  # kept beyond the closest before they are sorted and cut
@@ -26,16 +27,18 @@ def best_pairs(
     *,
     top: int | None = None,
     threshold: float = LOWEST,
+    rescored: Rescored = NOTHING,
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
     """Return the `top` highest-scoring pairs, or all with score ≥ threshold, best first, ties in the order of the rows.
 
-    Raises InputError if more than 20 million pairs would be kept.
+    rescored: pairs of rows of left and right that have another score than their product. Raises InputError if more
+    than 20 million pairs would be kept.
     """
     wanted = _Wanted(torch.inf, top, threshold)
-    return _closest(wanted, left, right, symmetric, None, device, progress=progress, engine=engine)
+    return _closest(wanted, left, right, symmetric, None, device, rescored, progress=progress, engine=engine)
 
 
 def most_uncertain(
@@ -95,12 +98,13 @@ def _scanning(
     symmetric: bool,
     known: np.ndarray | None,
     device: str | torch.device | None,
+    rescored: Rescored = NOTHING,
 ) -> Work[slice, Columns]:
     """Return the work that finds the closest pairs of a part of the left rows."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> Columns:
-        closest, found = _Closest(wanted), blocks(queries, corpus, symmetric, part)
+        closest, found = _Closest(wanted), rescored.blocks(blocks(queries, corpus, symmetric, part))
         for block in without(found, known):
             closest.look_at(block)
             progress("search", min(1.0, (block.end - part.start) / (part.stop - part.start)))

@@ -18,6 +18,7 @@ from allpairs.db.schema.tables import Item
 from allpairs.db.schema.tables import Matcher as Row
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranker import Reading, Reranker
+from allpairs.learner.jobs.data.stored_rescored import load_rescored
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference
 from allpairs.learner.search.inner_product import BLENDED, scores
@@ -33,6 +34,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "two lists, the other way": {"hubness": 0.33, "lexical": False, "right": 90},
     "no hubness": {"hubness": 0.0, "lexical": True},
     "cosine alone": {"hubness": 0.0, "lexical": False},
+    "second stage": {"hubness": 0.25, "lexical": True, "second_stage": "on"},
+    "second stage, two lists": {"hubness": 0.0, "lexical": False, "second_stage": "on", "right": 40},
     "re-ranked": {"hubness": 0.25, "lexical": True, "reranker": True},  # the order of a batch is its own matter
 }
 # What another program does with the folders, without the project.
@@ -90,7 +93,9 @@ def test_a_downloaded_model_gives_the_scores_of_its_project(engine: Engine, enco
         right = rng.choice([at for at, item in enumerate(items) if item.side == items[-1].side], PAIRS)
         folder = unpacked(name, row, tmp_path / name)
         asked.append((str(folder), [items[at].text for at in left], [items[at].text for at in right]))
-        score = scores(vectors, left, right, BLENDED)
+        score = load_rescored(artifacts() / Path(row.folder).parent, len(items)).replace(
+            np.minimum(left, right), np.maximum(left, right), scores(vectors, left, right, BLENDED)
+        )
         wanted.append((score, OutputLayer(row.w, row.b).probability(score)))
     (tmp_path / "asked.json").write_text(json.dumps(asked))
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "asked.json")]

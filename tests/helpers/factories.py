@@ -28,7 +28,8 @@ def make_project(
     """
     kind = Kind.BIPARTITE if right else Kind.SYMMETRIC
     with writing(engine) as session:
-        stored = Settings.model_validate({"hubness": 0.0, "lexical": False} | settings).model_dump()
+        plain: dict[str, Any] = {"hubness": 0.0, "lexical": False, "second_stage": "off"}
+        stored = Settings.model_validate(plain | settings).model_dump()
         project = Project(name=name, kind=kind, settings=stored)
         session.add(project)
         session.flush()

@@ -42,18 +42,19 @@ PACKAGES = {
     "learner.search": "runtime",
     "learner.models": "catalog runtime search db.files",
     "learner.backbones": "catalog models runtime db.files",
-    "learner.scoring": "data models search db.files",
+    "learner.second_stage": "data metrics models search",
+    "learner.scoring": "data models search second_stage db.files",
     "learner.strategies": "catalog data models search",
     "learner.scorers": "backbones metrics models runtime search db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
-    "learner.loop": "catalog data evaluation models runtime scorers scoring search strategies db.corpus",
+    "learner.loop": "catalog data evaluation models runtime scorers scoring search second_stage strategies db.corpus",
     "learner.files": "backbones catalog data evaluation loop models runtime scorers scoring search db.corpus",
     "learner.experiment": "catalog data files loop models reports runtime scorers search db.corpus",
     "learner.published": "evaluation experiment search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "
     "scoring search db.corpus db.files",
     "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
-    "strategies db",
+    "second_stage strategies db",
     "learner.worker": "jobs runtime db",
     "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers worker "
     "db.corpus",

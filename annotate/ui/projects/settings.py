@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "batch_norm": "Batch norm before the output layer",
         "hubness": "Hubness correction",
         "lexical": "Use lexical features",
+        "second_stage": "Second stage",
         "implied": "Train on implied pairs",
     },
 }

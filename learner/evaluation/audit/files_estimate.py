@@ -26,7 +26,8 @@ def measure_labels(
     """Return the model's figures over all pairs. Raises InputError if any stratum has fewer than five labels."""
     left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
     right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
-    ranking = rank_all(left, right, dataset.symmetric, progress)
+    rescored = scorer.rescored.within(dataset.evaluation_left, dataset.evaluation_right)
+    ranking = rank_all(left, right, dataset.symmetric, progress, rescored=rescored)
     sample = Sample(labels.stratum, labels.positive, 1 / labels.inclusion, labels.sizes, labels.band)
     if missing := labels_needed(sample.labels, sample.sizes):
         what = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"

@@ -7,6 +7,7 @@ import torch
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.search.exact import ROWS, as_tensor, blocks, without
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BINS = 98_304
 LOW, HIGH = -2.002, 1.001  # a cosine, lowered by up to 1 by the hubness correction; rounding adds a little
@@ -44,15 +45,15 @@ class Ranking:
 
 def rank_all(
     left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress,
-    known: np.ndarray | None = None,
+    known: np.ndarray | None = None, rescored: Rescored = NOTHING,
 ) -> Ranking:  # fmt: skip
     """Return the ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, with extra columns or not.
 
-    known: (k, 2) rows of pairs to leave out.
+    known: (k, 2) rows of pairs to leave out; rescored: pairs of rows that have another score than their product.
     """
     queries, corpus = as_tensor(left), as_tensor(right)
     counts = np.zeros(BINS, dtype=np.int64)
-    for block in without(blocks(queries, corpus, symmetric), known):
+    for block in without(rescored.blocks(blocks(queries, corpus, symmetric)), known):
         # non-existent pairs are at minus infinity, outside the bins; a block's float32 counts are exact
         counts += torch.histc(block.scores, BINS, LOW, HIGH).cpu().numpy().astype(np.int64)
         progress("rank", min(1.0, (block.row + ROWS) / len(queries)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.learner.search.exact import Block, as_tensor, blocks, count_pairs, without
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 PART = 10_000  # pairs whose vectors are copied at a time: 70 MB
 
@@ -15,7 +16,8 @@ class Sides:
     """The two sides of all pairs: vectors (n, d) and (m, d) whose products are scores, and the items' ids, int64.
 
     lexical: vectors of both sides whose products are lexical similarities, if the texts are known. known: (k, 2) rows
-    of the pairs that need no audit, since their labels came with the data.
+    of the pairs that need no audit, since their labels came with the data. rescored: pairs of rows of both sides that
+    have another score than their product.
     """
 
     left: np.ndarray
@@ -25,6 +27,7 @@ class Sides:
     symmetric: bool
     lexical: tuple[np.ndarray, np.ndarray] | None = None
     known: np.ndarray | None = None
+    rescored: Rescored = NOTHING
 
     @property
     def pairs(self) -> int:
@@ -33,7 +36,8 @@ class Sides:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the scores of all pairs, block by block; those of known pairs are minus infinity."""
-        return without(blocks(as_tensor(self.left), as_tensor(self.right), self.symmetric), self.known)
+        found = blocks(as_tensor(self.left), as_tensor(self.right), self.symmetric)
+        return without(self.rescored.blocks(found), self.known)
 
     def unknown(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return which of the pairs (n,) are not known, (n,) bool."""
@@ -46,7 +50,7 @@ class Sides:
 
     def scores(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the score of each pair, (n,) float32."""
-        return _products(self.left, self.right, rows, columns)
+        return self.rescored.replace(rows, columns, _products(self.left, self.right, rows, columns))
 
     def similarities(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
         """Return the lexical similarity of each pair, (n,) float32, if it is known."""

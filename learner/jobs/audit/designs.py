@@ -15,8 +15,11 @@ from allpairs.db.schema.tables import Design, Matcher
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
-from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, load_arrays, save_arrays, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 FAR = "below the pool"  # the last stratum of an earlier version's designs, with 99 % of all pairs
 ALIKE, OTHERS = "similar", "other"  # begin the names of a divided band's strata
@@ -27,7 +30,8 @@ FOLDER = "design"  # begins the name of a design's folder
 class Drawn:
     """A design with its sampling orders, as item ids.
 
-    vectors: (n, d) of the evaluation items under its model; lexical: (n, d) of `lexical_of`, where it divides bands.
+    vectors, rescored: of the evaluation items under its model, as in `Seen`; lexical: (n, d) of `lexical_of`, where it
+    divides bands.
     """
 
     id: int
@@ -37,6 +41,7 @@ class Drawn:
     order: SamplingOrder
     vectors: np.ndarray
     lexical: np.ndarray | None
+    rescored: Rescored = NOTHING
 
 
 def read_designs(session: Session, project_id: int) -> list[Drawn]:
@@ -58,7 +63,8 @@ def _read(design: Design) -> Drawn:
     vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
     lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
-    return Drawn(design.id, design.number, strata, names, order, vectors, lexical)
+    rescored = from_arrays(stored, len(vectors))
+    return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rescored)
 
 
 def is_old(names: list[str]) -> bool:
@@ -73,11 +79,14 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
     lexical = lexical_of(data)
     known = data.dataset.evaluation_known
-    both = replace(sides(data, seen.vectors, lexical.astype(np.float32)), known=known)
-    ranking = rank_all(both.left, both.right, both.symmetric, progress, known) if len(known) else seen.ranking
+    both = replace(sides(data, seen.vectors, lexical.astype(np.float32), seen.rescored), known=known)
+    ranking = seen.ranking
+    if len(known):
+        ranking = rank_all(both.left, both.right, both.symmetric, progress, known, both.rescored)
     strata = divide(rank_bands(ranking), both, progress)
     order = make_sampling_order(both, strata, project_id, progress)
-    kept = {"vectors": seen.vectors.astype(np.float16)} | ({"lexical": lexical} if strata.divided else {})
+    kept = {"vectors": seen.vectors.astype(np.float16)} | as_arrays(seen.rescored)
+    kept |= {"lexical": lexical} if strata.divided else {}
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
         artifacts() / folder / "decks.npz", left=both.left_ids[order.left], right=both.right_ids[order.right],

@@ -113,7 +113,7 @@ def _placed(design: Drawn, data: ProjectData, left: np.ndarray, right: np.ndarra
     if not len(left):
         return np.empty(0, dtype=np.int64)
     similarities = similarities_of(data, design.lexical, left, right)
-    return design.strata.place(scores_of(data, design.vectors, left, right), similarities)
+    return design.strata.place(scores_of(data, design.vectors, left, right, design.rescored), similarities)
 
 
 def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:

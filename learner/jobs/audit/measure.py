@@ -57,8 +57,8 @@ def measure_models(
     """Store every matcher's figures from all audit labels, and make a design if there is none.
 
     Where known positives measure the matchers, their figures stay; those with the positives that nobody named are
-    stored beside them. A matcher whose model was not imported with its archive keeps its figures. fresh: the evaluation
-    items' vectors by matcher id, as far as they are at hand.
+    stored beside them. A matcher whose model was not imported with its archive keeps its figures. fresh: the vectors of
+    all items by matcher id, as far as they are at hand.
     """
     with reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
@@ -160,9 +160,10 @@ def _reliability(
 
 
 def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:
-    scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids)
+    scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids, seen.rescored)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
-    return View(seen.ranking, scores, threshold, scores_of(data, seen.vectors, *labelled.known.T))
+    known = scores_of(data, seen.vectors, labelled.known[:, 0], labelled.known[:, 1], seen.rescored)
+    return View(seen.ranking, scores, threshold, known)
 
 
 def _audit(
@@ -196,9 +197,10 @@ def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
 
 def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: Progress) -> float:
     """Return the share of a model's `rank` best pairs that lie below the top of the design."""
-    both = sides(data, seen.vectors)
-    best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
-    under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
+    both = sides(data, seen.vectors, rescored=seen.rescored)
+    best = best_pairs(both.left, both.right, both.symmetric, top=rank, rescored=both.rescored, progress=progress)
+    ids = both.left_ids[best.left], both.right_ids[best.right]
+    under_design = scores_of(data, design.vectors, *ids, design.rescored)
     return float((under_design < design.strata.floor).mean())
 
 

@@ -1,15 +1,13 @@
 """The evaluation items of a project as a model sees them, kept to be measured again when more labels have come."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.files.artifacts import held, is_there, publishing
-from allpairs.db.files.atomic import atomic_write
-from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.db.files.artifacts import is_there
+from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
@@ -17,19 +15,26 @@ from allpairs.learner.data.lexical_features import lexical_vectors
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays, rescored_of, second_of
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BASE = "base"  # prefix of a pre-trained encoder's folder
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The items under one model: blended vectors (n, d), in the order of `rows_of`, and all pairs by score."""
+    """The items under one model: blended vectors (n, d), in the order of `rows_of`, and all pairs by score.
+
+    rescored: the pairs of places in that order which a second stage has scored again.
+    """
 
     vectors: np.ndarray
     ranking: Ranking
+    rescored: Rescored = NOTHING
 
 
 def rows_of(data: ProjectData) -> np.ndarray:
@@ -47,15 +52,18 @@ def has_model(matcher: Matcher) -> bool:
     return matcher.folder is None or is_there(artifacts() / matcher.folder)
 
 
-def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
-    """Return the blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
+def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, every: bool, progress: Progress) -> np.ndarray:
+    """Return the blended vectors of all items, (items, d).
+
+    every: items that are not for evaluation too; without, theirs are 0 where the others' scores do not need them.
+    """
     dataset, rows = data.dataset, rows_of(data)
-    if blend.needs_all:  # the score also depends on the other items' vectors and texts
+    if every or blend.needs_all:
         vectors = encoder.encode(dataset.texts, progress)
     else:
         vectors = np.zeros((len(dataset.texts), encoder.dimension), dtype=np.float32)
         vectors[rows] = encoder.encode([dataset.texts[row] for row in rows], progress)
-    return blended(dataset, vectors, blend, progress=progress)[rows]
+    return blended(dataset, vectors, blend, progress=progress)
 
 
 def lexical_of(data: ProjectData) -> np.ndarray:
@@ -63,23 +71,29 @@ def lexical_of(data: ProjectData) -> np.ndarray:
     return lexical_vectors([data.dataset.texts[row] for row in rows_of(data)]).astype(np.float16)
 
 
-def sides(data: ProjectData, vectors: np.ndarray, lexical: np.ndarray | None = None) -> Sides:
+def sides(
+    data: ProjectData, vectors: np.ndarray, lexical: np.ndarray | None = None, rescored: Rescored = NOTHING
+) -> Sides:
     """Return the two sides of all evaluation pairs.
 
-    vectors: (n, d), blended, and lexical: (n, d) of `lexical_of`, both in the order of `rows_of`.
+    vectors: (n, d), blended, and lexical: (n, d) of `lexical_of`, both in the order of `rows_of`; rescored: by places
+    in that order.
     """
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
         as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED),
         data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric,
-        None if lexical is None else (lexical[left], lexical[right]),
+        None if lexical is None else (lexical[left], lexical[right]), rescored=rescored.within(left, right),
     )  # fmt: skip
 
 
-def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
-    """Return the score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
-    return scores(vectors, *_places(data, left_ids, right_ids), BLENDED).astype(np.float64)
+def scores_of(
+    data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray, rescored: Rescored = NOTHING
+) -> np.ndarray:
+    """Return the score of each pair of items, (n,) float64. vectors, rescored: as in `sides`."""
+    left, right = _places(data, left_ids, right_ids)
+    return rescored.replace(left, right, scores(vectors, left, right, BLENDED)).astype(np.float64)
 
 
 def similarities_of(
@@ -97,10 +111,10 @@ def _places(data: ProjectData, left_ids: np.ndarray, right_ids: np.ndarray) -> t
 
 
 def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
-    """Return the items under this matcher: stored, else from `vectors`, else encoded; stored afterwards.
+    """Return the evaluation items under this matcher: stored, else from `vectors` (items, d), else encoded.
 
-    Vectors are stored in half precision, and even the first caller gets them as stored, so that every figure of a
-    matcher rests on the same scores.
+    They are stored then. Vectors are stored in half precision, and even the first caller gets them as stored, so that
+    every figure of a matcher rests on the same scores.
     """
     path = _path(matcher)
     try:
@@ -108,13 +122,17 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     except Damaged:
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
-            vectors = encode_rows(data, encoder, blend_of(matcher), progress)
-        half = vectors.astype(np.float16)
-        seen = sides(data, half.astype(np.float32))
-        ranking = rank_all(seen.left, seen.right, seen.symmetric, progress)
-        stored = {"vectors": half, "counts": ranking.counts}
+            vectors = encode_rows(data, encoder, blend_of(matcher), second_of(matcher) is not None, progress)
+        rows = rows_of(data)
+        rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows)
+        half = vectors[rows].astype(np.float16)
+        seen = sides(data, half.astype(np.float32), rescored=rescored)
+        ranking = rank_all(seen.left, seen.right, seen.symmetric, progress, rescored=seen.rescored)
+        stored = {"vectors": half, "counts": ranking.counts} | as_arrays(rescored)
         save_arrays(path, **stored)
-    return Seen(stored["vectors"].astype(np.float32), Ranking(stored["counts"]))
+    return Seen(
+        stored["vectors"].astype(np.float32), Ranking(stored["counts"]), from_arrays(stored, len(data.item_ids))
+    )
 
 
 def _path(matcher: Matcher) -> Path:
@@ -124,18 +142,3 @@ def _path(matcher: Matcher) -> Path:
     model = f"{matcher.encoder} {blend_of(matcher).hubness}"  # another base encoder or weight is another model
     name = sha256(model.encode()).hexdigest()[:8]
     return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
-
-
-def save_arrays(path: Path, **arrays: np.ndarray) -> None:
-    """Write the arrays to the file atomically."""
-    with publishing(path), atomic_write(path) as part, part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-
-
-def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
-    try:
-        with held(path), np.load(path) as stored:
-            return dict(stored)
-    except (FileNotFoundError, *DAMAGE):
-        raise Damaged(f"{path} is damaged or missing: {remedy}") from None

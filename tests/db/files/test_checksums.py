@@ -12,7 +12,7 @@ from allpairs.db.files.checksums import FILE, damaged, is_whole, require_whole, 
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Matcher
-from allpairs.learner.jobs.data.evaluation_snapshot import load_arrays, save_arrays
+from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_vectors import load_vectors, save_vectors
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer

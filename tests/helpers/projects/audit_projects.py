@@ -133,7 +133,7 @@ def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, i
     pairs = list(truth(engine))
     left, right = np.array(pairs).T
     seen = look(data, matcher, None, lambda stage, done: None)
-    return dict(zip(pairs, scores_under(data, seen.vectors, left, right).tolist(), strict=True))
+    return dict(zip(pairs, scores_under(data, seen.vectors, left, right, seen.rescored).tolist(), strict=True))
 
 
 def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, int], bool]) -> AllPairs:
@@ -141,9 +141,10 @@ def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, i
     with reading(engine) as session:
         data = read_project(session, project_id)
         matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
-    both = sides(data, look(data, matcher, None, lambda stage, done: None).vectors)
+    seen = look(data, matcher, None, lambda stage, done: None)
+    both = sides(data, seen.vectors, rescored=seen.rescored)
     positives = np.searchsorted(both.left_ids, [pair for pair, positive in known.items() if positive])
-    found = evaluate_exact(both.left, both.right, positives, True)
+    found = evaluate_exact(both.left, both.right, positives, True, rescored=both.rescored)
     assert found is not None
     return found
 

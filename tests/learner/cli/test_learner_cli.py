@@ -151,7 +151,7 @@ def test_rounds_are_written_one_object_a_line(files: Files, out: Path) -> None:
         assert row["trained"] == ("recall" in row)
         assert row["trained"] == (0 < row["positives"] < row["labels"])
         assert (row["pairs"], row["evaluation_positives"]) == (len(measured), len(files.gold & set(measured)))
-        assert {"choose", "train", "encode", "evaluate"} >= set(row["seconds"])
+        assert {"choose", "train", "encode", "second_stage", "evaluate"} >= set(row["seconds"])
         assert row["search"] == {"method": "exact", "neighbours": 20, "recall": None}
         for name in ("average_precision", "precision_at_recall_20"):
             assert set(row[name]) == {"value", "low", "high", "method", "labels"}

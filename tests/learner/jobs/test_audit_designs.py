@@ -15,6 +15,7 @@ from allpairs.learner.jobs.audit.designs import ALIKE, OTHERS, read_designs
 from allpairs.learner.jobs.audit.labels import read_labelled
 from allpairs.learner.jobs.audit.measure import renew_design
 from allpairs.learner.jobs.data.project_data import read_project
+from allpairs.learner.second_stage.second_stage import FEATURES
 from tests.helpers.projects.audit_projects import (  # fmt: skip
     HIGHEST,
     PAIRS,
@@ -224,3 +225,19 @@ def test_labels_of_an_undivided_design_are_placed_by_their_similarity(
     known = dict(zip(zip(order.left.tolist(), order.right.tolist(), strict=True), order.stratum.tolist(), strict=True))
     assert {pair: known[pair] for pair in placed} == placed
     assert len({stratum for stratum in placed.values() if stratum >= 5}) == 4
+
+
+def test_a_second_stage_is_audited_by_its_own_scores(engine: Engine, project: int, encoders: list[Path]) -> None:
+    names = list(FEATURES)
+    zero = {"mean": 0.0, "deviation": 1.0, "weight": 0.0}
+    features = {name: zero | ({"weight": 0.4} if name == "containment" else {}) for name in names}
+    add_model(engine, project, 1, encoders[1])
+    second = {"floor": -1.0, "slope": 0.2, "bias": 0.0, "features": features}
+    add_model(engine, project, 2, encoders[1], {"second_stage": second})
+    draw_and_label(engine, project, 800)
+    known = truth(engine)
+    values = [exact(engine, project, number, known).estimates["average_precision"].value for number in (1, 2)]
+    assert abs(values[0] - values[1]) > 0.05
+    for number, value in zip((1, 2), values, strict=True):
+        found, low, high = figures(evaluation_of(engine, number))["average_precision"]
+        assert low - 0.01 <= value <= high + 0.01 and found == pytest.approx(value, abs=0.1)

@@ -1,0 +1,25 @@
+"""Arrays by name in one file, in the artifact folder or the object store."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from allpairs.db.files.artifacts import held, publishing
+from allpairs.db.files.atomic import atomic_write
+from allpairs.db.files.checksums import DAMAGE, Damaged
+
+
+def save_arrays(path: Path, **arrays: np.ndarray) -> None:
+    """Write the arrays to the file atomically."""
+    with publishing(path), atomic_write(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
+    """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
+    try:
+        with held(path), np.load(path) as stored:
+            return dict(stored)
+    except (FileNotFoundError, *DAMAGE):
+        raise Damaged(f"{path} is damaged or missing: {remedy}") from None

@@ -1,0 +1,61 @@
+"""The pairs that a round's second stage has scored again: as the round left them, else computed once more."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from allpairs.db.files.checksums import Damaged
+from allpairs.db.progress import Progress
+from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.scoring.matcher import SECOND_STAGE
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import BLENDED
+from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.rescore import rescore_best
+from allpairs.learner.second_stage.second_stage import SecondStage
+
+FILE = "rescored.npz"  # beside the vectors
+
+
+def second_of(matcher: Matcher) -> SecondStage | None:
+    """Return the second stage of a matcher, if it has one."""
+    known = matcher.details.get(SECOND_STAGE, {})
+    return SecondStage.read(known) if known.get("features") else None
+
+
+def as_arrays(rescored: Rescored) -> dict[str, np.ndarray]:
+    """Return the pairs as arrays that a file can hold; `from_arrays` takes them back."""
+    pairs = rescored.pairs
+    return {"rescored_left": pairs.left, "rescored_right": pairs.right, "rescored_score": pairs.score}
+
+
+def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
+    """Return the pairs of `as_arrays`, none if an earlier version stored none; rows: is above every row."""
+    if "rescored_left" not in stored:
+        return NOTHING
+    return Rescored(Pairs(*(stored[f"rescored_{column}"] for column in ("left", "right", "score"))), rows)
+
+
+def save_rescored(folder: Path, rescored: Rescored) -> None:
+    """Write the pairs to their file in the folder of a round's job, atomically."""
+    save_arrays(folder / FILE, **as_arrays(rescored))
+
+
+def load_rescored(folder: Path, rows: int) -> Rescored:
+    """Return the pairs of `save_rescored`. Raises Damaged if the file is missing or damaged."""
+    return from_arrays(load_arrays(folder / FILE, "run the job again, which creates it anew"), rows)
+
+
+def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
+    """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended."""
+    second = None if matcher is None else second_of(matcher)
+    if matcher is None or matcher.folder is None or second is None:
+        return NOTHING
+    try:
+        return load_rescored((artifacts() / matcher.folder).parent, len(data.item_ids))
+    except Damaged:
+        return rescore_best(second, data.dataset, vectors, BLENDED, progress)

@@ -1,0 +1,68 @@
+"""How a pair stands among the other candidates of its two texts: what no inner product can hold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.search.inner_product import Space, factors
+from allpairs.learner.search.nearest import near_scores
+
+KEPT = 5  # best candidates of a text: a rank below the fifth tells no more
+TIE = 1e-5  # scores of the same pair differ by less than this from one computation to another
+FAR = 0.3  # a larger gap tells no more
+
+
+@dataclass(frozen=True)
+class Competition:
+    """The scores of the best candidates of each text, the highest first, (texts, KEPT) float32.
+
+    left: of texts as the left one of a pair; right: as the right one, the same array in a symmetric dataset. Minus
+    infinity where a text has fewer candidates.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+
+    def values(self, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return gaps and ranks of pairs of rows with these scores under the left text, and under the right one.
+
+        Four arrays (n,) float32. Gap: the score less that of the text's best other candidate, from -0.3 to 0.3. Rank:
+        log(1 + the number of better candidates).
+        """
+        gaps, ranks = zip(*(_standing(each, score) for each in (self.left[left], self.right[right])), strict=True)
+        return *gaps, *ranks
+
+
+def competition_of(
+    dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress = no_progress
+) -> Competition:
+    """Return the competition between all texts of both lists that have a split; vectors: (texts, d) in the space."""
+    left, right = dataset.left, dataset.right
+    one = _best(dataset, vectors, left, right, space, progress)
+    return Competition(one, one if dataset.symmetric else _best(dataset, vectors, right, left, space, progress))
+
+
+def padded(scores: np.ndarray) -> np.ndarray:
+    """Return the KEPT highest scores of each row, the highest first, (n, KEPT) float32."""
+    best = np.full((len(scores), KEPT), -np.inf, dtype=np.float32)
+    width = min(KEPT, scores.shape[1])
+    best[:, :width] = -np.sort(-scores, axis=1)[:, :width]
+    return best
+
+
+def _best(
+    dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, others: np.ndarray, space: Space, progress: Progress
+) -> np.ndarray:
+    best = np.full((len(vectors), KEPT), -np.inf, dtype=np.float32)
+    best[rows] = padded(near_scores(*factors(vectors, rows, others, space), KEPT, dataset.symmetric, progress))
+    return best
+
+
+def _standing(best: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return gap and rank of pairs (n,) whose text has these best candidates (n, KEPT), the pair itself among them."""
+    is_best = np.abs(best[:, 0] - score) <= TIE
+    gap = np.clip(score - np.where(is_best, best[:, 1], best[:, 0]), -FAR, FAR)
+    better = (best > score[:, None] + TIE).sum(1)
+    return gap.astype(np.float32), np.log1p(better).astype(np.float32)

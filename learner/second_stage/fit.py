@@ -1,0 +1,106 @@
+"""Fit the second stage: a logistic regression on labels and imputed negatives, with its prior at the first score.
+
+Labels alone would not do: they are the pairs that the first stage finds uncertain, so they say little of the many that
+it ranks a little lower. A sample of these, unlabelled, serves as negatives. docs/log.md has the measurements.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from allpairs.learner.models.output_layer import OutputLayer, sigmoid
+from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage, standardized
+
+# The prior in standard deviations of the sample: the first score, a constant, and each feature.
+SCORE, SCORE_DEVIATION, BIAS_DEVIATION, WEIGHT_DEVIATION = 0.6, 0.3, 2.0, 0.5
+LEAST_SCORE = 0.1
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Pairs to fit on: first scores (n,), features (n, f), labels 0 or 1 (n,), and weights (n,)."""
+
+    score: np.ndarray
+    values: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> "Sample":
+        """Return the pairs at these positions."""
+        return Sample(self.score[chosen], self.values[chosen], self.label[chosen], self.weight[chosen])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A second stage, and the output layer of its scores and of those below its floor."""
+
+    second: SecondStage
+    layer: OutputLayer
+
+
+def fit(sample: Sample, layer: OutputLayer, floor: float) -> Fitted:
+    """Fit the second stage; layer: the output layer of the first scores.
+
+    It keeps its layer where that is steep enough: the new scores are then the logits on its scale. A flat one, of
+    labels whose first scores tell little, would leave no room between the floor and 1.
+    """
+    score = sample.score.astype(np.float64)
+    middle, spread = score.mean(), score.std() + 1e-6
+    mean, deviation = sample.values.mean(0, dtype=np.float64), sample.values.std(0, dtype=np.float64) + 1e-6
+    ones = np.ones(len(score))
+    x = np.column_stack([(score - middle) / spread, ones, standardized(sample.values, mean, deviation)])
+    found = _regressed(x, sample.label.astype(np.float64), sample.weight)
+    slope = float(found[0] / spread)  # the second logit for each unit of the first score
+    constant = float(found[1] - slope * middle)
+    whole = layer if layer.w >= slope else OutputLayer(slope, constant)
+    bias, weight = (constant - whole.b) / whole.w, found[2:] / whole.w
+    return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight), whole)
+
+
+def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the weights (2 + features,) of score, constant and features that are likeliest with the prior."""
+    prior = np.r_[SCORE, np.zeros(1 + len(FEATURES))]
+    spread = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(FEATURES), WEIGHT_DEVIATION)]
+
+    def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
+        logits, away = x @ t, (t - prior) / spread
+        value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(away**2)
+        return float(value), x.T @ (weight * (sigmoid(logits) - y)) + away / spread
+
+    bounds = [(LEAST_SCORE, None), (None, None), *map(_bounds, FEATURES)]
+    found: np.ndarray = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return found
+
+
+def cross_fitted(labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float) -> np.ndarray:
+    """Return the new score of each labelled pair by a second stage that has not seen its label, (n,) float32."""
+    scores = np.empty(len(labelled.label), dtype=np.float32)
+    for rest, held in _folds(labelled.label):
+        part = labelled.take(rest)
+        second = fit(joined(part, imputed), layer, floor).second
+        scores[held] = second.score(labelled.score[held], labelled.values[held])
+    return scores
+
+
+def joined(one: Sample, other: Sample) -> Sample:
+    """Return the pairs of both."""
+    columns = ("score", "values", "label", "weight")
+    return Sample(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))
+
+
+def _bounds(feature: str) -> tuple[float | None, float | None]:
+    """Return the bounds of a feature's weight: what may only speak for a match never counts against it."""
+    return {1: (0.0, None), -1: (None, 0.0), 0: (None, None)}[FEATURES[feature][0]]
+
+
+def _folds(label: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield positions of the others, and of each fold: both classes are dealt out in turn."""
+    fold = np.empty(len(label), dtype=np.int64)
+    for value in (0, 1):
+        here = np.flatnonzero(label == value)
+        fold[here] = np.arange(len(here)) % FOLDS
+    for number in range(FOLDS):
+        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

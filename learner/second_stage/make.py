@@ -1,0 +1,101 @@
+"""Make a round's second stage from its labels, and decide whether it is kept."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from allpairs.db.domain import SecondStageUse
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
+from allpairs.learner.models.cosine_bert import Labelled
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import Space
+from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.competition import Competition, competition_of
+from allpairs.learner.second_stage.fit import Sample, cross_fitted, fit, joined
+from allpairs.learner.second_stage.pair_features import TextFeatures
+from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
+from allpairs.learner.second_stage.second_stage import SecondStage
+
+LEAST = 10  # labels of each class
+# Unlabelled pairs that serve as negatives: their number and weight, and the ranks that they are drawn from, for each
+# training text. Above, too many are matches; below, the first stage is sure.
+IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, LAST_RANK = 1_500, 1.0, 0.5, 2.0
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A score's output layer, its second stage, if it has one, and the pairs that it scores again.
+
+    competition: of the dataset's texts, where there is a second stage. gain: how much higher average precision over the
+    labels is with a second stage, each label scored by one that has not seen it; None if it was not tried.
+    """
+
+    layer: OutputLayer
+    second: SecondStage | None = None
+    rescored: Rescored = NOTHING
+    competition: Competition | None = None
+    gain: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a matcher's details say of it: only the gain if it is not used, nothing if it was not tried."""
+        if self.gain is None:
+            return {}
+        return {"second_stage": {"gain": self.gain, **({} if self.second is None else self.second.as_dict())}}
+
+
+def make_staged(
+    dataset: Dataset, vectors: np.ndarray, labelled: Labelled, layer: OutputLayer, use: SecondStageUse,
+    rng: np.random.Generator, space: Space, progress: Progress = no_progress,
+) -> Staged:  # fmt: skip
+    """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
+
+    `auto` keeps it if it raises the cross-validated average precision over the labels. Evaluation texts neither train
+    it nor serve as negatives.
+    """
+    if use == "off" or space.distance != "cosine":
+        return Staged(layer)
+    pairs = best_of(dataset, vectors, space, progress=progress)
+    ours = _found(dataset, pairs, labelled)
+    label = labelled.label[ours >= 0]
+    if len(pairs) == 0 or min(label.sum(), len(label) - label.sum()) < LEAST:
+        return Staged(layer)
+    competition = competition_of(dataset, vectors, space, progress)
+    features = PairFeatures(competition, TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric))
+    seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, rng)
+    sample = _sample(pairs.take(seen), label, 1.0, features)
+    negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
+    floor = float(pairs.score[-1])
+    held_out = cross_fitted(sample, negatives, layer, floor)
+    before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
+    gain = after - before
+    if use == "auto" and gain <= 0:
+        return Staged(layer, gain=gain)
+    fitted = fit(joined(sample, negatives), layer, floor)
+    rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
+    return Staged(fitted.layer, fitted.second, rescored, competition, gain)
+
+
+def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
+    """Return the position of each labelled pair among the pairs, -1 for those that are not there."""
+    keys, wanted = (dataset.keys(each.left, each.right) for each in (pairs, labelled))
+    order = np.argsort(keys)
+    place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), max(0, len(keys) - 1))]
+    return np.where(keys[place] == wanted, place, -1)
+
+
+def _imputed(dataset: Dataset, pairs: Pairs, labelled: Labelled, rng: np.random.Generator) -> np.ndarray:
+    """Draw unlabelled training pairs, a little below the best, as positions in the pairs (best first)."""
+    training = np.isin(pairs.left, dataset.train_left) & np.isin(pairs.right, dataset.train_right)
+    known = np.isin(dataset.keys(pairs.left, pairs.right), dataset.keys(labelled.left, labelled.right))
+    free = np.flatnonzero(training & ~known)
+    texts = len(dataset.train_left) + (0 if dataset.symmetric else len(dataset.train_right))
+    below = free[round(FIRST_RANK * texts) : round(LAST_RANK * texts)]
+    return rng.choice(below, min(IMPUTED, len(below)), replace=False)
+
+
+def _sample(pairs: Pairs, label: np.ndarray, weight: float, features: PairFeatures) -> Sample:
+    return Sample(pairs.score, features.values(pairs), label, np.full(len(pairs), weight))

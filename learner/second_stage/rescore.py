@@ -1,0 +1,69 @@
+"""Score the best pairs of a dataset again: which they are, their features, and their new scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import Space, as_left, as_right
+from allpairs.learner.search.rescored import Rescored
+from allpairs.learner.search.top_pairs import LOWEST, best_pairs
+from allpairs.learner.second_stage.competition import Competition, competition_of
+from allpairs.learner.second_stage.pair_features import TextFeatures
+from allpairs.learner.second_stage.second_stage import SecondStage
+
+PER_TEXT = 10  # best pairs for each text that are scored again
+MOST = 2_000_000  # pairs: minutes of comparing words
+BLOCK = 100_000  # pairs whose features are in memory at once
+
+
+@dataclass(frozen=True)
+class PairFeatures:
+    """The features of pairs of rows of a dataset."""
+
+    competition: Competition
+    texts: TextFeatures
+
+    def values(self, pairs: Pairs) -> np.ndarray:
+        """Return the features of the pairs, (n, features) float32 in the order of FEATURES."""
+        standing = self.competition.values(pairs.left, pairs.right, pairs.score)
+        if self.texts.symmetric:  # which text is the left one means nothing
+            standing = tuple(order(*standing[at : at + 2]) for at in (0, 2) for order in (np.minimum, np.maximum))
+        return np.column_stack([*standing, self.texts.values(pairs.left, pairs.right)])
+
+
+def best_of(
+    dataset: Dataset, vectors: np.ndarray, space: Space, floor: float = LOWEST, progress: Progress = no_progress
+) -> Pairs:
+    """Return the best pairs of all texts with a split as rows, best first: ten for each text, or all from a floor up.
+
+    Two million at most. Pairs of different splits are among them: they compete.
+    """
+    left, right = dataset.left, dataset.right
+    wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right)))
+    found = best_pairs(
+        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
+        top=min(MOST, wanted) if floor == LOWEST else MOST, threshold=floor, progress=progress,
+    )  # fmt: skip
+    return Pairs(left[found.left], right[found.right], found.score)
+
+
+def rescore_best(
+    second: SecondStage, dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress = no_progress
+) -> Rescored:
+    """Return the pairs of a dataset that reach the floor, with their new scores among all its texts."""
+    pairs = best_of(dataset, vectors, space, second.floor, progress)
+    texts = TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric)
+    competition = competition_of(dataset, vectors, space, progress)
+    return rescore(second, pairs, PairFeatures(competition, texts), len(dataset.texts))
+
+
+def rescore(second: SecondStage, pairs: Pairs, features: PairFeatures, rows: int) -> Rescored:
+    """Return these pairs, all from the floor up, with their new scores; rows: of the dataset."""
+    again = np.empty(len(pairs), dtype=np.float32)
+    for at in range(0, len(pairs), BLOCK):
+        some = pairs.take(np.arange(at, min(at + BLOCK, len(pairs))))
+        again[at : at + BLOCK] = second.score(some.score, features.values(some))
+    return Rescored(Pairs(pairs.left, pairs.right, again), rows)
