@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import faiss
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.engine import default_engine
-from allpairs.learner.runtime.protocol import Engine, Work, slices
+from allpairs.learner.runtime.protocol import LOCAL, Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
@@ -20,6 +20,9 @@ GPU_ROWS = 2048  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block'
 MOST_ON_GPU = 2048  # neighbours of a row that FAISS searches on a GPU
 QUERIES = 4096  # rows searched between two reports: as many as FAISS multiplies at once
 EVERY = slice(None)
+SHARD = 262_144  # vectors in which a sample is searched at once
+TARGET = 0.95  # share of the true neighbours that an approximate search tries to find
+TRIED = 500  # rows whose true neighbours tell how far it has to look
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ def no_pairs() -> Pairs:
     """Return an empty set of pairs."""
     none = np.empty(0, dtype=np.int64)
     return Pairs(none, none, np.empty(0, dtype=np.float32))
+
+
+class Sliceable(Protocol):
+    """Vectors (n, d), read part by part."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, some: slice) -> np.ndarray: ...
 
 
 class Neighbours(NamedTuple):
@@ -180,6 +191,19 @@ def nearest_scores(
 ) -> np.ndarray:
     """Return only the scores of `neighbours`, (n, k) float32."""
     return neighbours(left, right, k, symmetric, progress).scores
+
+
+def nearest_of_sample(queries: np.ndarray, right: Sliceable, k: int, progress: Progress = no_progress) -> np.ndarray:
+    """Return the k right rows nearest to each of some queries, (n, k) int64, in no order.
+
+    A shard of the right vectors, which may lie on disk, is in memory at a time.
+    """
+    ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
+    for shard in slices(len(right), SHARD):
+        near = neighbours(queries, right[shard], k, False, engine=LOCAL)
+        ids, scores = best_of_each(np.hstack([ids, near.ids + shard.start]), np.hstack([scores, near.scores]), k)
+        progress("search", shard.stop / len(right))
+    return ids
 
 
 def _nearest(

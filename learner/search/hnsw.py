@@ -5,27 +5,31 @@ import numpy as np
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.protocol import slices
-from allpairs.learner.search.exact import QUERIES, Pairs, as_pairs, best_of_each
+from allpairs.learner.search.exact import QUERIES, TARGET, TRIED, Pairs, as_pairs, best_of_each, nearest_of_sample
 
 SHARD = 1_000_000  # vectors in one index
-LINKS, LOOKED_AT = 32, 256  # of a vector, and candidates that a search keeps (efSearch)
+LINKS = 32  # of a vector
+LOOKED_AT, MOST_LOOKED_AT = 64, 4_096  # candidates that a search keeps (efSearch), at first and at most
 
 
 def nearest_by_hnsw(
-    left: np.ndarray, right: np.ndarray, k: int, symmetric: bool, progress: Progress = no_progress
-) -> Pairs:
+    left: np.ndarray, right: np.ndarray, k: int, symmetric: bool, rng: np.random.Generator,
+    progress: Progress = no_progress, target: float = TARGET,
+) -> Pairs:  # fmt: skip
     """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does.
 
-    An index holds at most SHARD right rows; the results of several are merged.
+    Each search keeps as many candidates as find that share of the true neighbours of a sample. An index holds at most
+    SHARD right rows; the results of several are merged.
     """
     wanted = min(k + symmetric, len(right))
     ids = np.full((len(left), wanted), -1, dtype=np.int64)
     scores = np.full((len(left), wanted), -np.inf, dtype=np.float32)
-    shards = slices(len(right), SHARD)
+    sample = left[np.sort(rng.choice(len(left), min(TRIED, len(left)), replace=False))]
+    sample, shards = np.ascontiguousarray(sample, dtype=np.float32), slices(len(right), SHARD)
     for number, shard in enumerate(shards):
         index = faiss.IndexHNSWFlat(right.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efSearch = LOOKED_AT
         index.add(np.ascontiguousarray(right[shard], dtype=np.float32))
+        look_far_enough(index, sample, nearest_of_sample(sample, right[shard], wanted), target)
         for some in slices(len(left), QUERIES):
             score, near = index.search(np.ascontiguousarray(left[some], dtype=np.float32), wanted)
             near[near >= 0] += shard.start
@@ -33,3 +37,13 @@ def nearest_by_hnsw(
             ids[some], scores[some] = best_of_each(*both, wanted)
             progress("search", (number + some.stop / len(left)) / len(shards))
     return as_pairs(ids, scores, symmetric)
+
+
+def look_far_enough(index: faiss.IndexHNSWFlat, queries: np.ndarray, near: np.ndarray, target: float) -> None:
+    """Let searches of the index keep so many candidates that they find this share of the neighbours near (n, k)."""
+    index.hnsw.efSearch = max(LOOKED_AT, near.shape[1])
+    while index.hnsw.efSearch < MOST_LOOKED_AT:
+        found = index.search(queries, near.shape[1])[1]
+        if np.mean([np.isin(true, own).mean() for true, own in zip(near, found, strict=True)]) >= target:
+            return
+        index.hnsw.efSearch *= 2

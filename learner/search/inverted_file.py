@@ -17,11 +17,10 @@ from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
-from allpairs.learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
+from allpairs.learner.search.exact import ROWS, TARGET, TRIED, Neighbours, Pairs, as_pairs, nearest_of_sample
 from allpairs.learner.search.inner_product import Readable, View, put_together, taken_apart
 
 LISTS = 2.0  # lists for each square root of the number of vectors
-PROBES = 32  # lists searched for a query: its cost is in proportion, and the more, the fewer neighbours are missed
 PER_LIST = 64  # vectors used to learn each list's centre, on average
 ROUNDS = 10  # of k-means
 CHUNK = 65_536  # vectors that are assigned to their lists at once
@@ -55,9 +54,10 @@ def nearest_by_lists(
     rng: np.random.Generator,
     progress: Progress = no_progress,
     engine: Engine | None = None,
+    target: float = TARGET,
 ) -> Pairs:
     """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does."""
-    return as_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine), symmetric)
+    return as_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine, target), symmetric)
 
 
 def neighbours_by_lists(
@@ -67,18 +67,22 @@ def neighbours_by_lists(
     rng: np.random.Generator,
     progress: Progress = no_progress,
     engine: Engine | None = None,
+    target: float = TARGET,
 ) -> Neighbours:
     """Return about the k right rows nearest to each left row, in no order; -1 where fewer were found.
+
+    Each row looks into as many lists as find that share of the true neighbours of a sample.
 
     left (n, d) and right (m, d) may be float16, lie on disk, or be computed when they are read: only the vectors of
     some lists are in memory at a time.
     """
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
     own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
+    probes = probes_for(target, left, right, index, k, rng, part_of(progress, 0.25, 0.3))
     k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
     found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
-    given = (*taken_apart(left), *taken_apart(right), index, k)
-    search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.25, 1.0))
+    given = (*taken_apart(left), *taken_apart(right), index, probes, k)
+    search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.3, 1.0))
     for rows, near in zip(parts, search, strict=True):
         found.ids[rows], found.scores[rows] = near
     return found
@@ -110,8 +114,34 @@ def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
     return Lists(np.argsort(number, kind="stable"), np.r_[0, np.cumsum(np.bincount(number, minlength=len(centres)))])
 
 
+def probes_for(
+    target: float, left: Readable, right: Readable, index: Index, k: int, rng: np.random.Generator, progress: Progress
+) -> int:
+    """Return the number of lists that hold this share of the true neighbours of a sample of left rows, at least 1.
+
+    No trial search is needed: a neighbour is found if its list's centre is among the nearest ones of the row.
+    """
+    sample = np.sort(rng.choice(len(left), min(TRIED, len(left)), replace=False))
+    queries = _read(left, sample)
+    near = nearest_of_sample(queries, right, min(k, len(right)), progress)
+    list_of = np.empty(len(right), dtype=np.int64)
+    list_of[index.lists.rows] = np.repeat(np.arange(len(index.centres)), np.diff(index.lists.begins))
+    needed = [np.empty(0, dtype=np.int64)]  # the lists up to each neighbour's
+    for row, products, wanted in zip(sample, queries @ index.centres.T, near, strict=True):
+        others = wanted[wanted != row] if left is right else wanted
+        needed.append((products > products[list_of[others]][:, None]).sum(1) + 1)
+    ranks = np.concatenate(needed)
+    return int(np.quantile(ranks, target, method="higher")) if len(ranks) else 1
+
+
 def _searching(
-    left_vectors: np.ndarray, left_view: View, right_vectors: np.ndarray, right_view: View, index: Index, k: int
+    left_vectors: np.ndarray,
+    left_view: View,
+    right_vectors: np.ndarray,
+    right_view: View,
+    index: Index,
+    probes: int,
+    k: int,
 ) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Return the work that finds row numbers and scores of the neighbours of some left rows."""
     device = default_device()
@@ -121,7 +151,7 @@ def _searching(
         queries = torch.from_numpy(_read(left, rows)).to(device)
         ids = torch.full((len(rows), k), -1, device=device)
         scores = torch.full((len(rows), k), -torch.inf, device=device)
-        asking = _asking(queries, torch.from_numpy(index.centres).to(device))
+        asking = _asking(queries, torch.from_numpy(index.centres).to(device), probes)
         for number, some in enumerate(asking):
             within = index.lists.take(number)
             if len(some) and len(within):
@@ -133,9 +163,8 @@ def _searching(
     return work
 
 
-def _asking(queries: Tensor, centres: Tensor) -> tuple[Tensor, ...]:
+def _asking(queries: Tensor, centres: Tensor, probes: int) -> tuple[Tensor, ...]:
     """Return for each list the positions of the queries to search in it: those with its centre among their nearest."""
-    probes = min(PROBES, len(centres))
     wanted = [(some @ centres.T).topk(probes, dim=1, sorted=False).indices for some in torch.split(queries, ROWS)]
     order = torch.cat(wanted).flatten().sort(stable=True)
     sizes = torch.bincount(order.values, minlength=len(centres)).tolist()

@@ -8,14 +8,12 @@ import numpy as np
 from allpairs.db.domain import Search
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.progress import Progress, no_progress, part_of
-from allpairs.learner.runtime.protocol import LOCAL, slices
 from allpairs.learner.search.exact import (
     Pairs,
-    best_of_each,
     count_pairs,
     nearest,
+    nearest_of_sample,
     nearest_scores,
-    neighbours,
     no_pairs,
     search_device,
 )
@@ -24,7 +22,6 @@ from allpairs.learner.search.inner_product import Readable
 from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
-SHARD = 262_144  # vectors in which a sample is searched at once
 MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while duplicates are removed
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
@@ -73,8 +70,9 @@ def near_pairs(
 
     left (n, d), right (m, d): vectors whose inner product is the score, of the same items if symmetric; a search of
     lists leaves vectors on disk that lie there. `auto` is exact up to a number of pairs that depends on the device, and
-    searches lists above. k is lowered if the neighbours would not fit in memory. The generator is not drawn from:
-    approximate searches have generators of their own, from its seed.
+    searches lists above. An approximate search tries to find 95 % of the neighbours; how many it does is measured. k is
+    lowered if the neighbours would not fit in memory. The generator is not drawn from: approximate searches have
+    generators of their own, from its seed.
     """
     method = _fitting(len(left) * len(right)) if search == "auto" else search
     k = max(1, min(k, MOST // max(1, len(left))))
@@ -86,7 +84,7 @@ def near_pairs(
     if method == "faiss-ivf":
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:
-        pairs = nearest_by_hnsw(*_arrays(left, right), k, symmetric, first)
+        pairs = nearest_by_hnsw(*_arrays(left, right), k, symmetric, rng.spawn(1)[0], first)
     return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
 
 
@@ -131,7 +129,7 @@ def _recall(
     The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
     """
     sample = np.sort(rng.choice(len(left), min(SAMPLED, len(left)), replace=False))
-    near = _exactly(left[sample], right, k + symmetric, progress)
+    near = nearest_of_sample(left[sample], right, k + symmetric, progress)
     if symmetric:
         near = _without(near, near == sample[:, None])
     rows = np.broadcast_to(sample[:, None], near.shape)
@@ -141,17 +139,6 @@ def _recall(
     share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
     low, high = wilson(float(share.sum()), len(share))
     return Estimate(float(share.mean()), low, high, "sample of texts, exact search", len(share))
-
-
-def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -> np.ndarray:
-    """Return the k right rows nearest to each query (n, k); a shard of the right vectors is in memory at a time."""
-    ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
-    shards = slices(len(right), SHARD)
-    for shard in shards:
-        near = neighbours(queries, right[shard], k, False, engine=LOCAL)
-        ids, scores = best_of_each(np.hstack([ids, near.ids + shard.start]), np.hstack([scores, near.scores]), k)
-        progress("search", shard.stop / len(right))
-    return ids
 
 
 def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:

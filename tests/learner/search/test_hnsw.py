@@ -17,7 +17,7 @@ def keys(pairs, rows: int) -> set[int]:  # type: ignore[no-untyped-def]
 
 def test_most_true_neighbours_are_found_each_pair_once() -> None:
     vectors = unit(500, 2)
-    found = nearest_by_hnsw(vectors, vectors, 5, True)
+    found = nearest_by_hnsw(vectors, vectors, 5, True, np.random.default_rng(0))
     exact = keys(nearest(vectors, vectors, 5, True), 500)
     assert len(keys(found, 500)) == len(found)
     assert (found.left < found.right).all()
@@ -25,7 +25,7 @@ def test_most_true_neighbours_are_found_each_pair_once() -> None:
 
 
 def test_more_neighbours_than_there_are() -> None:
-    found = nearest_by_hnsw(unit(60, 3), unit(7, 4), 50, False)
+    found = nearest_by_hnsw(unit(60, 3), unit(7, 4), 50, False, np.random.default_rng(0))
     assert found.right.min() >= 0
     assert len(keys(found, 60)) == len(found)
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from allpairs.db.domain import Search, Settings
+from allpairs.db.progress import no_progress
 from allpairs.learner.runtime.protocol import LOCAL
 from allpairs.learner.search import inverted_file
 from allpairs.learner.search import nearest as candidates
 from allpairs.learner.search.exact import Pairs, nearest, neighbours, no_pairs
 from allpairs.learner.search.inner_product import BLENDED, COSINE, as_left, as_right, factors
-from allpairs.learner.search.inverted_file import neighbours_by_lists
+from allpairs.learner.search.inverted_file import neighbours_by_lists, probes_for
 from allpairs.learner.search.nearest import near_pairs, near_scores
 
 APPROXIMATE: tuple[Search, ...] = ("faiss-hnsw", "faiss-ivf")
@@ -30,15 +31,9 @@ def keys(pairs, rows: int) -> set[int]:  # type: ignore[no-untyped-def]
     return set(pairs.keys(rows).tolist())
 
 
-@pytest.fixture
-def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probe so few lists that neighbours are missed."""
-    monkeypatch.setattr(inverted_file, "PROBES", 2)
-
-
-@pytest.mark.usefixtures("few_probes")
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_the_recall_is_that_of_all_texts(symmetric: bool) -> None:
+def test_the_recall_is_that_of_all_texts(symmetric: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inverted_file, "probes_for", lambda *_: 2)  # so few lists that neighbours are missed
     left = groups(3_000, 0)
     right = left if symmetric else groups(2_000, 1)
     near = near_pairs(left, right, 10, symmetric, np.random.default_rng(0), "faiss-ivf")
@@ -56,12 +51,32 @@ def test_the_recall_is_that_of_all_texts(symmetric: bool) -> None:
 def test_the_more_lists_are_looked_into_the_more_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, found = groups(2_000, 2), []
     for probes in (1, 4, 10_000):
-        monkeypatch.setattr(inverted_file, "PROBES", probes)
+        monkeypatch.setattr(inverted_file, "probes_for", lambda *_, probes=probes: min(probes, 31))
         near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0), "faiss-ivf")
         assert near.recall is not None
         found.append(near.recall.value)
     assert found[0] < found[1] < found[2] == 1.0
     assert keys(near.pairs, 2_000) == keys(nearest(vectors, vectors, 5, True), 2_000)
+
+
+@pytest.mark.parametrize("search", APPROXIMATE)
+@pytest.mark.parametrize(("n", "size"), [(3_000, 20), (6_000, 300), (6_000, 2)])
+def test_the_target_is_met_whatever_the_texts(search: Search, n: int, size: int) -> None:
+    vectors = groups(n, n + size, size)
+    near = near_pairs(vectors, vectors, 20, True, np.random.default_rng(0), search)
+    assert near.recall is not None and near.recall.high > 0.95 and near.recall.value > 0.93
+
+
+@pytest.mark.parametrize("target", [0.5, 0.8])
+def test_a_lower_target_looks_into_fewer_lists(target: float) -> None:
+    vectors, rng = groups(6_000, 11, 2), np.random.default_rng(0)
+    index = inverted_file.make_index(vectors, rng)
+    probes = [probes_for(each, vectors, vectors, index, 10, rng, no_progress) for each in (target, 0.95)]
+    assert 1 <= probes[0] < probes[1] < len(index.centres)
+    found = neighbours_by_lists(vectors, vectors, 10, np.random.default_rng(0), engine=LOCAL, target=target)
+    true = neighbours(vectors, vectors, 10, False).ids
+    share = np.mean([np.isin(one, other).mean() for one, other in zip(true, found.ids, strict=True)])
+    assert share == pytest.approx(target, abs=0.1) and share > target - 0.04
 
 
 @pytest.mark.parametrize("search", APPROXIMATE)
