@@ -74,7 +74,9 @@ def near_pairs(
     lowered if the neighbours would not fit in memory. The generator is not drawn from: approximate searches have
     generators of their own, from its seed.
     """
-    method = _fitting(len(left) * len(right)) if search == "auto" else search
+    method = search
+    if search == "auto":
+        method = "exact" if searches_exactly(len(left), len(right)) else "faiss-ivf"
     k = max(1, min(k, MOST // max(1, len(left))))
     if not count_pairs(len(left), len(right), symmetric):
         return Near(no_pairs(), method, k)
@@ -97,7 +99,7 @@ def near_scores(
     """
     if not count_pairs(len(left), len(right), symmetric):
         return np.empty((len(left), 0), dtype=np.float32)
-    if _fitting(len(left) * len(right)) == "exact":
+    if searches_exactly(len(left), len(right)):
         return nearest_scores(*_arrays(left, right), k, symmetric, progress=progress)
     near = neighbours_by_lists(left, right, k + symmetric, np.random.default_rng(0), progress)
     if not symmetric:
@@ -111,8 +113,9 @@ def _arrays(left: Readable, right: Readable) -> tuple[np.ndarray, np.ndarray]:
     return array, array if right is left else np.asarray(right)
 
 
-def _fitting(pairs: int) -> Search:
-    return "exact" if pairs <= EXACT_UP_TO[search_device()] ** 2 else "faiss-ivf"
+def searches_exactly(left: int, right: int) -> bool:
+    """Return whether `auto` searches so many left and right rows exactly."""
+    return left * right <= EXACT_UP_TO[search_device()] ** 2
 
 
 def _recall(

@@ -13,6 +13,7 @@ from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space
+from allpairs.learner.search.nearest import searches_exactly
 from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.competition import Competition, competition_of
 from allpairs.learner.second_stage.fit import Sample, cross_fitted, fit, joined
@@ -54,9 +55,11 @@ def make_staged(
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
     `auto` keeps it if it raises the cross-validated average precision over the labels. Evaluation texts neither train
-    it nor serve as negatives.
+    it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate search
+    missed would keep its first score, above those of the others.
     """
-    if use == "off" or space.distance != "cosine":
+    few = searches_exactly(len(dataset.left), len(dataset.right))
+    if use == "off" or space.distance != "cosine" or not few:
         return Staged(layer)
     pairs = best_of(dataset, vectors, space, progress=progress)
     ours = _found(dataset, pairs, labelled)

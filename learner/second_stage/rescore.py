@@ -43,10 +43,9 @@ def best_of(
     """
     left, right = dataset.left, dataset.right
     wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right)))
-    found = best_pairs(
-        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
-        top=min(MOST, wanted) if floor == LOWEST else MOST, threshold=floor, progress=progress,
-    )  # fmt: skip
+    top = min(MOST, wanted) if floor == LOWEST else MOST
+    sides = as_left(vectors[left], space), as_right(vectors[right], space)
+    found = best_pairs(*sides, dataset.symmetric, top=top, threshold=floor, progress=progress)
     return Pairs(left[found.left], right[found.right], found.score)
 
 

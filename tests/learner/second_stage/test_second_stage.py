@@ -11,6 +11,7 @@ from allpairs.learner.data.lexical_features import lexicon_of
 from allpairs.learner.loop.round import evaluate
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search import nearest
 from allpairs.learner.search.inner_product import BLENDED, scores
 from allpairs.learner.second_stage.competition import KEPT, competition_of
 from allpairs.learner.second_stage.make import Staged, make_staged
@@ -97,11 +98,13 @@ def test_it_does_no_harm_where_texts_tell_nothing_more() -> None:
         assert with_it > measured(dataset, vectors, Staged(LAYER)) - 0.01
 
 
-def test_off_and_too_few_labels_change_nothing() -> None:
+def test_off_and_too_few_labels_and_too_many_texts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, vectors, labelled = products(0)
     assert staged_by(dataset, vectors, labelled, "off") == Staged(LAYER)
     few = Labelled(labelled.left[:6], labelled.right[:6], labelled.label[:6])
     assert staged_by(dataset, vectors, few, "on") == Staged(LAYER)
+    monkeypatch.setattr(nearest, "EXACT_UP_TO", {"cpu": 100, "cuda": 100})
+    assert staged_by(dataset, vectors, labelled, "on") == Staged(LAYER)
 
 
 def test_a_flat_layer_is_replaced_by_a_steeper_one() -> None:
