@@ -135,7 +135,8 @@ def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
     return {RENAMED.get(name, name): value for name, value in given.items()}
 
 
-STORED = {"question", "guidelines", "encoder", "auto_train", "seed"}  # settings that a stored project has, all of them
+# Settings that a stored project or experiment has, all of them; nobody writes them all.
+STORED = {"encoder", "lexical", "initialization", "batch_norm", "warm_start"}
 
 
 class Settings(BaseModel):
@@ -248,7 +249,7 @@ class Settings(BaseModel):
     second_stage: SecondStageUse = Field(
         "auto",
         description="Second stage: score the best pairs again by what both texts say together (numbers, prices, rare "
-        "words) and by the other candidates of each text. Auto: where that ranks the labels better.",
+        "words) and by the other candidates of each text. Auto: unless that ranks the labels worse.",
     )
     implied: bool = Field(
         False,

@@ -5,10 +5,10 @@ it ranks a little lower. A sample of these, unlabelled, serves as negatives. doc
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from allpairs.learner.models.output_layer import OutputLayer, sigmoid
 from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage, standardized
@@ -17,6 +17,7 @@ from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage, st
 SCORE, SCORE_DEVIATION, BIAS_DEVIATION, WEIGHT_DEVIATION = 0.6, 0.3, 2.0, 0.5
 LEAST_SCORE = 0.1
 FOLDS = 5
+MOST_SHIFT = 1_000.0  # of a logit: any label is certain there
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,22 @@ def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def cross_fitted(labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float) -> np.ndarray:
-    """Return the new score of each labelled pair by a second stage that has not seen its label, (n,) float32."""
-    scores = np.empty(len(labelled.label), dtype=np.float32)
+    """Return the new logit of each labelled pair by a second stage that has not seen its label, (n,) float64."""
+    logits = np.empty(len(labelled.label))
     for rest, held in _folds(labelled.label):
         part = labelled.take(rest)
-        second = fit(joined(part, imputed), layer, floor).second
-        scores[held] = second.score(labelled.score[held], labelled.values[held])
-    return scores
+        fitted = fit(joined(part, imputed), layer, floor)
+        logits[held] = fitted.layer.logit(fitted.second.score(labelled.score[held], labelled.values[held]))
+    return logits
+
+
+def calibrated(fitted: Fitted, logits: np.ndarray, label: np.ndarray) -> Fitted:
+    """Return the same with the bias that gives labels of both classes, by their `cross_fitted` logits, their mean p.
+
+    Some of the pairs that served as negatives are matches, which makes p too low: not that of the labels.
+    """
+    shift = brentq(lambda by: float(sigmoid(logits + by).mean() - label.mean()), -MOST_SHIFT, MOST_SHIFT)
+    return replace(fitted, second=replace(fitted.second, bias=fitted.second.bias + shift / fitted.layer.w))
 
 
 def joined(one: Sample, other: Sample) -> Sample:

@@ -16,15 +16,15 @@ from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.nearest import searches_exactly
 from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.competition import Competition, competition_of
-from allpairs.learner.second_stage.fit import Sample, cross_fitted, fit, joined
+from allpairs.learner.second_stage.fit import Sample, calibrated, cross_fitted, fit, joined
 from allpairs.learner.second_stage.pair_features import TextFeatures
 from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 LEAST = 10  # labels of each class
-# Unlabelled pairs that serve as negatives: their number and weight, and the ranks that they are drawn from, for each
-# training text. Above, too many are matches; below, the first stage is sure.
-IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, LAST_RANK = 1_500, 1.0, 0.5, 2.0
+# Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
+# text, and all likely matches; they are drawn from the next WIDTH for each text, below which the first stage is sure.
+IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, WIDTH, LIKELY = 1_500, 1.0, 0.5, 1.5, 0.2
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def make_staged(
 ) -> Staged:  # fmt: skip
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
-    `auto` keeps it if it raises the cross-validated average precision over the labels. Evaluation texts neither train
-    it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate search
+    `auto` keeps it unless it lowers the cross-validated average precision over the labels. Evaluation texts neither
+    train it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate search
     missed would keep its first score, above those of the others.
     """
     few = searches_exactly(len(dataset.left), len(dataset.right))
@@ -68,16 +68,16 @@ def make_staged(
         return Staged(layer)
     competition = competition_of(dataset, vectors, space, progress)
     features = PairFeatures(competition, TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric))
-    seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, rng)
+    seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, layer, rng)
     sample = _sample(pairs.take(seen), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
     floor = float(pairs.score[-1])
     held_out = cross_fitted(sample, negatives, layer, floor)
     before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
     gain = after - before
-    if use == "auto" and gain <= 0:
+    if use == "auto" and gain < 0:
         return Staged(layer, gain=gain)
-    fitted = fit(joined(sample, negatives), layer, floor)
+    fitted = calibrated(fit(joined(sample, negatives), layer, floor), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
     return Staged(fitted.layer, fitted.second, rescored, competition, gain)
 
@@ -90,13 +90,17 @@ def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
     return np.where(keys[place] == wanted, place, -1)
 
 
-def _imputed(dataset: Dataset, pairs: Pairs, labelled: Labelled, rng: np.random.Generator) -> np.ndarray:
+def _imputed(
+    dataset: Dataset, pairs: Pairs, labelled: Labelled, layer: OutputLayer, rng: np.random.Generator
+) -> np.ndarray:
     """Draw unlabelled training pairs, a little below the best, as positions in the pairs (best first)."""
     training = np.isin(pairs.left, dataset.train_left) & np.isin(pairs.right, dataset.train_right)
     known = np.isin(dataset.keys(pairs.left, pairs.right), dataset.keys(labelled.left, labelled.right))
     free = np.flatnonzero(training & ~known)
     texts = len(dataset.train_left) + (0 if dataset.symmetric else len(dataset.train_right))
-    below = free[round(FIRST_RANK * texts) : round(LAST_RANK * texts)]
+    likely = int((layer.probability(pairs.score[free]) >= LIKELY).sum())
+    first = max(round(FIRST_RANK * texts), likely)
+    below = free[first : first + round(WIDTH * texts)]
     return rng.choice(below, min(IMPUTED, len(below)), replace=False)
 
 

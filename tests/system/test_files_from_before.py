@@ -152,6 +152,7 @@ def test_settings_keep_what_was_chosen(installed: Engine) -> None:
     chosen = {"crowding": 0.1, "second_look": True, "rush": 7, "lexical": True, "votes": 3, "seed": 3}
     stored = project_by_name(installed, QUESTIONS).settings
     assert {name: getattr(stored, name) for name in settings_today(chosen)} == settings_today(chosen)
+    assert stored.second_stage == "off"  # which nobody could choose then
     assert checked_settings(chosen).model_dump() == checked_settings(settings_today(chosen)).model_dump()
 
 

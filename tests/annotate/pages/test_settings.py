@@ -26,7 +26,7 @@ DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    return make_project(engine, ["a", "b"], name="Old *name*", hubness=0.25, lexical=True)
+    return make_project(engine, ["a", "b"], name="Old *name*", hubness=0.25, lexical=True, second_stage="auto")
 
 
 def field(page: AppTest, project: int, name: str) -> Any:

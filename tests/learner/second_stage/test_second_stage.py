@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from allpairs.db.domain import SecondStageUse
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.lexical_features import lexicon_of
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate, refit
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search import nearest
@@ -89,6 +89,15 @@ def test_numbers_that_decide_are_learnt_from_labels_and_measured_over_all_pairs(
         gained.append(after - before)
         assert staged.second is not None and (staged.gain or 0) > 0
     assert min(gained) > 0.1
+
+
+def test_the_labels_keep_their_mean_p() -> None:
+    dataset, vectors, labelled = products(1)
+    layer = refit(vectors, labelled, BLENDED)
+    staged = staged_by(dataset, vectors, labelled, "on", layer)
+    first = scores(vectors, labelled.left, labelled.right, BLENDED)
+    p = staged.layer.probability(staged.rescored.replace(labelled.left, labelled.right, first))
+    assert p.mean() == pytest.approx(labelled.label.mean(), abs=0.02)
 
 
 def test_it_does_no_harm_where_texts_tell_nothing_more() -> None:
