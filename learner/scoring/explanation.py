@@ -47,9 +47,12 @@ def again(parts: list[Part], second: SecondStage, values: np.ndarray) -> list[Pa
 
     parts: of its first score; values: (features,) of the pair. They add up to the score, but for the seam at the floor.
     """
-    kept = [replace(part, amount=second.slope * part.amount) for part in parts]
-    more = [Part(title, amount) for title, amount in second.parts(values).items() if amount]
-    return sorted([*kept, *more, Part("constant", second.bias)], key=lambda part: -abs(part.amount))
+    found = {part.title: replace(part, amount=second.slope * part.amount) for part in parts}
+    for title, amount in [*second.parts(values).items(), ("constant", second.bias)]:
+        if amount:
+            before = found.get(title, Part(title, 0.0))
+            found[title] = replace(before, amount=before.amount + amount)
+    return sorted(found.values(), key=lambda part: -abs(part.amount))
 
 
 def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:

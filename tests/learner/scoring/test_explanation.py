@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from allpairs.learner.data.lexical_features import lexicon_of
-from allpairs.learner.scoring.explanation import Part, parts_of
+from allpairs.learner.scoring.explanation import Part, again, parts_of
 from allpairs.learner.scoring.score import Blend
+from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage
 
 TEXTS = ["Acme printer XJ-900", "printer by Acme XJ-900", "Acme printer XJ-750", "garden chair", "printer stand"]
 BLEND = Blend(0.25, {"ngrams": 0.4, "words": 0.5, "numbers": 0.1})
@@ -44,3 +45,15 @@ def test_a_plain_cosine_has_one_part() -> None:
 
 def test_a_part_is_written_with_its_words() -> None:
     assert str(Part("words", 0.183, ("acme", "900"))) == "words +0.18 (acme, 900)"
+
+
+def test_the_parts_of_a_pair_scored_again_add_up_too_each_named_once() -> None:
+    rng = np.random.default_rng(0)
+    second = SecondStage(0.0, 0.5, 0.1, *rng.uniform(0.1, 1, (3, len(FEATURES))))
+    values = rng.random(len(FEATURES)).astype(np.float32)
+    found = again(parts_of(BLEND, lexicon_of(TEXTS), 0.3, 0.8, 0, 1), second, values)
+    wanted = 0.5 * 0.3 + 0.1 + second.added(values[None]).sum()
+    assert sum(part.amount for part in found) == pytest.approx(wanted)
+    titles = [part.title for part in found]
+    assert len(titles) == len(set(titles)) and {"competition", "price", "constant", "numbers"} <= set(titles)
+    assert next(part for part in found if part.title == "numbers").words
