@@ -22,7 +22,7 @@ class Matcher:
 
     The score is the whole one: the encoder's cosine, lexical similarity, the hubness correction and the second stage,
     by the statistics of the corpus that the model was trained on. A text that this corpus lacks gets its hubness and
-    its best candidates from a sample of it; `p_moves` says how far the hubness moves p.
+    its best candidates from a sample of it; `p_moves` says how far hubness moves p.
     """
 
     def __init__(self, loaded: Loaded, path: str) -> None:

@@ -31,9 +31,10 @@ from benchmarks.common import ROOT
 ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]
 OURS = {
-    "Allpairs": {"lexical": True, "hubness": 0.25},
-    "without lexical features": {"lexical": False, "hubness": 0.25},
-    "plain cosine (Mussmann, Jia and Liang 2020)": {"lexical": False, "hubness": 0.0},
+    "Allpairs": {"lexical": True, "hubness": 0.25, "second_stage": "auto"},
+    "without a second stage": {"lexical": True, "hubness": 0.25, "second_stage": "off"},
+    "without lexical features either": {"lexical": False, "hubness": 0.25, "second_stage": "off"},
+    "plain cosine (Mussmann, Jia and Liang 2020)": {"lexical": False, "hubness": 0.0, "second_stage": "off"},
 }
 PEER = {"default": "dedupe", "plain": "dedupe, plain regression"}
 SAMPLE = 1_500  # pairs that dedupe chooses from; its default

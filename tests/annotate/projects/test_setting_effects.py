@@ -73,6 +73,13 @@ def test_fields_without_effect_are_not_mentioned(now: Situation, old: dict[str, 
             {"first": 80},
             "From batch 6 on, batches have 608, 911, 1,367 pairs instead of 304, 456, 683. Batch 5 stays",
         ),
+        (
+            TRAINED,
+            {},
+            {"second_stage": "off"},
+            "from now on have no second stage. Scores change from the next round on",
+        ),
+        (FRESH, {}, {"second_stage": "on"}, "Models trained from now on have a second stage."),
         (FRESH, {}, {"growth": 2.0}, "From batch 1 on, batches have 40, 80, 160 pairs instead of 40, 60, 90."),
         (
             AUDITED,
@@ -109,7 +116,7 @@ def test_an_effect_on_no_job_needs_no_wait() -> None:
 def test_every_line_is_a_sentence(name: str, now: Situation) -> None:
     default = Settings.model_fields[name].default
     other = {bool: lambda: not default, int: lambda: default + 2, float: lambda: default + 0.05, str: lambda: "other"}
-    if name in ("strategy", "search", "growth_kind", "initialization", "pooling", "distance"):
+    if name in ("strategy", "search", "growth_kind", "initialization", "pooling", "distance", "second_stage"):
         return
     for line in implications(Settings(), Settings().model_copy(update={name: other[type(default)]()}), now):
         assert line[0].isupper() or line[0].isdigit()
