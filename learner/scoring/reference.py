@@ -102,7 +102,7 @@ def referred(
     """
     if not len(texts):
         return np.empty((0, encoded.shape[1] + blend.extra), dtype=np.float32)
-    lexicon = lexicon_by(reference.terms, texts) if reference.terms else None
+    lexicon = lexicon_by(reference.terms, texts) if reference.terms and blend.lexical else None
     whole = blend.joined(encoded, lexicon)
     if not blend.hubness:
         return whole

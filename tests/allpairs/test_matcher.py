@@ -140,9 +140,18 @@ def test_the_package_is_light_to_import() -> None:
     assert said.strip() == "[]"
 
 
-def test_search_and_match_agree_with_the_scores(engine: Engine, encoder: Path, tmp_path: Path) -> None:
-    matcher = Matcher.load(unpacked("m", trained(engine, encoder, "m", **SETTINGS["one list"]), tmp_path / "m"))
-    some = [*texts(20), "a text that the project lacks"]
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        (SETTINGS["one list"], ["a text that the project lacks"]),
+        ({"hubness": 0.25, "lexical": False, "second_stage": "on"}, []),  # with others a new text has other rivals
+    ],
+)
+def test_search_and_match_agree_with_the_scores(
+    engine: Engine, encoder: Path, tmp_path: Path, settings: dict[str, Any], more: list[str]
+) -> None:
+    matcher = Matcher.load(unpacked("m", trained(engine, encoder, "m", **settings), tmp_path / "m"))
+    some = [*texts(20), *more]
     table = matcher.match(some, top=15)
     assert (table["left"] < table["right"]).all() and table["score"].is_monotonic_decreasing and len(table) == 15
     assert table["score"].to_numpy() == pytest.approx(matcher.score(table["left_text"], table["right_text"]), abs=1e-6)
