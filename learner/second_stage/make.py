@@ -64,7 +64,7 @@ def make_staged(
     pairs = best_of(dataset, vectors, space, progress=progress)
     ours = _found(dataset, pairs, labelled)
     label = labelled.label[ours >= 0]
-    if len(pairs) == 0 or min(label.sum(), len(label) - label.sum()) < LEAST:
+    if min(label.sum(), len(label) - label.sum()) < LEAST:
         return Staged(layer)
     competition = competition_of(dataset, vectors, space, progress)
     features = PairFeatures(competition, TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric))
@@ -85,15 +85,17 @@ def make_staged(
 def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
     """Return the position of each labelled pair among the pairs, -1 for those that are not there."""
     keys, wanted = (dataset.keys(each.left, each.right) for each in (pairs, labelled))
+    if not len(keys):
+        return np.full(len(wanted), -1)
     order = np.argsort(keys)
-    place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), max(0, len(keys) - 1))]
+    place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
     return np.where(keys[place] == wanted, place, -1)
 
 
 def _imputed(
     dataset: Dataset, pairs: Pairs, labelled: Labelled, layer: OutputLayer, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw unlabelled training pairs, a little below the best, as positions in the pairs (best first)."""
+    """Draw unlabelled training pairs, a little below the best, as positions in the pairs (best first); none may be left."""
     training = np.isin(pairs.left, dataset.train_left) & np.isin(pairs.right, dataset.train_right)
     known = np.isin(dataset.keys(pairs.left, pairs.right), dataset.keys(labelled.left, labelled.right))
     free = np.flatnonzero(training & ~known)

@@ -1,6 +1,6 @@
 """Score the best pairs of a dataset again: which they are, their features, and their new scores."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,8 @@ def rescore_best(
 
 def rescore(second: SecondStage, pairs: Pairs, features: PairFeatures, rows: int) -> Rescored:
     """Return these pairs, all from the floor up, with their new scores; rows: of the dataset."""
+    if len(pairs) == MOST:  # there may be more: all that are not scored again have to stay below
+        second = replace(second, floor=float(pairs.score[-1]))
     again = np.empty(len(pairs), dtype=np.float32)
     for at in range(0, len(pairs), BLOCK):
         some = pairs.take(np.arange(at, min(at + BLOCK, len(pairs))))
