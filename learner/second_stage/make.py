@@ -95,7 +95,7 @@ def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
 def _imputed(
     dataset: Dataset, pairs: Pairs, labelled: Labelled, layer: OutputLayer, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw unlabelled training pairs a little below the best, if there are any, as positions in the pairs (best first)."""
+    """Draw unlabelled training pairs a little below the best, if any, as positions in the pairs (best first)."""
     training = np.isin(pairs.left, dataset.train_left) & np.isin(pairs.right, dataset.train_right)
     known = np.isin(dataset.keys(pairs.left, pairs.right), dataset.keys(labelled.left, labelled.right))
     free = np.flatnonzero(training & ~known)
