@@ -80,7 +80,7 @@ def cost(chosen: Round) -> str:
     """Return what preparing or searching the round takes, in words."""
     seconds = chosen.matcher.details.get("seconds", {}).get("encode")
     if prepared.vectors_are_kept(chosen.matcher):
-        return "This takes seconds: the texts are encoded already."
+        return "The texts are encoded already, so this takes seconds."
     took = f" The first time took {_time(seconds)}." if seconds else ""
     which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"
-    return f"This takes longer: all texts are encoded again with {which}.{took}"
+    return f"All texts are encoded again with {which}.{took}"

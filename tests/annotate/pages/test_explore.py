@@ -89,9 +89,7 @@ def test_a_round_is_prepared_by_itself_once(engine: Engine, project: int) -> Non
     end(engine, "failed")
     for again in (page.run(), choose_round(open_page("Matches"), project, 1)):
         assert jobs_of(engine) == [(EXPLORE, "failed")] and again.error[0].value == "The disk is full"
-        assert "This round is not prepared. This takes longer: all texts are encoded again with its model." in captions(
-            again
-        )
+        assert "This round is not prepared. All texts are encoded again with its model." in captions(again)
     assert page.button(key="prepare_1").label == "Try again"
     page.button(key="prepare_1").click().run()
     assert jobs_of(engine) == [(EXPLORE, "failed"), (EXPLORE, "waiting")] and not page.error
@@ -189,7 +187,7 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
 
 def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
     page = open_page()
-    assert "Round 2: This takes longer: all texts are encoded again" in captions(page)
+    assert "Round 2: All texts are encoded again" in captions(page)
     page.text_area(key="search_text").set_value("new text")
     page.button[0].click().run()
     with reading(engine) as session:
