@@ -249,7 +249,7 @@ class Settings(BaseModel):
     second_stage: SecondStageUse = Field(
         "auto",
         description="Second stage: score the best pairs again by what both texts say together (numbers, prices, rare "
-        "words) and by the other candidates of each text. Auto: unless that ranks the labels worse.",
+        "words) and by the other candidates of each text. Auto: unless that ranks the labels clearly worse.",
     )
     implied: bool = Field(
         False,

@@ -22,6 +22,7 @@ from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 LEAST = 10  # labels of each class
+TOLERATED = 0.01  # loss of average precision over the labels: the encoder has seen them, the second stage has not
 # Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
 # text, and all likely matches; they are drawn from the next WIDTH for each text, below which the first stage is sure.
 IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, WIDTH, LIKELY = 1_500, 1.0, 0.5, 1.5, 0.2
@@ -54,8 +55,8 @@ def make_staged(
 ) -> Staged:  # fmt: skip
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
-    `auto` keeps it unless it lowers the cross-validated average precision over the labels. Evaluation texts neither
-    train it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate
+    `auto` keeps it unless it lowers the cross-validated average precision over the labels by more than 0.01. Evaluation
+    texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate
     search missed would keep its first score, above those of the others.
     """
     few = searches_exactly(len(dataset.left), len(dataset.right))
@@ -75,7 +76,7 @@ def make_staged(
     held_out = cross_fitted(sample, negatives, layer, floor)
     before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
     gain = after - before
-    if use == "auto" and gain < 0:
+    if use == "auto" and gain < -TOLERATED:
         return Staged(layer, gain=gain)
     fitted = calibrated(fit(joined(sample, negatives), layer, floor), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
