@@ -50,7 +50,8 @@ def simulate(
         bool, typer.Option(help="Use lexical features as far as the labels show that they help; new projects do.")
     ] = False,
     second_stage: Annotated[
-        str, typer.Option(help="Score the best pairs again: off, on, or auto, unless that ranks the labels clearly worse.")
+        str,
+        typer.Option(help="Score the best pairs again: off, on, or auto, unless that ranks the labels clearly worse."),
     ] = "off",
     warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
