@@ -56,8 +56,8 @@ def make_staged(
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
     `auto` keeps it unless it lowers the cross-validated average precision over the labels by more than 0.01. Evaluation
-    texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an approximate
-    search missed would keep its first score, above those of the others.
+    texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an
+    approximate search missed would keep its first score, above those of the others.
     """
     few = searches_exactly(len(dataset.left), len(dataset.right))
     if use == "off" or space.distance != "cosine" or not few:
