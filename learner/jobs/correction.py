@@ -22,7 +22,7 @@ from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
 from allpairs.learner.jobs.correction_figures import store_figures
-from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, rows_of, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, encode_needed, rows_of, sides
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
@@ -65,7 +65,7 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
         trained = model == "matcher" and matcher.folder is not None
         encoder = load_encoder(str(artifacts() / str(matcher.folder)) if trained else matcher.encoder)
         every = model == "matcher" and second_of(matcher) is not None
-        vectors = encode_rows(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), every, progress)
+        vectors = encode_needed(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), every, progress)
         rows = rows_of(data)
         rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows) if every else NOTHING
     save_arrays(_path(project_id, job_id, model), vectors=vectors[rows], **as_arrays(rescored))

@@ -14,7 +14,7 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import SPREAD_STRATEGY, DesignKind, Settings, batch_size_of
+from allpairs.db.domain import DesignKind, Settings, batch_size_of
 from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
@@ -37,14 +37,14 @@ from allpairs.learner.jobs.data.stored_rescored import load_rescored, save_resco
 from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.strategy_inputs import background_of
-from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
+from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.ownership import require_own, this_run
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.bare import fitted_bare, measured_bare
-from allpairs.learner.loop.round import Batch, choose, evaluate, refit
+from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -248,7 +248,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=_note(plan, batch, size, settings.neighbours, order_note),
+                    matcher_id=matcher_id, note=note_of(plan, batch, size, settings.neighbours, order_note),
                     ordered=settings.batch_order if len(batch.rerank) else None,
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
@@ -334,24 +334,6 @@ def _store_matcher(
     orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
     session.execute(update(Round).where(orphan).values(matcher_id=row.id))
     return row.id
-
-
-def _note(plan: Plan, batch: Batch, found: int, neighbours: int, order_note: str) -> str:
-    """Return a note for the user on an unusual batch, on its search and on its order."""
-    searched = batch.near.words(neighbours) if batch.near else ""
-    return " ".join(words for words in (_unusual(plan, batch.strategy, found), searched, order_note) if words)
-
-
-def _unusual(plan: Plan, strategy: str, found: int) -> str:
-    if found == 0:
-        return "Every pair found by the search is labelled: raise the number of neighbours, or stop here."
-    if plan["number"] == 0 or plan["trains"]:
-        return ""
-    missing = "negative" if plan["positives"] else "positive"
-    seen = "positive" if plan["positives"] else "negative"
-    what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
-    next_pairs = "Less similar pairs" if strategy == SPREAD_STRATEGY else "The next most similar pairs"
-    return f"{what}: a model needs both. {next_pairs} follow; training starts with the first {missing}."
 
 
 def _layer(plan: Plan, which: str = "layer") -> OutputLayer | None:

@@ -39,21 +39,25 @@ def see(matcher: Matcher, texts: Sequence[str], of_left: bool) -> Seen:
 
 
 def score_pairs(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the score (n,) float32 of pairs of given texts, by their positions in the left and in the right ones."""
+    """Return the score (n,) float32 of pairs of given texts, by their positions in the left and in the right ones.
+
+    Raises InputError if the matcher lacks the reference that its score needs.
+    """
+    matcher.require_reference()
     vectors = np.concatenate([left.vectors, right.vectors])
     rows, columns = left.places[one], right.places[other] + len(left.texts)
     score = scores(vectors, rows, columns, matcher.space)
-    if matcher.second is None or matcher.reference is None:
+    if matcher.second is None:
         return score
     again, texts = np.flatnonzero(score >= matcher.second.floor), [*left.texts, *right.texts]
-    reference, terms = matcher.reference, matcher.reference.terms
-    assert terms is not None  # a reference with a second stage has them
+    if not len(again):
+        return score
+    reference = matcher.reference
+    assert reference is not None and reference.terms is not None  # of a second stage
     near = [candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)
             for side in (left, right)]  # fmt: skip
     competition = Competition(*[np.concatenate(near)] * 2)
-    features = PairFeatures(
-        competition, TextFeatures(texts, lexicon_by(terms, texts), reference.left is reference.right)
-    )
+    features = PairFeatures(competition, TextFeatures(texts, lexicon_by(reference.terms, texts), reference.one_list))
     pairs = Pairs(rows[again], columns[again], score[again])
     score[again] = matcher.second.score(pairs.score, features.values(pairs))
     return score

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,7 @@ from allpairs.learner.scoring.reference import Reference, read_reference, referr
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.rescored import NOTHING, Rescored
-from allpairs.learner.second_stage.competition import competition_of
-from allpairs.learner.second_stage.pair_features import TextFeatures
-from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
+from allpairs.learner.second_stage.rescore import PairFeatures, best_of, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
@@ -76,10 +74,14 @@ class Matcher:
         """
         if self.reference is not None:
             return referred(self.reference, self.blend, texts, encoded, of_left, self.encoder.distance)
-        if self.blend.needs_all:
-            what = "an earlier version of Allpairs has saved this model, without what its score needs of the corpus"
-            raise InputError(f"{what}: train it again, or use `match` with all texts of the corpus")
+        self.require_reference()
         return self.blend.joined(encoded, None)
+
+    def require_reference(self) -> None:
+        """Raise InputError if the score of two texts needs the reference, and there is none."""
+        if self.needs_all:
+            what = f"the model's folder lacks {REFERENCE}, which has what its score needs of the corpus"
+            raise InputError(f"{what}: train it again, or use `match` with all texts of the corpus")
 
     def rescored(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> Rescored:
         """Return the pairs of a dataset that the second stage scores again; vectors: (texts, d), blended.
@@ -93,10 +95,11 @@ class Matcher:
 
     def pair_features(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> PairFeatures:
         """Return the features of a dataset's pairs, as `rescored` has them."""
-        competition = competition_of(dataset, vectors, self.space, progress)
-        if self.reference is not None:
-            competition = with_known(self.reference, dataset.texts, competition)
-        return PairFeatures(competition, TextFeatures(dataset.texts, self.lexicon(dataset), dataset.symmetric))
+        one_list = dataset.symmetric if self.reference is None else self.reference.one_list
+        found = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, progress)
+        if self.reference is None:
+            return found
+        return replace(found, competition=with_known(self.reference, dataset.texts, found.competition))
 
     def lexicon(self, dataset: Dataset) -> Lexicon:
         """Return the lexical features of a dataset's texts, by the terms that the score goes by."""

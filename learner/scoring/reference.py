@@ -83,6 +83,11 @@ class Reference:
     terms: CorpusTerms | None
     moves: dict[str, float]
 
+    @property
+    def one_list(self) -> bool:
+        """Whether the corpus was one list."""
+        return self.left is self.right
+
     def as_dict(self) -> dict[str, Any]:
         """Return what a matcher's details say of it."""
         return {"p_moves": self.moves} if self.moves else {}
@@ -169,7 +174,7 @@ def save_reference(reference: Reference, folder: Path) -> None:
     arrays: dict[str, Any] = {"version": np.int64(version), "moves": _packed(reference.moves)}
     for side in ("left", "right"):
         one: ListReference = getattr(reference, side)
-        if side == "right" and reference.right is reference.left:
+        if side == "right" and reference.one_list:
             continue
         line = np.array([one.weight, one.slope, one.intercept])
         arrays |= {f"{side}_known": one.known, f"{side}_hubness": one.hubness, f"{side}_sample": one.sample,

@@ -15,10 +15,9 @@ from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.nearest import searches_exactly
 from allpairs.learner.search.rescored import NOTHING, Rescored
-from allpairs.learner.second_stage.competition import Competition, competition_of
+from allpairs.learner.second_stage.competition import Competition
 from allpairs.learner.second_stage.fit import Sample, calibrated, cross_fitted, fit, joined
-from allpairs.learner.second_stage.pair_features import TextFeatures
-from allpairs.learner.second_stage.rescore import PairFeatures, best_of, rescore
+from allpairs.learner.second_stage.rescore import PairFeatures, best_of, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 LEAST = 10  # labels of each class
@@ -67,8 +66,7 @@ def make_staged(
     label = labelled.label[ours >= 0]
     if min(label.sum(), len(label) - label.sum()) < LEAST:
         return Staged(layer)
-    competition = competition_of(dataset, vectors, space, progress)
-    features = PairFeatures(competition, TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric))
+    features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, progress)
     seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, layer, rng)
     sample = _sample(pairs.take(seen), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
@@ -80,7 +78,7 @@ def make_staged(
         return Staged(layer, gain=gain)
     fitted = calibrated(fit(joined(sample, negatives), layer, floor), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
-    return Staged(fitted.layer, fitted.second, rescored, competition, gain)
+    return Staged(fitted.layer, fitted.second, rescored, features.competition, gain)
 
 
 def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.data.lexical_features import Lexicon
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space, as_left, as_right
 from allpairs.learner.search.rescored import Rescored
@@ -49,14 +50,16 @@ def best_of(
     return Pairs(left[found.left], right[found.right], found.score)
 
 
-def rescore_best(
-    second: SecondStage, dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress = no_progress
-) -> Rescored:
-    """Return the pairs of a dataset that reach the floor, with their new scores among all its texts."""
-    pairs = best_of(dataset, vectors, space, second.floor, progress)
-    texts = TextFeatures(dataset.texts, dataset.lexicon, dataset.symmetric)
+def features_of(
+    dataset: Dataset, vectors: np.ndarray, space: Space, lexicon: Lexicon, one_list: bool,
+    progress: Progress = no_progress,
+) -> PairFeatures:  # fmt: skip
+    """Return the features of a dataset's pairs, where all its texts compete.
+
+    lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list.
+    """
     competition = competition_of(dataset, vectors, space, progress)
-    return rescore(second, pairs, PairFeatures(competition, texts), len(dataset.texts))
+    return PairFeatures(competition, TextFeatures(dataset.texts, lexicon, one_list))
 
 
 def rescore(second: SecondStage, pairs: Pairs, features: PairFeatures, rows: int) -> Rescored:

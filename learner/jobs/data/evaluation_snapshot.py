@@ -52,7 +52,7 @@ def has_model(matcher: Matcher) -> bool:
     return matcher.folder is None or is_there(artifacts() / matcher.folder)
 
 
-def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, every: bool, progress: Progress) -> np.ndarray:
+def encode_needed(data: ProjectData, encoder: Encoder, blend: Blend, every: bool, progress: Progress) -> np.ndarray:
     """Return the blended vectors of all items, (items, d).
 
     every: items that are not for evaluation too; without, theirs are 0 where the others' scores do not need them.
@@ -122,7 +122,7 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     except Damaged:
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
-            vectors = encode_rows(data, encoder, blend_of(matcher), second_of(matcher) is not None, progress)
+            vectors = encode_needed(data, encoder, blend_of(matcher), second_of(matcher) is not None, progress)
         rows = rows_of(data)
         rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows)
         half = vectors[rows].astype(np.float16)

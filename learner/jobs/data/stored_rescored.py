@@ -15,7 +15,7 @@ from allpairs.learner.scoring.matcher import SECOND_STAGE
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED
 from allpairs.learner.search.rescored import NOTHING, Rescored
-from allpairs.learner.second_stage.rescore import rescore_best
+from allpairs.learner.second_stage.rescore import best_of, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "rescored.npz"  # beside the vectors
@@ -58,4 +58,7 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
     try:
         return load_rescored((artifacts() / matcher.folder).parent, len(data.item_ids))
     except Damaged:
-        return rescore_best(second, data.dataset, vectors, BLENDED, progress)
+        dataset = data.dataset
+        features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, progress)
+        pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)
+        return rescore(second, pairs, features, len(data.item_ids))
