@@ -56,7 +56,8 @@ def score_pairs(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, othe
     assert reference is not None and reference.terms is not None  # of a second stage
     near = [candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)
             for side in (left, right)]  # fmt: skip
-    competition = Competition(*[np.concatenate(near)] * 2)
+    best, rounded = (np.concatenate(parts) for parts in zip(*near, strict=True))
+    competition = Competition(best, best, rounded)
     features = PairFeatures(competition, TextFeatures(texts, lexicon_by(reference.terms, texts), reference.one_list))
     pairs = Pairs(rows[again], columns[again], score[again])
     score[again] = matcher.second.score(pairs.score, features.values(pairs))

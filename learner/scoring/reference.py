@@ -125,10 +125,11 @@ def referred(
 
 def candidates_of(
     reference: Reference, texts: Sequence[str], vectors: np.ndarray, of_left: bool, distance: Distance = "cosine"
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of the best candidates of texts of the left list, or of the right one, (n, KEPT) float32.
 
-    vectors: (texts, d), blended. A text of the corpus has its own; another one has those of the sample.
+    Also returns which texts (n,) the corpus lacks: they have the candidates of the sample, which is in half precision.
+    vectors: (texts, d), blended.
     """
     own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
     place, is_known = own.find(texts)
@@ -138,7 +139,7 @@ def candidates_of(
         sample = other.sample.astype(np.float32)
         sample[:, -1] += other.sample_hubness
         best[~is_known] = padded(near_sample(vectors[~is_known], sample, Space(distance, offset=True), of_left, KEPT))
-    return best
+    return best, ~is_known
 
 
 def with_known(reference: Reference, texts: Sequence[str], competition: Competition) -> Competition:
@@ -170,7 +171,7 @@ def digests_of(texts: Sequence[str]) -> np.ndarray:
 
 def save_reference(reference: Reference, folder: Path) -> None:
     """Write the reference to its file in the folder."""
-    version = VERSION if len(reference.left.near) else 1  # earlier versions of Allpairs know no second stage
+    version = VERSION if len(reference.left.sample_hubness) else 1  # earlier versions of Allpairs know no second stage
     arrays: dict[str, Any] = {"version": np.int64(version), "moves": _packed(reference.moves)}
     for side in ("left", "right"):
         one: ListReference = getattr(reference, side)
@@ -179,7 +180,7 @@ def save_reference(reference: Reference, folder: Path) -> None:
         line = np.array([one.weight, one.slope, one.intercept])
         arrays |= {f"{side}_known": one.known, f"{side}_hubness": one.hubness, f"{side}_sample": one.sample,
                    f"{side}_line": line}  # fmt: skip
-        if len(one.near):
+        if len(one.sample_hubness):
             arrays |= {f"{side}_near": one.near, f"{side}_sample_hubness": one.sample_hubness}
     if reference.terms:
         arrays |= {f"terms_{name}": array for name, array in reference.terms.as_arrays().items()}

@@ -11,6 +11,7 @@ from allpairs.learner.search.nearest import near_scores
 
 KEPT = 5  # best candidates of a text: a rank below the fifth tells no more
 TIE = 1e-5  # scores of the same pair differ by less than this from one computation to another
+ROUNDED = 2e-3  # the same where one of them is from vectors in half precision
 FAR = 0.3  # a larger gap tells no more
 
 
@@ -19,11 +20,13 @@ class Competition:
     """The scores of the best candidates of each text, the highest first, (texts, KEPT) float32.
 
     left: of texts as the left one of a pair; right: as the right one, the same array in a symmetric dataset. Minus
-    infinity where a text has fewer candidates.
+    infinity where a text has fewer candidates. rounded: which texts have the scores of vectors in half precision,
+    (texts,) bool; None: none.
     """
 
     left: np.ndarray
     right: np.ndarray
+    rounded: np.ndarray | None = None
 
     def values(self, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return gaps and ranks of pairs of rows with these scores under the left text, and under the right one.
@@ -31,8 +34,13 @@ class Competition:
         Four arrays (n,) float32. Gap: the score less that of the text's best other candidate, from -0.3 to 0.3. Rank:
         log(1 + the number of better candidates).
         """
-        gaps, ranks = zip(*(_standing(each, score) for each in (self.left[left], self.right[right])), strict=True)
+        sides = (self.left[left], left), (self.right[right], right)
+        gaps, ranks = zip(*(_standing(best, score, self._tie(rows)) for best, rows in sides), strict=True)
         return *gaps, *ranks
+
+    def _tie(self, rows: np.ndarray) -> np.ndarray:
+        """Return by how much a candidate's score may differ from that of the same pair, (n,)."""
+        return np.full(len(rows), TIE) if self.rounded is None else np.where(self.rounded[rows], ROUNDED, TIE)
 
 
 def competition_of(
@@ -60,9 +68,9 @@ def _best(
     return best
 
 
-def _standing(best: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _standing(best: np.ndarray, score: np.ndarray, tie: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return gap and rank of pairs (n,) whose text has these best candidates (n, KEPT), the pair itself among them."""
-    is_best = np.abs(best[:, 0] - score) <= TIE
+    is_best = np.abs(best[:, 0] - score) <= tie
     gap = np.clip(score - np.where(is_best, best[:, 1], best[:, 0]), -FAR, FAR)
-    better = (best > score[:, None] + TIE).sum(1)
+    better = (best > (score + tie)[:, None]).sum(1)
     return gap.astype(np.float32), np.log1p(better).astype(np.float32)

@@ -115,7 +115,7 @@ def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
     engine: Engine, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(make_reference, "MOST_KNOWN", 0)  # as if all texts were new
-    for name in ("two lists", "two lists, the other way"):
+    for name in ("two lists", "two lists, the other way", "second stage, two lists"):
         row = trained(engine, encoder, name, **SETTINGS[name])
         assert row.folder is not None
         with reading(engine) as session:
@@ -125,7 +125,10 @@ def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
         matcher = Matcher.load(unpacked(name, row, tmp_path / name))
         left, right = np.arange(30), np.arange(60, 90)
         score = matcher.score([items[at] for at in left], [items[at] for at in right])
-        assert score == pytest.approx(scores(vectors, left, right, BLENDED), abs=2e-3)  # the sample is in float16
+        wanted = load_rescored(artifacts() / Path(row.folder).parent, len(items)).replace(
+            left, right, scores(vectors, left, right, BLENDED)
+        )
+        assert score == pytest.approx(wanted, abs=5e-3)  # the sample is in float16
 
 
 def test_a_sample_of_a_large_list_gives_nearly_the_hubness_of_the_whole(
