@@ -34,6 +34,17 @@ class Split(StrEnum):
     BOTH = "both"  # right side of a bipartite project: shared by train and evaluation pairs
 
 
+class FieldKind(StrEnum):
+    """What the values of a text column are, and so how two of them are compared."""
+
+    TEXT = "text"
+    NAME = "name"
+    CODE = "code"
+    NUMBER = "number"
+    PRICE = "price"  # compared, but not read by the model: two shops rarely agree on every digit
+    DATE = "date"
+
+
 class AnswerKind(StrEnum):
     """What an annotator did with a pair. An annotator's last answer on a pair counts."""
 

@@ -1,0 +1,84 @@
+"""The text columns of a project's lists: their names, which belong together, and what their values are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from allpairs.db.corpus.fields import aligned
+from allpairs.db.domain import FieldKind, Side
+
+KINDS = "{}_kinds"  # of a side, beside its names
+
+
+class TextColumn(NamedTuple):
+    """A column of one list, or two that belong together: the place in each list, None where it has none; the kind."""
+
+    name: str
+    left: int | None
+    right: int | None
+    kind: FieldKind
+
+    def place(self, side: Side) -> int | None:
+        """Return the place of the column in the list of this side."""
+        return self.left if side == Side.LEFT else self.right
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """The text columns of one list (left) or two: the names, and the kinds, which projects of before 1.1 lack."""
+
+    names: Mapping[Side, Sequence[str]]
+    kinds: Mapping[Side, Sequence[FieldKind]] = field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> tuple[TextColumn, ...]:
+        """The columns side by side; none if they have no kinds. Partners of different kinds are text."""
+        if Side.LEFT not in self.kinds or set(self.kinds) != set(self.names):
+            return ()
+        left, right = (self.names.get(side, self.names[Side.LEFT]) for side in Side)
+        kinds = [self.kinds.get(side, self.kinds[Side.LEFT]) for side in Side]
+        return tuple(TextColumn(*found, _kind(kinds, found[1:])) for found in aligned(left, right))
+
+    def with_kind(self, name: str, kind: FieldKind) -> "TextColumns":
+        """Return the columns, with this kind for the column of this name, in both lists if both have it."""
+        kinds = {side: tuple(kind if own == name else of for own, of in zip(self.names[side], kinds, strict=True))
+                 for side, kinds in self.kinds.items()}  # fmt: skip
+        return replace(self, kinds=kinds)
+
+    def of_model(self, known: "TextColumns | None") -> "TextColumns":
+        """Return the columns with the kinds that a trained model knows by name; without any if it knows none.
+
+        A model scores a column as it was trained to, whatever another file makes one guess.
+        """
+        if known is None or not known.kinds:
+            return replace(self, kinds={})
+        learned = {(side, name): kind for side in known.kinds
+                   for name, kind in zip(known.names[side], known.kinds[side], strict=True)}  # fmt: skip
+        kinds = {
+            side: [learned.get((side, name), learned.get((Side.LEFT, name), kind))
+                   for name, kind in zip(self.names[side], own, strict=True)]
+            for side, own in self.kinds.items()
+        }  # fmt: skip
+        return replace(self, kinds=kinds)
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """Return them as they are stored with a project and with a model; `read` takes them back."""
+        named = {side.value: list(names) for side, names in self.names.items()}
+        return named | {KINDS.format(side): [kind.value for kind in kinds] for side, kinds in self.kinds.items()}
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | None) -> "TextColumns | None":
+        """Return the columns of `as_dict`, if there are any. Raises ValueError for an unknown kind."""
+        if not given:
+            return None
+        names = {side: tuple(given[side]) for side in Side if side in given}
+        kinds = {side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names
+                 if KINDS.format(side) in given}  # fmt: skip
+        return cls(names, kinds)
+
+
+def _kind(kinds: Sequence[Sequence[FieldKind]], places: Sequence[int | None]) -> FieldKind:
+    """Return the kind of a column at these places of the lists."""
+    found = {own[place] for own, place in zip(kinds, places, strict=True) if place is not None}
+    return found.pop() if len(found) == 1 else FieldKind.TEXT
