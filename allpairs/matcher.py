@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from allpairs.db.errors import InputError
 
@@ -12,7 +12,11 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
     import numpy as np
     import pandas as pd
 
+    from allpairs.learner.data.fields import RecordTexts
+    from allpairs.learner.scoring.any_pairs import Seen
     from allpairs.learner.scoring.matcher import Matcher as Loaded
+
+    Texts: TypeAlias = "Sequence[str] | pd.DataFrame"
 
 SPARE = 50  # texts beyond those asked for that a second stage orders
 
@@ -22,7 +26,8 @@ class Matcher:
 
     The score is the whole one: the encoder's cosine, lexical similarity, the hubness correction and the second stage,
     by the statistics of the corpus that the model was trained on. A text that this corpus lacks gets its hubness and
-    its best candidates from a sample of it; `p_moves` says how far hubness moves p.
+    its best candidates from a sample of it; `p_moves` says how far hubness moves p. Texts are lists of texts or, if the
+    model was trained on several text columns, data frames with these columns, which it compares one by one.
     """
 
     def __init__(self, loaded: Loaded, path: str) -> None:
@@ -56,26 +61,26 @@ class Matcher:
         reference = self._loaded.reference
         return dict(reference.moves) if reference else {}
 
-    def score(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+    def score(self, left: Texts, right: Texts) -> np.ndarray:
         """Return the score of each pair `left[i]`, `right[i]`, (n,) float32.
 
-        Raises InputError if one list is longer, or if the folder lacks what its score needs of the corpus.
+        Raises InputError if one list is longer, if a data frame lacks a column, or if the folder lacks what its score
+        needs of the corpus.
         """
         import numpy as np
 
-        from allpairs.learner.scoring.any_pairs import score_pairs, see
+        from allpairs.learner.scoring.any_pairs import score_pairs
 
-        _require_lists(left, right)
         if len(left) != len(right):
             raise InputError(f"left has {len(left):,} texts and right {len(right):,}: give as many of both")
-        rows, loaded = np.arange(len(left)), self._loaded
-        return score_pairs(loaded, see(loaded, left, of_left=True), see(loaded, right, of_left=False), rows, rows)
+        rows, (one, other) = np.arange(len(left)), self._see(left, right)
+        return score_pairs(self._loaded, one, other, rows, rows)
 
-    def probability(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+    def probability(self, left: Texts, right: Texts) -> np.ndarray:
         """Return p of each pair `left[i]`, `right[i]`, (n,) float64; errors as in `score`."""
         return self._p(self.score(left, right))
 
-    def search(self, texts: Sequence[str], k: int = 10, among: Sequence[str] | None = None) -> pd.DataFrame:
+    def search(self, texts: Texts, k: int = 10, among: Texts | None = None) -> pd.DataFrame:
         """Return the k best matches of each text, best first: columns text, match (positions), score, p, rank.
 
         among: where to look; by default among the other texts. Exact; with a second stage the best of the k + 50 that
@@ -84,14 +89,12 @@ class Matcher:
         import numpy as np
         import pandas as pd
 
-        from allpairs.learner.scoring.any_pairs import score_pairs, see
+        from allpairs.learner.scoring.any_pairs import score_pairs
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
-        _require_lists(texts, among or [])
         loaded, itself = self._loaded, among is None
-        left = see(loaded, texts, of_left=True)
-        right = see(loaded, texts if among is None else among, of_left=False)
+        left, right = self._see(texts, texts if among is None else among)
         queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
         nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE * (loaded.second is not None)
         found = neighbours(queries, others, wanted, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
@@ -114,8 +117,8 @@ class Matcher:
 
     def match(
         self,
-        left: Sequence[str],
-        right: Sequence[str] | None = None,
+        left: Texts,
+        right: Texts | None = None,
         *,
         threshold: float | None = None,
         precision: float | None = None,
@@ -131,27 +134,33 @@ class Matcher:
 
         from allpairs.learner.files.match import Cut, matches_of, threshold_of
 
-        _require_lists(left, right or [])
         cut = Cut(top, threshold, precision)
-        pairs = matches_of(self._loaded, left, right, cut, threshold_of(self.path, cut))
-        others = left if right is None else right
+        one, *more = self._records(left, *([] if right is None else [right]))
+        pairs = matches_of(self._loaded, one, more[0] if more else None, cut, threshold_of(self.path, cut))
+        ours, theirs = one.texts, (more or [one])[0].texts
         return pd.DataFrame(
             {
                 "left": pairs.left,
                 "right": pairs.right,
                 "score": pairs.score,
                 "p": self._p(pairs.score),
-                "left_text": [left[row] for row in pairs.left],
-                "right_text": [others[row] for row in pairs.right],
+                "left_text": [ours[row] for row in pairs.left],
+                "right_text": [theirs[row] for row in pairs.right],
             }
         )
+
+    def _see(self, left: Texts, right: Texts) -> list[Seen]:
+        from allpairs.learner.scoring.any_pairs import see
+
+        sides = zip(self._records(left, right), (True, False), strict=True)
+        return [see(self._loaded, one.read(), of_left, one.fields()) for one, of_left in sides]
+
+    def _records(self, *given: Texts) -> list[RecordTexts]:
+        """Return the left list and maybe the right one with their columns. Raises InputError unless both are alike."""
+        from allpairs.records import read_records
+
+        return read_records(self._loaded.columns, given)
 
     def _p(self, scores: np.ndarray) -> np.ndarray:
         assert self._loaded.layer is not None
         return self._loaded.layer.probability(scores)
-
-
-def _require_lists(*lists: Sequence[str]) -> None:
-    for texts in lists:
-        if isinstance(texts, str):
-            raise InputError("give lists of texts, not a single text: [text]")

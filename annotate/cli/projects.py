@@ -1,5 +1,7 @@
 """The commands `project create|list|show`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +17,9 @@ from allpairs.annotate.projects.projects import (
     list_projects,
     project_summary,
 )
-from allpairs.db.corpus.corpus import Columns, stage_corpus
+from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
 from allpairs.db.corpus.split import read_split, split_corpus
-from allpairs.db.domain import LABELS, Settings, Side
+from allpairs.db.domain import LABELS, FieldKind, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import checked_name
 from allpairs.program import group
@@ -42,6 +44,12 @@ def create(
     id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
     text_column: Annotated[
         list[str] | None, typer.Option(help="Name of a text column; repeat to join several columns. [default: text]")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND", help=f"What a text column holds, if the guess is wrong: {', '.join(FieldKind)}."
+        ),
     ] = None,
     question: Annotated[str | None, typer.Option(help=_about("question"))] = None,
     guidelines: Annotated[Path | None, typer.Option(help="A file with guidelines for annotators, in Markdown.")] = None,
@@ -71,6 +79,7 @@ def create(
     name = checked_name(name)
     columns = Columns(id_column, tuple(text_column or ("text",)))
     corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
+    corpus = _with_kinds(corpus, kind or [])
     if split is None:
         rng = np.random.default_rng(settings.seed)
         corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
@@ -86,6 +95,18 @@ def create(
     for note in corpus.notes:
         remark(note)
     _print(project_summary(engine, name), as_json, {"notes": corpus.notes, "job": job})
+
+
+def _with_kinds(corpus: Corpus, given: Sequence[str]) -> Corpus:
+    """Return the corpus with the kinds of columns given as `COLUMN=KIND`. Raises InputError for a wrong one."""
+    for one in given:
+        name, _, kind = one.rpartition("=")
+        if corpus.columns is None or not any(name in names for names in corpus.columns.names.values()):
+            raise InputError(f"--kind {one}: there is no text column {name!r} among several; write COLUMN=KIND")
+        if kind not in list(FieldKind):
+            raise InputError(f"--kind {one}: a column holds one of {', '.join(FieldKind)}")
+        corpus = replace(corpus, columns=corpus.columns.with_kind(name, FieldKind(kind)))
+    return corpus
 
 
 def _read_text(path: Path) -> str:

@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from allpairs.db.corpus.corpus import MAX_ID, Columns
-from allpairs.db.domain import Side
+from allpairs.db.corpus.field_kinds import guess_kind
+from allpairs.db.domain import FieldKind, Side
 
 Rows = Sequence[Sequence[str]]  # the values of the first rows
 
@@ -94,18 +95,27 @@ def _id(columns: Sequence[_Column]) -> str:
 
 
 def _texts(texts: Sequence[str], rows: Rows, names: Sequence[str], side: Side) -> tuple[str, ...]:
-    """Return the columns to join: one of a pair, or the question, or the passage with its title, else all of them."""
+    """Return the columns to join: one of a pair, or the question, or the passage with its title.
+
+    Otherwise they are records: all of them, and prices too, which are compared but not read.
+    """
     ends = [match for match in map(NUMBERED.match, texts) if match]
     if twins := [end[0] for end in ends if sum(other[1] == end[1] for other in ends) == 2]:
         return (twins[-1 if side == Side.RIGHT else 0],)
     wanted = (*PASSAGES, *QUESTIONS) if side == Side.RIGHT else (*QUESTIONS, *PASSAGES)
     main = next((name for word in wanted for name in texts if has_word(name, (word,))), None)
     if main is None:
-        return tuple(texts)
+        return (
+            tuple(name for at, name in enumerate(names) if name in texts or _is_price(name, rows, at)) if texts else ()
+        )
     title = next((name for name in texts if name.lower() in TITLES), None)
     if title is None or has_word(main, QUESTIONS) or not _mostly_filled(rows, names.index(title)):
         return (main,)
     return title, main
+
+
+def _is_price(name: str, rows: Rows, place: int) -> bool:
+    return guess_kind(name, [row[place] for row in rows]) == FieldKind.PRICE
 
 
 def has_word(name: str, words: Sequence[str]) -> bool:

@@ -126,7 +126,7 @@ def create_project(
     corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
     settings = settings.model_copy(update={"evaluation_share": _share(corpus, settings.evaluation_share)})
     with acting(engine, Right.INSTALL) as session:
-        columns = {side.value: list(names) for side, names in corpus.columns.items()} or None
+        columns = corpus.columns.as_dict() if corpus.columns else None
         project = add_project(session, name, corpus.kind, settings.model_dump(), columns)
         add_corpus(session, project.id, corpus, progress)
         new = {"items": len(corpus.items), "known pairs": len(corpus.gold)}

@@ -4,21 +4,22 @@
 
 Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA: train and test questions, all distinct
 sentences, the published split of the questions, positives only. QQP: the questions and given duplicates of the
-development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
-questions to train and the test questions to measure, with only their own sentences. `qqp_small`: 5,000 of QQP's
-development questions, whole groups of duplicates. `mlquestions_*`: for few-shot mining, 100 of the development pairs as
-seed, the other development questions and all passages as lists, and the test pairs. `squad_*`: the same for reading
-comprehension, ten articles to mine in and 500 questions of others to test. `backtraining_*`: for back-training, Natural
-Questions and SQuAD as source pairs and 500 of the former to test, MLQuestions' unpaired questions and passages, half of
-its development pairs to choose by, the other half for the upper bound, and the test pairs. For re-ranking the
-judgements of training and of test questions are separate: `wikiqa_train_*` and `wikiqa_test_*` (with given negatives),
-`mlquestions_train_*` (all development pairs) and `mlquestions_test_*`, each `queries` and `gold`.
-`quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages, and the data that measure an encoder
-(benchmarks/data/quip_datasets.py).
+development part, which are split anew. Amazon–Google: both lists, without a split, as one text and as title,
+manufacturer and price. `wikiqa_small`: the development questions to train and the test questions to measure, with only
+their own sentences. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
+few-shot mining, 100 of the development pairs as seed, the other development questions and all passages as lists, and
+the test pairs. `squad_*`: the same for reading comprehension, ten articles to mine in and 500 questions of others to
+test. `backtraining_*`: for back-training, Natural Questions and SQuAD as source pairs and 500 of the former to test,
+MLQuestions' unpaired questions and passages, half of its development pairs to choose by, the other half for the upper
+bound, and the test pairs. For re-ranking the judgements of training and of test questions are separate:
+`wikiqa_train_*` and `wikiqa_test_*` (with given negatives), `mlquestions_train_*` (all development pairs) and
+`mlquestions_test_*`, each `queries` and `gold`. `quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages,
+and the data that measure an encoder (benchmarks/data/quip_datasets.py).
 """
 
 import argparse
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +60,8 @@ def main() -> None:
     _write(_small_qqp(qqp), {"left": "questions", "gold": "gold"}, out)
     amazon_google = ADAPTERS["amazon_google"](data / "amazon_google", Options())
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
+    for side in ("left", "right"):
+        _add_columns(out / f"amazon_google_{side}.csv")
     for name, table in _mlquestions(data / "mlquestions").items():
         table.to_csv(out / f"mlquestions_{name}.csv", index=False)
     for name, table in _backtraining(data).items():
@@ -67,6 +70,18 @@ def main() -> None:
         table.to_csv(out / f"squad_{name}.csv", index=False)
     for name, table in quip_tables(data).items():
         table.to_csv(out / f"quip_{name}.csv", index=False)
+
+
+def _add_columns(path: Path) -> None:
+    """Add to a list of products the columns that its texts were joined of: title, manufacturer and price."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    records = []
+    for text in table["text"]:
+        title, *others = text.split(" | ")
+        price = others.pop() if others and re.match(r"\d+(\.\d+)?( |$)", others[-1]) else ""
+        records.append((title, " | ".join(others), price))
+    table[["title", "manufacturer", "price"]] = records
+    table.to_csv(path, index=False)
 
 
 def _part(released: Released, part: str) -> Released:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allpairs.db.corpus.cells import MAX_CELL, bad, counted, shown
+from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind
 from allpairs.db.corpus.fields import joined
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.gold import GoldPair, read_gold
 from allpairs.db.corpus.item import Item
 from allpairs.db.corpus.staging import Places, Staging
-from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import FieldKind, Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
@@ -36,14 +38,14 @@ MAX_ID = 500  # characters of an id
 class Corpus:
     """Items (left ones first), gold pairs as positions in `items`, and notes for the user.
 
-    columns: the names of each side's text columns; empty if every side has only one.
+    columns: the text columns; None if every side has only one.
     """
 
     kind: Kind
     items: Sequence[Item]  # a list, or on disk
     gold: list[GoldPair]
     notes: list[str] = field(default_factory=list)
-    columns: Mapping[Side, Sequence[str]] = field(default_factory=dict)
+    columns: TextColumns | None = None
 
     def positions(self, side: Side) -> Mapping[str, int]:
         """Return the position of the item of each id of one side."""
@@ -62,10 +64,14 @@ class Corpus:
 
 
 class Columns(NamedTuple):
-    """The columns of an item file. Without an id column (""), the numbers of the rows are the ids."""
+    """The columns of an item file. Without an id column (""), the numbers of the rows are the ids.
+
+    kinds: of the text columns; guessed if there are none.
+    """
 
     id: str = "id"
     texts: tuple[str, ...] = ("text",)
+    kinds: tuple[FieldKind, ...] = ()
 
 
 def load_corpus(
@@ -108,8 +114,9 @@ def make_corpus(
     items: Staging, symmetric: bool, gold: Path | None, gold_columns: Sequence[str], notes: list[str]
 ) -> Corpus:
     """Return the corpus of these items, with the gold pairs of a file. Raises InputError."""
-    columns = items.columns if any(len(names) > 1 for names in items.columns.values()) else {}
-    corpus = Corpus(Kind.SYMMETRIC if symmetric else Kind.BIPARTITE, items, [], notes, columns)
+    kind = Kind.SYMMETRIC if symmetric else Kind.BIPARTITE
+    several = any(len(names) > 1 for names in items.columns.values())
+    corpus = Corpus(kind, items, [], notes, TextColumns(items.columns, items.kinds) if several else None)
     if gold is not None:
         first = corpus.positions(Side.LEFT)
         known = first, first if symmetric else corpus.positions(Side.RIGHT)
@@ -126,8 +133,11 @@ class _Merger:
         self.side = side
         self.columns = columns
         self.start = len(items)
+        self.first = list[Sequence[str]]()  # rows, to guess what the columns are
 
     def add(self, row: int, name: str, values: Sequence[str]) -> None:
+        if len(self.first) < LOOKED_AT:
+            self.first.append(values)
         text, lengths = joined(values)
         key = identity(text)
         self._check(row, name, text, key)
@@ -135,6 +145,10 @@ class _Merger:
             same = "the same" if before.place == self.items.place_of(self.side, key) else "another"
             what = f"the id {shown(name)} is already in row {before.row}, with {same} text; ids must be unique"
             raise bad(what, self.path, row, self.columns.id)
+
+    def kinds(self) -> tuple[FieldKind, ...]:
+        """Return what the columns are, as somebody says or by a guess."""
+        return self.columns.kinds or tuple(map(guess_kind, self.columns.texts, zip(*self.first, strict=True)))
 
     def _check(self, row: int, name: str, text: str, key: str) -> None:
         if not name:
@@ -181,6 +195,7 @@ def read_items(
     for number, values in read_rows(path, (*named, *columns.texts), progress):
         name = values[0].strip() if named else str(number)
         merger.add(number, name, values[len(named) :])
+    items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)
     if (found := len(items) - merger.start) < at_least:

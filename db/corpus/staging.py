@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import NamedTuple, overload
 
 from allpairs.db.corpus.item import Item
-from allpairs.db.domain import Side
+from allpairs.db.domain import FieldKind, Side
 
 CACHE = 32 * 1024  # KiB of the file that are kept in memory
 TABLES = """
@@ -37,6 +37,7 @@ class Staging(Sequence[Item]):
     def __init__(self) -> None:
         self.file = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self.columns: dict[Side, tuple[str, ...]] = {}  # the names of the text columns
+        self.kinds: dict[Side, tuple[FieldKind, ...]] = {}  # what their values are
         weakref.finalize(self, self.file.close)
         self.file.executescript(f"PRAGMA cache_size = -{CACHE}; PRAGMA journal_mode = OFF; {TABLES} BEGIN")
         self._size = 0

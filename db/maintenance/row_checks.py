@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from sqlalchemy import BigInteger, Column, String
 
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import LONGEST_NOTE, EventKind
 from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, Item, Project
 
@@ -115,9 +116,16 @@ def _wrong_estimates(value: dict[str, Any]) -> str:
 
 
 def _wrong_columns(value: dict[str, Any]) -> str:
-    """Return what is wrong with the names of text columns, which the card of a pair shows."""
+    """Return what is wrong with the names and kinds of text columns, which the card of a pair shows."""
     named = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in value.values())
-    return "" if named else _not("lists of names", value)
+    if not named:
+        return _not("lists of names", value)
+    try:
+        found = TextColumns.read(value)
+    except ValueError as error:
+        return str(error)
+    as_many = found is None or all(len(kinds) == len(found.names[side]) for side, kinds in found.kinds.items())
+    return "" if as_many else _not("as many kinds as names", value)
 
 
 def _wrong_lengths(value: list[Any]) -> str:

@@ -6,8 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side, Split
 from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
+from allpairs.learner.data.fields import Field, RecordTexts
 from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 
 
@@ -16,7 +18,8 @@ class Dataset:
     """Texts by row, the rows of each side and split (ascending int64), and the gold positives.
 
     In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. given: (k, 3)
-    rows and label, 1 or 0, of the pairs given in gold itself, without positives implied by closure.
+    rows and label, 1 or 0, of the pairs given in gold itself, without positives implied by closure. records: the texts
+    with their columns, if they have several and it is known what these are; `texts` are then what the models read.
     """
 
     texts: Sequence[str]
@@ -27,6 +30,7 @@ class Dataset:
     evaluation_right: np.ndarray
     positives: np.ndarray
     given: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
+    records: RecordTexts | None = None
 
     @property
     def evaluation_positives(self) -> np.ndarray:
@@ -52,6 +56,21 @@ class Dataset:
         """The known pairs of evaluation items: (k, 3) rows of the dataset and label."""
         left, right, _ = self.given.T
         return self.given[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
+
+    @property
+    def whole_texts(self) -> Sequence[str]:
+        """The texts as people see them."""
+        return self.records.texts if self.records else self.texts
+
+    @property
+    def columns(self) -> TextColumns | None:
+        """The text columns, where it is known what they are."""
+        return self.records.columns if self.records else None
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns that are compared, taken apart on first use."""
+        return self.records.fields() if self.records else ()
 
     @cached_property
     def terms(self) -> CorpusTerms:
@@ -85,8 +104,12 @@ def make_dataset(
     symmetric: bool,
     positives: np.ndarray,
     given: np.ndarray | Sequence[tuple[int, int, bool]] = (),
+    records: RecordTexts | None = None,
 ) -> Dataset:
-    """Make the dataset of texts with a side and a split each; positives: (k, 2) rows; given: (k, 3) rows and label."""
+    """Make the dataset of texts with a side and a split each; positives: (k, 2) rows; given: (k, 3) rows and label.
+
+    records: the same texts with their columns.
+    """
     side, split = np.array(sides, dtype=object), np.array(splits, dtype=object)
 
     def rows(which: Side, wanted: Split) -> np.ndarray:
@@ -94,7 +117,7 @@ def make_dataset(
 
     right = Side.LEFT if symmetric else Side.RIGHT
     return Dataset(
-        texts,
+        records.read() if records else texts,
         symmetric,
         rows(Side.LEFT, Split.TRAIN),
         rows(right, Split.TRAIN),
@@ -102,4 +125,5 @@ def make_dataset(
         rows(right, Split.EVALUATION),
         positives.reshape(-1, 2).astype(np.int64),
         np.array(given, dtype=np.int64).reshape(-1, 3),
+        records,
     )

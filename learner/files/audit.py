@@ -14,8 +14,7 @@ from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sampling_order import make_sampling_order
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import divide, rank_bands
-from allpairs.learner.files.evaluate import all_evaluation, load_vectors
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.files.evaluate import dataset_for, load_vectors
 from allpairs.learner.search.inner_product import as_left, as_right
 
 
@@ -37,7 +36,7 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
     model: a matcher or an encoder. Raises InputError if the model does not score by cosine, or if the pairs are too few
     for five in every stratum.
     """
-    dataset = dataset_of(all_evaluation(corpus))
+    dataset = dataset_for(model, corpus)
     scorer = load_vectors(model, dataset, progress)
     if scorer.space.distance != "cosine":
         raise InputError(f"{model} scores by {scorer.space.distance}, and an audit ranks by cosine: name another model")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import DEFAULT_ENCODER, Split
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -40,7 +41,7 @@ from allpairs.learner.scorers.scorer import (
     load_rerank_scorer,
 )
 from allpairs.learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
-from allpairs.learner.scoring.matcher import Matcher, load_matcher
+from allpairs.learner.scoring.matcher import COLUMNS, Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import count_pairs, pairs_numbered
 
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
@@ -85,7 +86,7 @@ def evaluate_corpus(
     measured whole. Raises InputError without a gold positive, and where a cross-encoder or a re-ranker would have to
     read too many pairs.
     """
-    dataset = dataset_of(all_evaluation(corpus))
+    dataset = dataset_for(model, corpus)
     if not len(dataset.evaluation_positives):
         raise InputError(
             "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"
@@ -99,7 +100,8 @@ def evaluate_corpus(
         result["weights"] = scorer.weights.as_dict()
     if against is None:
         return result
-    base = _measure(dataset, load_vectors(against, dataset, progress), Method("exact"), progress).estimates
+    other = dataset_for(against, corpus)
+    base = _measure(other, load_vectors(against, other, progress), Method("exact"), progress).estimates
     return {
         **result,
         "against": {name: one.as_dict() for name, one in base.items()},
@@ -132,7 +134,7 @@ def evaluate_audit(
     if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):
         how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
         raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
-    dataset = dataset_of(all_evaluation(corpus))
+    dataset = dataset_for(model, corpus)
     found = read_audit(labels, corpus, dataset)
     scorer = load_vectors(model, dataset, progress)
     if scorer.space.distance != "cosine":
@@ -223,6 +225,17 @@ def _every_negative(dataset: Dataset, score: Score) -> Stratum:
     positive = dataset.evaluation_positives
     negative = ~np.isin(rows * sides[1] + columns, positive[:, 0] * sides[1] + positive[:, 1])
     return Stratum("negatives", int(negative.sum()), score(rows[negative], columns[negative]))
+
+
+def dataset_for(model: str, corpus: Corpus) -> Dataset:
+    """Return the corpus as the model reads it: all its items are evaluation items, if it has no split.
+
+    A trained matcher takes text columns for what they were in its training, an encoder for what the corpus says.
+    """
+    columns, details = corpus.columns, read_details(Path(model))
+    if columns and details:
+        columns = columns.of_model(TextColumns.read(details.get(COLUMNS)))
+    return dataset_of(all_evaluation(corpus), columns)
 
 
 def all_evaluation(corpus: Corpus) -> Corpus:

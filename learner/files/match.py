@@ -1,7 +1,7 @@
 """The matching pairs of a file, or of two."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.formula import guarded
-from allpairs.db.domain import Side, Split
+from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
-from allpairs.learner.files.evaluate import all_evaluation
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.data.fields import RecordTexts
+from allpairs.learner.files.evaluate import dataset_for
 from allpairs.learner.scoring.explanation import again, parts_of
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
@@ -43,7 +43,7 @@ def match_corpus(
     _check_out(out)
     threshold = threshold_of(model, cut)
     matcher = load_matcher(model)
-    dataset = dataset_of(all_evaluation(corpus))
+    dataset = dataset_for(model, corpus)
     encoded = matcher.encoder.encode(dataset.texts, progress)
     found = _found(matcher, dataset, encoded, cut, threshold, progress)
     table = _table(corpus, found)
@@ -55,14 +55,13 @@ def match_corpus(
     return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
 
 
-def matches_of(matcher: Matcher, left: Sequence[str], right: Sequence[str] | None, cut: Cut, threshold: float) -> Pairs:
+def matches_of(matcher: Matcher, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float) -> Pairs:
     """Return the best pairs of two lists, or within the left one, best first: their places in the lists, and scores."""
-    others = right or []
-    sides = [Side.LEFT] * len(left) + [Side.RIGHT] * len(others)
-    splits = [Split.EVALUATION] * len(sides)
-    dataset = make_dataset([*left, *others], sides, splits, right is None, np.empty((0, 2)))
+    records = left if right is None else left + right
+    splits = [Split.EVALUATION] * len(records.texts)
+    dataset = make_dataset(records.texts, records.sides, splits, right is None, np.empty((0, 2)), records=records)
     pairs = _found(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
-    return pairs if right is None else replace(pairs, right=pairs.right - len(left))
+    return pairs if right is None else replace(pairs, right=pairs.right - len(left.texts))
 
 
 def _found(

@@ -146,7 +146,7 @@ class _Texts:
         items = data.item_ids[rows].tolist()
         names = first_identifiers(session, items)
         self.names = {row: names[item] for row, item in zip(rows.tolist(), items, strict=True)}
-        self.text = data.dataset.texts
+        self.text = data.dataset.whole_texts
         left = set(pairs.left.tolist()) | (set(pairs.right.tolist()) if data.dataset.symmetric else set())
         self.side = {row: (Side.LEFT if row in left else Side.RIGHT).value for row in rows.tolist()}
 

@@ -129,7 +129,8 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     model = _folder(project_id, job_id) / "model"
     require_own(this_run())
     with publishing(model):
-        save_matcher(TrainedMatcher(encoder, layer), model, settings=data.settings.model_dump(), **counts)
+        trained = TrainedMatcher(encoder, layer, columns=data.dataset.columns)
+        save_matcher(trained, model, settings=data.settings.model_dump(), **counts)
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 

@@ -53,8 +53,8 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
                 row = _row_of(data, item_id)
                 query, rows = vectors[[row]], lists.others[lists.others != row]
             found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
-            asked = text if item_id is None else data.dataset.texts[_row_of(data, item_id)]
-            found, scores = _again(matcher, data, vectors, query, asked, of_left, found, scores)
+            asked = _asked(data, text, item_id, query, len(found), of_left)
+            found, scores = _again(matcher, data, vectors, asked, found, scores)
     p = [None] * len(scores)
     if matcher.w is not None and matcher.b is not None:
         p = OutputLayer(matcher.w, matcher.b).probability(scores).tolist()
@@ -71,17 +71,24 @@ def _typed(
     return text_vector(data.dataset, vectors, encoder.encode([text]), text, lists, blend_of(matcher))
 
 
+def _asked(data: ProjectData, text: str, item_id: int | None, query: np.ndarray, times: int, of_left: bool) -> Seen:
+    """Return the text that was typed, or an item with its columns, as the first text of so many pairs."""
+    row = None if item_id is None else _row_of(data, item_id)
+    shown = text if row is None else data.dataset.texts[row]
+    fields = [] if row is None else [field.take([row]) for field in data.dataset.fields]
+    return Seen([shown], query, np.zeros(times, dtype=np.int64), of_left, fields)
+
+
 def _again(
-    matcher: Matcher, data: ProjectData, vectors: np.ndarray, query: np.ndarray, text: str, of_left: bool,
-    found: np.ndarray, first: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    matcher: Matcher, data: ProjectData, vectors: np.ndarray, asked: Seen, found: np.ndarray, first: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows found in the order of the whole score, and these scores, if the matcher has a second stage."""
     if second_of(matcher) is None or not len(found):
         return found, first
     loaded = load_matcher(str(artifacts() / str(matcher.folder)))
-    asked = Seen([text], query, np.zeros(len(found), dtype=np.int64), of_left)
-    others = Seen([data.dataset.texts[row] for row in found], vectors[found], np.arange(len(found)), not of_left)
-    left, right = (asked, others) if of_left else (others, asked)
+    texts, fields = [data.dataset.texts[row] for row in found], [field.take(found) for field in data.dataset.fields]
+    others = Seen(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
+    left, right = (asked, others) if asked.of_left else (others, asked)
     score = score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
     order = np.argsort(-score, kind="stable")
     return found[order], score[order]

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,11 +15,13 @@ import numpy as np
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.split import write_split
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Settings, batch_size_of
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.round import choose, evaluate, refit
@@ -39,18 +41,26 @@ from allpairs.learner.strategies.pool import Background, gold_of
 Composition = list[tuple[int, int]]  # positives and negatives of each round
 
 
-def dataset_of(corpus: Corpus) -> Dataset:
-    """Return the corpus as rows: one for each item, in its order. Every item has a split."""
-    items = corpus.items
+def dataset_of(corpus: Corpus, columns: TextColumns | None = None) -> Dataset:
+    """Return the corpus as rows: one for each item, in its order. Every item has a split.
+
+    columns: what its text columns are, if not what the corpus says.
+    """
+    items, columns = corpus.items, columns or corpus.columns
+    texts, sides = [item.text for item in items], [item.side for item in items]
+    records = None
+    if columns and columns.kinds:
+        records = RecordTexts(texts, [item.lengths for item in items], sides, columns)
     positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
     given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
     return make_dataset(
-        [item.text for item in items],
-        [item.side for item in items],
+        texts,
+        sides,
         [item.split or "" for item in items],
         corpus.kind == Kind.SYMMETRIC,
         np.array(positives, dtype=np.int64),
         given,
+        records,
     )
 
 
@@ -161,10 +171,11 @@ def simulate(
             written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    matcher, bare = Matcher(encoder, None, blend), {}
+    matcher, bare = Matcher(encoder, None, blend, columns=dataset.columns), {}
     if staged is not None:
         bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress)
-        matcher, own = Matcher(encoder, staged.layer, blend, staged.second), np.random.default_rng(settings.seed)
+        own = np.random.default_rng(settings.seed)
+        matcher = replace(matcher, layer=staged.layer, blend=blend, second=staged.second)
         matcher = with_reference(matcher, dataset, vectors, own, staged.competition)
     _save(matcher, measured, labels, settings, out / "model", bare)
     return written

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.atomic import partial_path
@@ -27,7 +28,7 @@ from allpairs.learner.second_stage.rescore import PairFeatures, best_of, feature
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
-SECOND_STAGE = "second_stage"  # in a matcher's details
+SECOND_STAGE, COLUMNS = "second_stage", "columns"  # in a matcher's details
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Matcher:
     """An encoder and, once trained, its output layer; blend: the components of its first score.
 
     second: its second stage, if it has one; reference: what the score needs of the corpus that it was trained on, where
-    it needs any.
+    it needs any; columns: the text columns of that corpus, if it had several.
     """
 
     encoder: Encoder
@@ -43,6 +44,7 @@ class Matcher:
     blend: Blend = field(default_factory=Blend)
     second: SecondStage | None = None
     reference: Reference | None = None
+    columns: TextColumns | None = None
 
     @property
     def space(self) -> Space:
@@ -96,7 +98,8 @@ class Matcher:
     def pair_features(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> PairFeatures:
         """Return the features of a dataset's pairs, as `rescored` has them."""
         one_list = dataset.symmetric if self.reference is None else self.reference.one_list
-        found = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, progress)
+        kinds = self.second.kinds if self.second else {}
+        found = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, kinds, progress)
         if self.reference is None:
             return found
         return replace(found, competition=with_known(self.reference, dataset.texts, found.competition))
@@ -123,7 +126,8 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     if layer:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
     second = {} if matcher.second is None else {SECOND_STAGE: matcher.second.as_dict()}
-    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **second, **details}
+    columns = {COLUMNS: matcher.columns.as_dict()} if matcher.columns else {}
+    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **second, **columns, **details}
     (partial / FILE).write_text(json.dumps(known, indent=2), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     partial.replace(folder)
@@ -139,13 +143,14 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
         try:
             layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
             blend = Blend.read(known)
+            columns = TextColumns.read(known.get(COLUMNS))
             second = SecondStage.read(found) if "features" in (found := known.get(SECOND_STAGE, {})) else None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _broken(folder, error) from error
         encoder = load_encoder(name, device)
         reference = read_reference(folder)
     encoder = encoder.variant(distance=encoder.saved_distance) if known else encoder
-    return Matcher(encoder, layer, blend, second, reference)
+    return Matcher(encoder, layer, blend, second, reference, columns)
 
 
 def add_reference(reference: Reference, folder: Path) -> None:

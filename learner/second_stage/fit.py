@@ -4,18 +4,20 @@ Labels alone would not do: they are the pairs that the first stage finds uncerta
 it ranks a little lower. A sample of these, unlabelled, serves as negatives. docs/log.md has the measurements.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq, minimize
 
 from allpairs.learner.models.output_layer import OutputLayer, sigmoid
-from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage, standardized
+from allpairs.learner.second_stage.field_features import Kinds
+from allpairs.learner.second_stage.second_stage import SecondStage, features_with, standardized
 
 # The prior in standard deviations of the sample: the first score, a constant, and each feature.
 SCORE, SCORE_DEVIATION, BIAS_DEVIATION, WEIGHT_DEVIATION = 0.6, 0.3, 2.0, 0.5
 LEAST_SCORE = 0.1
+BOUNDS = {1: (0.0, None), -1: (None, 0.0), 0: (None, None)}  # of a feature's weight by its sign
 FOLDS = 5
 MOST_SHIFT = 1_000.0  # of a logit: any label is certain there
 
@@ -42,46 +44,58 @@ class Fitted:
     layer: OutputLayer
 
 
-def fit(sample: Sample, layer: OutputLayer, floor: float) -> Fitted:
-    """Fit the second stage; layer: the output layer of the first scores.
+def fit(sample: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitted:
+    """Fit the second stage; layer: the output layer of the first scores; kinds: of the columns that are compared.
 
     It keeps its layer where that is steep enough: the new scores are then the logits on its scale. A flat one, of
     labels whose first scores tell little, would leave no room between the floor and 1.
     """
     score = sample.score.astype(np.float64)
     middle, spread = score.mean(), score.std() + 1e-6
-    mean, deviation = sample.values.mean(0, dtype=np.float64), sample.values.std(0, dtype=np.float64) + 1e-6
+    mean, deviation = _moments(sample.values)
     ones = np.ones(len(score))
     x = np.column_stack([(score - middle) / spread, ones, standardized(sample.values, mean, deviation)])
-    found = _regressed(x, sample.label.astype(np.float64), sample.weight)
+    signs = [sign for sign, _ in features_with(kinds).values()]
+    found = _regressed(x, sample.label.astype(np.float64), sample.weight, signs)
     slope = float(found[0] / spread)  # the second logit for each unit of the first score
     constant = float(found[1] - slope * middle)
     whole = layer if layer.w >= slope else OutputLayer(slope, constant)
     bias, weight = (constant - whole.b) / whole.w, found[2:] / whole.w
-    return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight), whole)
+    return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight, kinds), whole)
 
 
-def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the weights (2 + features,) of score, constant and features that are likeliest with the prior."""
-    prior = np.r_[SCORE, np.zeros(1 + len(FEATURES))]
-    spread = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(FEATURES), WEIGHT_DEVIATION)]
+def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the standard deviation of each feature where it is known, (features,) float64."""
+    known = ~np.isnan(values)
+    number, filled = np.maximum(known.sum(0), 1), np.where(known, values, 0.0).astype(np.float64)
+    mean = filled.sum(0) / number
+    return mean, np.sqrt((known * (filled - mean) ** 2).sum(0) / number) + 1e-6
+
+
+def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence[int]) -> np.ndarray:
+    """Return the weights (2 + features,) of score, constant and features that are likeliest with the prior.
+
+    signs: which features may only speak for a match, 1, or against one, -1: they never count for the contrary.
+    """
+    prior = np.r_[SCORE, np.zeros(1 + len(signs))]
+    spread = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(signs), WEIGHT_DEVIATION)]
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         logits, away = x @ t, (t - prior) / spread
         value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(away**2)
         return float(value), x.T @ (weight * (sigmoid(logits) - y)) + away / spread
 
-    bounds = [(LEAST_SCORE, None), (None, None), *map(_bounds, FEATURES)]
+    bounds = [(LEAST_SCORE, None), (None, None), *map(BOUNDS.__getitem__, signs)]
     found: np.ndarray = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
     return found
 
 
-def cross_fitted(labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float) -> np.ndarray:
+def cross_fitted(labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> np.ndarray:
     """Return the new logit of each labelled pair by a second stage that has not seen its label, (n,) float64."""
     logits = np.empty(len(labelled.label))
     for rest, held in _folds(labelled.label):
         part = labelled.take(rest)
-        fitted = fit(joined(part, imputed), layer, floor)
+        fitted = fit(joined(part, imputed), layer, floor, kinds)
         logits[held] = fitted.layer.logit(fitted.second.score(labelled.score[held], labelled.values[held]))
     return logits
 
@@ -99,11 +113,6 @@ def joined(one: Sample, other: Sample) -> Sample:
     """Return the pairs of both."""
     columns = ("score", "values", "label", "weight")
     return Sample(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))
-
-
-def _bounds(feature: str) -> tuple[float | None, float | None]:
-    """Return the bounds of a feature's weight: what may only speak for a match never counts against it."""
-    return {1: (0.0, None), -1: (None, 0.0), 0: (None, None)}[FEATURES[feature][0]]
 
 
 def _folds(label: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -20,8 +20,8 @@ from allpairs.learner.second_stage.fit import Sample, calibrated, cross_fitted, 
 from allpairs.learner.second_stage.rescore import PairFeatures, best_of, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
-LEAST = 10  # labels of each class
-TOLERATED = 0.01  # loss of average precision over the labels: the encoder has seen them, the second stage has not
+LEAST = 5  # labels of each class
+TOLERATED = 0.02  # loss of average precision over the labels: the encoder has seen them, the second stage has not
 # Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
 # text, and all likely matches; they are drawn from the next WIDTH for each text, below which the first stage is sure.
 IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, WIDTH, LIKELY = 1_500, 1.0, 0.5, 1.5, 0.2
@@ -54,29 +54,31 @@ def make_staged(
 ) -> Staged:  # fmt: skip
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
-    `auto` keeps it unless it lowers the cross-validated average precision over the labels by more than 0.01. Evaluation
+    `auto` keeps it unless it lowers the cross-validated average precision over the labels by more than 0.02. Evaluation
     texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an
     approximate search missed would keep its first score, above those of the others.
     """
     few = searches_exactly(len(dataset.left), len(dataset.right))
     if use == "off" or space.distance != "cosine" or not few:
         return Staged(layer)
-    pairs = best_of(dataset, vectors, space, progress=progress)
+    found = best_of(dataset, vectors, space, progress=progress)
+    pairs = found.take(np.arange(len(found) - 1))
     ours = _found(dataset, pairs, labelled)
     label = labelled.label[ours >= 0]
     if min(label.sum(), len(label) - label.sum()) < LEAST:
         return Staged(layer)
-    features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, progress)
+    kinds = {field.name: field.kind for field in dataset.fields}
+    features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, kinds, progress)
     seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, layer, rng)
     sample = _sample(pairs.take(seen), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
-    floor = float(pairs.score[-1])
-    held_out = cross_fitted(sample, negatives, layer, floor)
+    floor = float(found.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again
+    held_out = cross_fitted(sample, negatives, layer, floor, kinds)
     before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
     gain = after - before
     if use == "auto" and gain < -TOLERATED:
         return Staged(layer, gain=gain)
-    fitted = calibrated(fit(joined(sample, negatives), layer, floor), held_out, label)
+    fitted = calibrated(fit(joined(sample, negatives), layer, floor, kinds), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
     return Staged(fitted.layer, fitted.second, rescored, features.competition, gain)
 

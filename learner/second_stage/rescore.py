@@ -12,6 +12,7 @@ from allpairs.learner.search.inner_product import Space, as_left, as_right
 from allpairs.learner.search.rescored import Rescored
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 from allpairs.learner.second_stage.competition import Competition, competition_of
+from allpairs.learner.second_stage.field_features import FieldFeatures, Kinds
 from allpairs.learner.second_stage.pair_features import TextFeatures
 from allpairs.learner.second_stage.second_stage import SecondStage
 
@@ -26,24 +27,26 @@ class PairFeatures:
 
     competition: Competition
     texts: TextFeatures
+    fields: FieldFeatures
 
     def values(self, pairs: Pairs) -> np.ndarray:
-        """Return the features of the pairs, (n, features) float32 in the order of FEATURES."""
+        """Return the features of the pairs, (n, features) float32 in the order of `features_with`."""
         standing = self.competition.values(pairs.left, pairs.right, pairs.score)
         if self.texts.symmetric:  # which text is the left one means nothing
             standing = tuple(order(*standing[at : at + 2]) for at in (0, 2) for order in (np.minimum, np.maximum))
-        return np.column_stack([*standing, self.texts.values(pairs.left, pairs.right)])
+        rows = pairs.left, pairs.right
+        return np.column_stack([*standing, self.texts.values(*rows), self.fields.values(*rows)])
 
 
 def best_of(
     dataset: Dataset, vectors: np.ndarray, space: Space, floor: float = LOWEST, progress: Progress = no_progress
 ) -> Pairs:
-    """Return the best pairs of all texts with a split as rows, best first: ten for each text, or all from a floor up.
+    """Return the best pairs of all texts with a split as rows, best first: all from a floor up, two million at most.
 
-    Two million at most. Pairs of different splits are among them: they compete.
+    Without a floor, ten for each text, and the next one. Pairs of different splits are among them: they compete.
     """
     left, right = dataset.left, dataset.right
-    wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right)))
+    wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right))) + 1
     top = min(MOST, wanted) if floor == LOWEST else MOST
     sides = as_left(vectors[left], space), as_right(vectors[right], space)
     found = best_pairs(*sides, dataset.symmetric, top=top, threshold=floor, progress=progress)
@@ -51,15 +54,17 @@ def best_of(
 
 
 def features_of(
-    dataset: Dataset, vectors: np.ndarray, space: Space, lexicon: Lexicon, one_list: bool,
+    dataset: Dataset, vectors: np.ndarray, space: Space, lexicon: Lexicon, one_list: bool, kinds: Kinds,
     progress: Progress = no_progress,
 ) -> PairFeatures:  # fmt: skip
     """Return the features of a dataset's pairs, where all its texts compete.
 
-    lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list.
+    lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list; kinds:
+    of the columns that it compares.
     """
     competition = competition_of(dataset, vectors, space, progress)
-    return PairFeatures(competition, TextFeatures(dataset.texts, lexicon, one_list))
+    texts, fields = TextFeatures(dataset.texts, lexicon, one_list), FieldFeatures(dataset.fields, kinds)
+    return PairFeatures(competition, texts, fields)
 
 
 def rescore(second: SecondStage, pairs: Pairs, features: PairFeatures, rows: int) -> Rescored:

@@ -1,14 +1,16 @@
 """The second stage of a score: what the features of a pair add to it, for the best pairs alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from allpairs.db.domain import FieldKind
+from allpairs.learner.second_stage.field_features import Kinds, field_features
 from allpairs.learner.second_stage.pair_features import TEXT_FEATURES
 
-# Each feature, whether it may speak for a match (+1) or against one (-1) or both (0), and the part it belongs to.
+# Features of any texts, whether each may speak for a match (+1) or against one (-1) or both (0), and its part.
 FEATURES = {
     "gap_left": (1, "competition"),
     "gap_right": (1, "competition"),
@@ -25,8 +27,9 @@ HIGHEST = 1.0
 class SecondStage:
     """The new score of a pair that reaches the floor: slope·score + bias + Σ weight·(feature - mean) / deviation.
 
-    mean, deviation, weight: (features,) float64 in the order of FEATURES. The new scores are on the scale of the first,
-    so that the same output layer makes probabilities of both.
+    mean, deviation, weight: (features,) float64 in the order of `features`. A feature that is missing, NaN, adds
+    nothing. The new scores are on the scale of the first, so that the same output layer makes probabilities of both.
+    kinds: of the columns that it compares.
     """
 
     floor: float
@@ -35,20 +38,30 @@ class SecondStage:
     mean: np.ndarray
     deviation: np.ndarray
     weight: np.ndarray
+    kinds: Kinds = field(default_factory=dict)
+
+    @property
+    def features(self) -> dict[str, tuple[int, str]]:
+        """The features: whether each may speak for a match, and the part of a score that it belongs to."""
+        return features_with(self.kinds)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as in a matcher's details; `read` takes it back."""
-        rows = zip(FEATURES, self.mean.tolist(), self.deviation.tolist(), self.weight.tolist(), strict=True)
+        rows = zip(self.features, self.mean.tolist(), self.deviation.tolist(), self.weight.tolist(), strict=True)
         features = {name: {"mean": mean, "deviation": dev, "weight": weight} for name, mean, dev, weight in rows}
-        return {"floor": self.floor, "slope": self.slope, "bias": self.bias, "features": features}
+        known = {"floor": self.floor, "slope": self.slope, "bias": self.bias, "features": features}
+        return known | ({"columns": dict(self.kinds)} if self.kinds else {})
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "SecondStage":
         """Return the second stage of `as_dict`. Raises KeyError, TypeError or ValueError if it is broken."""
-        rows = [given["features"][name] for name in FEATURES]
-        columns = (np.array([float(row[key]) for row in rows]) for key in ("mean", "deviation", "weight"))
+        kinds = {name: FieldKind(kind) for name, kind in given.get("columns", {}).items()}
+        rows = [given["features"][name] for name in features_with(kinds)]
+        mean, deviation, weight = (
+            np.array([float(row[key]) for row in rows]) for key in ("mean", "deviation", "weight")
+        )
         floor, slope, bias = (float(given[key]) for key in ("floor", "slope", "bias"))
-        return cls(floor, slope, bias, *columns)
+        return cls(floor, slope, bias, mean, deviation, weight, kinds)
 
     def added(self, values: np.ndarray) -> np.ndarray:
         """Return what each feature adds to the scores of pairs with these features: (n, features) float64."""
@@ -61,14 +74,20 @@ class SecondStage:
     def parts(self, values: np.ndarray) -> dict[str, float]:
         """Return what each part adds to the score of one pair with these features (features,), without the bias."""
         found: dict[str, float] = {}
-        for (_, part), amount in zip(FEATURES.values(), self.added(values[None])[0].tolist(), strict=True):
+        for (_, part), amount in zip(self.features.values(), self.added(values[None])[0].tolist(), strict=True):
             found[part] = found.get(part, 0.0) + amount
         return found
 
 
+def features_with(kinds: Kinds) -> dict[str, tuple[int, str]]:
+    """Return the features of texts with these columns, in order."""
+    return FEATURES | field_features(kinds)
+
+
 def standardized(values: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Return (values - mean) / deviation, from -4 to 4, float64."""
-    return np.clip((values.astype(np.float64) - mean) / deviation, -EXTREME, EXTREME)
+    """Return (values - mean) / deviation, from -4 to 4, float64; 0 for what is missing, NaN."""
+    away = (values.astype(np.float64) - mean) / deviation
+    return np.clip(np.nan_to_num(away, nan=0.0), -EXTREME, EXTREME)
 
 
 def above(score: np.ndarray, floor: float) -> np.ndarray:

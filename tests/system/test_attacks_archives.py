@@ -69,6 +69,16 @@ ROWS: dict[str, tuple[str, Callable[[Row], Any], str]] = {
     "less than no characters": ("items", put(field_lengths=[4, -1]), "'field_lengths': it is '[4, -1]', not"),
     "a text for lengths": ("items", put(field_lengths="4"), "not a list"),
     "columns without names": ("projects", put(text_columns={"left": ["a", 1]}), "'text_columns'"),
+    "columns of an unknown kind": (
+        "projects",
+        put(text_columns={"left": ["a"], "left_kinds": ["b"]}),
+        "'text_columns'",
+    ),
+    "more kinds than columns": (
+        "projects",
+        put(text_columns={"left": ["a"], "left_kinds": ["text", "text"]}),
+        "as many kinds",
+    ),
     "columns of no side": ("projects", put(text_columns=["a"]), "not an object"),
     "another side": ("items", put(side="up"), "not one of left, right"),
     "another answer": ("answers", put(answer="maybe"), "not one of positive"),

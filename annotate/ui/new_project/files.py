@@ -1,6 +1,6 @@
 """The first step of a new project: which lists there are, their files and columns, and what these hold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.upload import chosen_file
 from allpairs.annotate.ui.new_project.contents import checked, report
 from allpairs.db.corpus.corpus import Columns
+from allpairs.db.corpus.field_kinds import guess_kind
 from allpairs.db.corpus.files import Row, preview
-from allpairs.db.domain import Side
+from allpairs.db.domain import FieldKind, Side
 from allpairs.db.errors import InputError
 
 Gold = tuple[Path, tuple[str, str, str]]
@@ -118,9 +119,27 @@ def _item_file(side: Side) -> List | str:
     if not texts:
         one.error("Choose at least one text column.")
         return f"choose a text column of {path.name}."
-    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(texts))
     places = [names.index(name) for name in texts]
+    kinds = _kinds({name: [row.values[i] for row in rows] for name, i in zip(texts, places, strict=True)}, key)
+    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(texts), kinds)
     return List(path, columns, tuple(" ".join(row.values[i] for i in places) for row in rows))
+
+
+def _kinds(values: Mapping[str, Sequence[str]], key: str) -> tuple[FieldKind, ...]:
+    """Draw what each of several text columns holds, guessed from its first values; return it, nothing for only one."""
+    if len(values) == 1:
+        return ()
+    st.caption("What do the columns hold? Each is also compared by itself. The model does not read prices.")
+    with st.container(horizontal=True):
+        return tuple(_kind(name, some, key) for name, some in values.items())
+
+
+def _kind(name: str, values: Sequence[str], key: str) -> FieldKind:
+    kinds = [kind.value for kind in FieldKind]
+    guess = kinds.index(guess_kind(name, values))
+    return FieldKind(
+        st.selectbox(literal(name), kinds, guess, format_func=str.capitalize, key=f"kind_{key}_{name}", width=150)
+    )
 
 
 def _gold_file() -> Gold | str | None:

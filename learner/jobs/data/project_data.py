@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from sqlalchemy import Result, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.implied import implied
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.tables import Gold, Item, Project, Task
 from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.loop.round import Batch
 from allpairs.learner.models.cosine_bert import Labelled
 
@@ -36,29 +39,37 @@ class ProjectData:
 def read_project(session: Session, project_id: int) -> ProjectData:
     """Return the project's settings, texts, gold positives and the pairs that gold itself contains."""
     project = session.get_one(Project, project_id)
-    columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
-    item_ids, sides, splits, texts = _columns(session.execute(columns, execution_options={"yield_per": ROWS}))
+    columns = TextColumns.read(project.text_columns)
+    wanted = Item.id, Item.side, Item.split, Item.text, *([Item.field_lengths] if columns and columns.kinds else [])
+    rows = select(*wanted).where(Item.project_id == project_id).order_by(Item.id)
+    item_ids, sides, splits, texts, lengths = _columns(session.execute(rows, execution_options={"yield_per": ROWS}))
+    records = RecordTexts(texts, lengths, sides, columns) if columns and columns.kinds else None
     known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
     gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
     gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
     positives, given = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
-    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, given)
+    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, given, records)
     return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
 
 
-def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str]]:
-    """Return ids, sides, splits and texts, using little memory besides the texts: there may be many millions."""
+def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str], list[list[int] | None]]:
+    """Return ids, sides, splits and texts, using little memory besides the texts: there may be many millions.
+
+    Also the lengths of the columns' values, if the rows have them.
+    """
     ids, words = array("q"), {one.value: one for one in (*Side, *Split)}  # one object for each, not one a row
     sides: list[Side] = []
     splits: list[Split] = []
     texts: list[str] = []
+    lengths: list[list[int] | None] = []
     for part in rows.partitions():
         of_part = list(zip(*part, strict=True))
         ids.extend(of_part[0])
         sides.extend(words[one] for one in of_part[1])
         splits.extend(words[one] for one in of_part[2])
         texts.extend(of_part[3])
-    return np.array(ids, dtype=np.int64), sides, splits, texts
+        lengths.extend(chain(*of_part[4:]))
+    return np.array(ids, dtype=np.int64), sides, splits, texts, lengths
 
 
 def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:

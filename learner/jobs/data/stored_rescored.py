@@ -59,6 +59,6 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
         return load_rescored((artifacts() / matcher.folder).parent, len(data.item_ids))
     except Damaged:
         dataset = data.dataset
-        features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, progress)
+        features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
         pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)
         return rescore(second, pairs, features, len(data.item_ids))

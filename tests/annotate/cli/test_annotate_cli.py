@@ -84,6 +84,20 @@ def test_a_project_is_copied_archived_binned_and_restored(folder: Path, capsys: 
     assert json.loads(capsys.readouterr().out)["rows"] == 4
 
 
+def test_what_columns_hold_is_guessed_and_can_be_corrected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{i},Pen of kind {i},{i}\n" for i in range(6))
+    (folder / "pens.csv").write_text(f"id,title,size\n{rows}")
+    create = ["project", "create", "P", "--left", "pens.csv", "--text-column", "title", "--text-column", "size"]
+    assert "no text column 'cost'" in failure(capsys, *create, "--kind", "cost=code")
+    assert "one of text, name, code" in failure(capsys, *create, "--kind", "size=big")
+    assert annotate(*create, "--kind", "size=code") == 0
+    engine = make_engine()
+    with reading(engine) as session:
+        stored = session.scalars(select(Project.text_columns)).one()
+    engine.dispose()
+    assert stored == {"left": ["title", "size"], "left_kinds": ["name", "code"]}
+
+
 def test_a_bipartite_project_with_every_option(folder: Path) -> None:
     (folder / "guide.md").write_text("**Same** product")
     values = {"first": "7", "growth": "2", "neighbours": "9", "evaluation-share": "0.5", "strategy": "random"}

@@ -11,7 +11,7 @@ from allpairs.annotate.projects.templates import TEMPLATES
 from allpairs.db.domain import PAPER_SETTINGS
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Identifier, Job
+from allpairs.db.schema.tables import Identifier, Job, Project
 from tests.helpers.factories import make_project
 from tests.helpers.files.questions import write_questions
 from tests.helpers.pages import open_page
@@ -92,6 +92,23 @@ def test_the_rows_are_numbered_where_there_are_no_ids(engine: Engine, tmp_path: 
             "4",
             "5",
         ]
+
+
+def test_what_columns_hold_is_guessed_and_can_be_corrected(engine: Engine, tmp_path: Path) -> None:
+    rows = "".join(f"{i},A pen of kind {i},{i},{i}.99\n" for i in range(1, 5))
+    (tmp_path / "pens.csv").write_text(f"id,title,size,price\n{rows}")
+    page = open_page(NEW)
+    fill(page, left_path=str(tmp_path / "pens.csv"))
+    columns = page.multiselect[0]
+    assert columns.value == ["title", "price"]
+    columns.set_value(["title", "size", "price"]).run()
+    kinds = {box.label: box for box in page.selectbox if box.key and box.key.startswith("kind_")}
+    assert {name: box.value for name, box in kinds.items()} == {"title": "text", "size": "number", "price": "price"}
+    kinds["size"].set_value("code").run()
+    page.button(key="create").click().run()
+    with reading(engine) as session:
+        stored = session.scalars(select(Project.text_columns)).one()
+    assert stored == {"left": ["title", "size", "price"], "left_kinds": ["text", "code", "price"]}
 
 
 def test_the_template_follows_the_files_until_a_person_chooses(engine: Engine, folder: Path) -> None:

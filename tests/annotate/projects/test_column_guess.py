@@ -39,7 +39,7 @@ def test_names_alone_are_a_hint(names: list[str], columns: Columns, gold: tuple[
         (RIGHT, {"_id": ["d1", "d2"], "title": ["Cave", "Ice"], "text": [ANSWER, "Other words."]}, "_id",
          ("title", "text")),
         (LEFT, {"id": ["b0", "b1"], "title": ["Image pack", "Arcserve"], "manufacturer": ["Broderbund", "CA"],
-                "price": ["0", "12.50"]}, "id", ("title", "manufacturer")),
+                "price": ["0", "12.50"]}, "id", ("title", "manufacturer", "price")),
         (LEFT, {"sentence1": [QUESTION, "A"], "sentence2": [ANSWER, "B"], "label": ["1", "0"]}, "", ("sentence1",)),
         (RIGHT, {"sentence1": [QUESTION, "A"], "sentence2": [ANSWER, "B"], "label": ["1", "0"]}, "", ("sentence2",)),
         (LEFT, {"Ticket": ["T-1", "T-2"], "Frage": ["Wie geht das?", "Was ist das?"]}, "Ticket", ("Frage",)),

@@ -55,7 +55,7 @@ def test_the_right_file_may_have_columns_of_its_own(tmp_path: Path) -> None:
     right = table(tmp_path / "right.csv", "key,title,body", "1,T,b")
     corpus = load_corpus(items(tmp_path, 1), right, right_columns=Columns("key", ("title", "body")))
     assert corpus.items[1] == Item(("1",), Side.RIGHT, "T . b", lengths=(1, 1))
-    assert corpus.columns == {Side.LEFT: ("text",), Side.RIGHT: ("title", "body")}
+    assert corpus.columns and corpus.columns.names == {Side.LEFT: ("text",), Side.RIGHT: ("title", "body")}
 
 
 def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_first_of_identical_texts_gives_the_columns(tmp_path: Path) -> None:
 
 def test_one_text_column_has_no_name(tmp_path: Path) -> None:
     corpus = load_corpus(items(tmp_path), items(tmp_path, 2, "right.csv"))
-    assert corpus.columns == {} and {item.lengths for item in corpus.items} == {()}
+    assert corpus.columns is None and {item.lengths for item in corpus.items} == {()}
 
 
 def test_closure_as_in_the_specification(tmp_path: Path) -> None:

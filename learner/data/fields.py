@@ -1,0 +1,73 @@
+"""The columns of records: what the models read of a record, and what is compared column by column."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from allpairs.db.corpus.fields import BETWEEN_TEXTS, values_of
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import FieldKind, Side
+
+UNREAD = (FieldKind.PRICE,)  # kinds that are compared, but no part of the text that a model reads
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column that both lists have: its name, its kind, and its value in each text, empty where it is missing."""
+
+    name: str
+    kind: FieldKind
+    values: Sequence[str]
+
+    def take(self, rows: Iterable[int]) -> "Field":
+        """Return the values of these texts only."""
+        return Field(self.name, self.kind, [self.values[row] for row in rows])
+
+
+@dataclass(frozen=True)
+class RecordTexts:
+    """Texts with their columns: for each text the lengths of its columns' values, if it has several, and its side."""
+
+    texts: Sequence[str]
+    lengths: Sequence[Sequence[int] | None]
+    sides: Sequence[str]
+    columns: TextColumns
+
+    def __add__(self, other: "RecordTexts") -> "RecordTexts":
+        """Return these texts followed by others with the same columns."""
+        texts, lengths = [*self.texts, *other.texts], [*self.lengths, *other.lengths]
+        return RecordTexts(texts, lengths, [*self.sides, *other.sides], self.columns)
+
+    def read(self) -> list[str]:
+        """Return what the models read of each text: all but its prices, unless it has nothing else."""
+        unread = {side: {column.place(side) for column in self.columns.columns if column.kind in UNREAD} - {None}
+                  for side in Side}  # fmt: skip
+        rows = zip(self.texts, self.lengths, self.sides, strict=True)
+        return [_without(text, lengths, unread[Side(side)]) for text, lengths, side in rows]
+
+    def fields(self) -> tuple[Field, ...]:
+        """Return the columns that both lists have."""
+        shared = [column for column in self.columns.columns if None not in (column.left, column.right)]
+        found: list[list[str]] = [[] for _ in shared]
+        for text, lengths, side in zip(self.texts, self.lengths, self.sides, strict=True):
+            values = values_of(text, lengths)
+            for column, own in zip(shared, found, strict=True):
+                place = column.place(Side(side))
+                own.append(values[place] if place is not None and place < len(values) else "")
+        return tuple(Field(column.name, column.kind, own) for column, own in zip(shared, found, strict=True))
+
+
+def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[int, int]) -> tuple[Field, ...]:
+    """Return the fields of the texts of one list followed by those of another; numbers: of texts in each."""
+    found = {}
+    for name, kind in {field.name: field.kind for field in (*left, *right)}.items():
+        sides = ({field.name: field.values for field in one}.get(name, [""] * n)
+                 for one, n in zip((left, right), numbers, strict=True))  # fmt: skip
+        found[name] = Field(name, kind, [value for values in sides for value in values])
+    return tuple(found.values())
+
+
+def _without(text: str, lengths: Sequence[int] | None, unread: set[int | None]) -> str:
+    if not lengths or not unread:
+        return text
+    kept = (value for place, value in enumerate(values_of(text, lengths)) if place not in unread)
+    return BETWEEN_TEXTS.join(filter(None, kept)) or text
