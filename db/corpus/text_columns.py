@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from allpairs.db.corpus.fields import aligned
+from allpairs.db.corpus.fields import Aligned, aligned
 from allpairs.db.domain import FieldKind, Side
 
 KINDS = "{}_kinds"  # of a side, beside its names
@@ -38,7 +38,11 @@ class TextColumns:
             return ()
         left, right = (self.names.get(side, self.names[Side.LEFT]) for side in Side)
         kinds = [self.kinds.get(side, self.kinds[Side.LEFT]) for side in Side]
-        return tuple(TextColumn(*found, _kind(kinds, found[1:])) for found in aligned(left, right))
+        found = aligned(left, right) or [
+            *(Aligned(name, place, None) for place, name in enumerate(left)),
+            *(Aligned(name, None, place) for place, name in enumerate(right)),
+        ]
+        return tuple(TextColumn(*one, _kind(kinds, one[1:])) for one in found)
 
     def with_kind(self, name: str, kind: FieldKind) -> "TextColumns":
         """Return the columns, with this kind for the column of this name, in both lists if both have it."""

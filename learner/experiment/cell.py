@@ -3,12 +3,15 @@
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.corpus import Corpus, load_corpus
+from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
 from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import FieldKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.experiment.concat import run_concat
@@ -22,12 +25,24 @@ MODEL = "model"
 
 def read_corpus(files: Files) -> Corpus:
     """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError."""
-    corpus = load_corpus(
-        files.left, files.right, files.gold, id_column=files.id_column, text_columns=files.text_columns
-    )
+    columns = _columns(files, Side.LEFT), _columns(files, Side.RIGHT)
+    corpus = stage_corpus(files.left, columns[0], files.right, columns[1], files.gold)
+    corpus = replace(corpus, items=list(corpus.items))
     if files.split is not None:
         return read_split(files.split, corpus)
     return split_corpus(corpus, files.test_fraction, np.random.default_rng(0))
+
+
+def _columns(files: Files, side: Side) -> Columns:
+    """Return the columns of one list. Raises InputError for an unknown kind, or if they are of the other list only."""
+    try:
+        known = TextColumns.read(files.columns)
+    except ValueError as error:
+        raise InputError(f"columns: {error}: use {', '.join(FieldKind)}") from None
+    if known is None:
+        return Columns(files.id_column, tuple(files.text_columns))
+    names = known.names.get(side, known.names.get(Side.LEFT, ()))
+    return Columns(files.id_column, tuple(names), tuple(known.kinds.get(side, known.kinds.get(Side.LEFT, ()))))
 
 
 def is_done(cell: Cell, out: Path) -> bool:

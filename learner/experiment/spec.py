@@ -24,7 +24,10 @@ class Part(BaseModel):
 
 
 class Files(Part):
-    """The files of one data set, as `allpairs simulate` takes them, and which of the paper's data sets they are."""
+    """The files of one data set, as `allpairs simulate` takes them, and which of the paper's data sets they are.
+
+    columns: the text columns of each list and what they hold, as a project stores them, in place of `text_columns`.
+    """
 
     left: Path
     gold: Path
@@ -32,6 +35,7 @@ class Files(Part):
     split: Path | None = None
     id_column: str = "id"
     text_columns: list[str] = Field(["text"], min_length=1)
+    columns: dict[str, list[str]] | None = None
     test_fraction: float = Field(0.5, gt=0, lt=1)
     paper: Literal["qqp", "wikiqa"] | None = None  # whose figures are compared with ours
     part: Literal["dev", "test"] = "test"  # the paper's part that the evaluation items are
@@ -235,7 +239,8 @@ def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str,
 
 def digest(files: Files) -> str:
     """Return the SHA-256 of the files' contents and of how they are read."""
-    read = files.model_dump(mode="json", exclude={*PATHS, "paper", "part"})
+    unread = {*PATHS, "paper", "part"} | ({"columns"} if files.columns is None else set())
+    read = files.model_dump(mode="json", exclude=unread)
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
     for name in PATHS:
         path = getattr(files, name)

@@ -9,6 +9,8 @@ import pyarrow.parquet
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from allpairs.db.corpus.fields import values_of
+from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.schema.tables import Gold, Item, Project
 
@@ -19,25 +21,43 @@ Row = tuple[Any, ...]
 def write_data(session: Session, project_id: int, folder: Path) -> Files:
     """Write the project's files and return them by role, as an experiment names them; ids are the item ids.
 
-    Positives that follow from others by closure are left out: every reader computes the closure again.
+    Records keep their columns, as `columns`, if it is known what these hold. Positives that follow from others by
+    closure are left out: every reader computes the closure again.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id)
-    items: list[Row] = [tuple(row) for row in session.execute(columns.order_by(Item.id))]
+    wanted = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(Item.project_id == project_id)
+    items: list[Row] = [tuple(row) for row in session.execute(wanted.order_by(Item.id))]
+    project = session.get_one(Project, project_id)
+    columns = TextColumns.read(project.text_columns)
+    columns = columns if columns and columns.kinds else None
     known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id, ~Gold.closure)
     gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
-    kind = session.get_one(Project, project_id).kind
-    files = {"left": _texts(folder / "left.parquet", items, Side.LEFT)}
-    if kind == Kind.BIPARTITE:
-        files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT)
+    id_ = _id_beside(columns)
+    files = {"left": _texts(folder / "left.parquet", items, Side.LEFT, columns, id_)}
+    if project.kind == Kind.BIPARTITE:
+        files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT, columns, id_)
     files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), gold)
-    splits = [(str(id_), Side(side).value, Split(split).value) for id_, side, split, _ in items]
+    splits = [(str(item), Side(side).value, Split(split).value) for item, side, split, *_ in items]
     files["split"] = write_parquet(folder / "split.parquet", ("id", "side", "split"), splits)
-    return {name: str(path) for name, path in files.items()}
+    found: Files = {name: str(path) for name, path in files.items()}
+    return found | ({"columns": columns.as_dict(), "id_column": id_} if columns else {})
 
 
-def _texts(path: Path, items: list[Row], wanted: Side) -> Path:
-    return write_parquet(path, ("id", "text"), [(str(id_), text) for id_, side, _, text in items if side == wanted])
+def _id_beside(columns: TextColumns | None) -> str:
+    """Return a name for the column of ids that no text column has."""
+    taken = {name for names in columns.names.values() for name in names} if columns else set()
+    name = "id"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _texts(path: Path, items: list[Row], wanted: Side, columns: TextColumns | None, id_column: str) -> Path:
+    names = ("text",) if columns is None else tuple(columns.names[wanted])
+    several = len(names) > 1
+    rows = [(str(id_), *(values_of(text, lengths) if several else [text]))
+            for id_, side, _, text, lengths in items if side == wanted]  # fmt: skip
+    return write_parquet(path, (id_column, *names), rows)
 
 
 def write_parquet(path: Path, names: tuple[str, ...], rows: Sequence[Row]) -> Path:

@@ -65,6 +65,11 @@ def test_columns_of_two_lists_belong_together_by_name_and_survive_their_file() -
     assert TextColumns.read(columns.as_dict()) == columns
     assert TextColumns.read({"left": ["title", "price"]}) == TextColumns({Side.LEFT: ("title", "price")})
     assert TextColumns.read({"left": ["title", "price"]}).columns == ()  # type: ignore[union-attr]
+    strangers = TextColumns(
+        {Side.LEFT: ("a",), Side.RIGHT: ("b", "c")}, {Side.LEFT: (TEXT,), Side.RIGHT: (PRICE, NAME)}
+    )
+    assert strangers.columns == (TextColumn("a", 0, None, TEXT), TextColumn("b", None, 0, PRICE),
+                                 TextColumn("c", None, 1, NAME))  # fmt: skip
     clash = TextColumns(
         {Side.LEFT: ("a", "b"), Side.RIGHT: ("a", "b")}, {Side.LEFT: (CODE, NAME), Side.RIGHT: (NUMBER, NAME)}
     )

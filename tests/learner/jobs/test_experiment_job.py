@@ -7,16 +7,22 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.db.corpus.corpus import load_corpus
+from allpairs.annotate.projects.import_files import Source, load
+from allpairs.annotate.projects.projects import create_project
+from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.corpus.split import read_split
-from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.domain import Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import EXPERIMENT, add_job
 from allpairs.db.results.experiments import experiment_folder, read_stored
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Gold, Item, Job
+from allpairs.learner.experiment.cell import read_corpus
+from allpairs.learner.experiment.spec import Files, digest
 from allpairs.learner.jobs import experiment as steps
 from allpairs.learner.jobs.data.experiment_files import write_data
+from allpairs.learner.jobs.data.project_data import read_project
+from allpairs.learner.loop.simulate import dataset_of
 from tests.helpers.factories import make_project
 from tests.helpers.tiny import tiny_encoder
 
@@ -77,6 +83,24 @@ def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
         ("a", Side.RIGHT, Split.BOTH), ("x", Side.RIGHT, Split.BOTH),
     ]  # fmt: skip
     assert [(pair.left, pair.right) for pair in corpus.gold] == [(2, 3)]
+
+
+def test_records_keep_their_columns(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("key,id,price\n" + "".join(f"k{i},part {i} of it,{i}.50\n" for i in range(6)))
+    (tmp_path / "b.csv").write_text("key,name,price\n" + "".join(f"k{i},part {i},9\n" for i in range(3)))
+    (tmp_path / "gold.csv").write_text("id1,id2,label\nk0,k0,1\n")
+    source = Source(
+        tmp_path / "a.csv", Columns("key", ("id", "price")), tmp_path / "b.csv", Columns("key", ("name", "price")),
+        tmp_path / "gold.csv",
+    )  # fmt: skip
+    project_id = create_project(engine, "Parts", load(source), Settings(evaluation_share=0.3))
+    with reading(engine) as session:
+        files = Files(**write_data(session, project_id, tmp_path / "data"))
+        wanted = read_project(session, project_id).dataset
+    dataset = dataset_of(read_corpus(files))
+    assert (dataset.texts, dataset.fields) == (wanted.texts, wanted.fields)
+    assert dataset.fields[0].name == "id / name" and dataset.texts[0] == "part 0 of it"
+    assert digest(files) != digest(files.model_copy(update={"columns": None}))
 
 
 def start(engine: Engine, project_id: int) -> str:
