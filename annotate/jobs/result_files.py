@@ -46,6 +46,13 @@ def read_tables(folder: Path) -> list[TableFile]:
         ]
 
 
+def read_rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows of one table of the folder; none if it is not there."""
+    path = folder / f"{name}.json"
+    with held(folder):
+        return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
+
+
 def read_figures(folder: Path) -> list[FigureFile]:
     """Return the figures in the folder, ordered by name; none before there are results."""
     with held(folder):

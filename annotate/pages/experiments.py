@@ -5,7 +5,7 @@ import streamlit as st
 from allpairs.annotate.pipelines.experiments import ExperimentRow, list_experiments
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.job_status import EVERY
-from allpairs.annotate.ui.pipelines.experiment_form import experiment_form
+from allpairs.annotate.ui.pipelines.experiment_form import encoder_form, experiment_form
 from allpairs.annotate.ui.pipelines.experiment_results import results, standing
 from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.projects.jobs import OPEN
@@ -21,6 +21,8 @@ def main() -> None:
     else:
         with st.expander("New experiment", icon=":material/science:", expanded=not found):
             experiment_form(project)
+        with st.expander("Compare encoders", icon=":material/compare:"):
+            encoder_form(project)
     if not found:
         st.caption("There are no experiments yet.")
         return

@@ -27,13 +27,16 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
     folders = encoders_in(found.path) if found.kind == BIENCODER else []
     if len(folders) != 1:
         raise InputError(f"a project cannot use {found.title}: it needs one encoder for both texts")
+    new, lines = plan_change(engine, project_id, str(folders[0]))
+    return new, [*lines, DOT] if lines and found.about.get("similarity") == "dot" else lines
+
+
+def plan_change(engine: Engine, project_id: int, encoder: str) -> tuple[Settings, list[str]]:
+    """Return the project's settings with this encoder, a name or a folder, and the effects in words; none if in use."""
     with reading(engine) as session:
         old = Settings.model_validate(live_project(session, project_id).settings)
-    new = old.model_copy(update={"encoder": str(folders[0])})
-    if new == old:
-        return new, []
-    lines = implications(old, new, situation_of(engine, project_id))
-    return new, [*lines, DOT] if found.about.get("similarity") == "dot" else lines
+    new = old.model_copy(update={"encoder": encoder})
+    return new, [] if new == old else implications(old, new, situation_of(engine, project_id))
 
 
 def encoders_in(folder: Path) -> list[Path]:
@@ -46,3 +49,11 @@ def encoders_in(folder: Path) -> list[Path]:
 def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:
     """Use the run's bi-encoder from the project's next batch on. Raises as `plan_encoder` does."""
     update_settings(engine, project_id, plan_encoder(engine, project_id, run_id, number)[0])
+
+
+def use_compared(engine: Engine, project_id: int, encoder: str) -> None:
+    """Use an encoder that a comparison has measured from the project's next batch on.
+
+    Raises Refused for a model that the person may not use.
+    """
+    update_settings(engine, project_id, plan_change(engine, project_id, encoder)[0])

@@ -1,5 +1,6 @@
 """Experiments as the app sees them: requested, watched, read. The worker runs them and writes files."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,17 +9,27 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.access.other_projects import require_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, is_allowed
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from allpairs.db.domain import Settings
+from allpairs.annotate.jobs.result_files import (
+    FigureFile,
+    TableFile,
+    read_figures,
+    read_report,
+    read_rows_of,
+    read_tables,
+)
+from allpairs.db.domain import AnswerKind, Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard
+from allpairs.db.labels.answers import purpose_counts
 from allpairs.db.projects.evaluations import gold_counts
 from allpairs.db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.results.experiments import (
+    ENCODERS,
     FIGURES,
     REPORT,
     TABLES,
@@ -32,6 +43,8 @@ from allpairs.db.schema.tables import Job, Project
 from allpairs.learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
+LEAST_LABELS = 10  # of each class
+LONGEST_NAME, LONGEST_ROW = 200, 50  # characters
 # Settings that a simulation does not use.
 OF_PEOPLE = {"question", "guidelines", "auto_train", "reranker", "batch_order"}
 
@@ -57,6 +70,15 @@ class ExperimentRow:
     @property
     def failed(self) -> list[RunState]:
         return [run for run in self.runs if run.state == "failed"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An encoder of a finished comparison: its row, its name or folder, and its average precision on labels."""
+
+    row: str
+    encoder: str
+    labels_ap: float
 
 
 @dataclass(frozen=True)
@@ -137,6 +159,53 @@ def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
         "baseline": REFERENCE if REFERENCE in chosen else chosen[0],
         "settings": {**common, "first": wish.first, "growth": wish.growth},
     }
+
+
+def label_hindrance(engine: Engine, project_id: int) -> str:
+    """Return why the project's labels cannot compare encoders; empty if they can."""
+    with reading(engine) as session:
+        counts = purpose_counts(session, project_id)
+    few = [name for name, answer in (("yes", AnswerKind.POSITIVE), ("no", AnswerKind.NEGATIVE))
+           if counts.get((Purpose.TRAIN, answer), 0) < LEAST_LABELS]  # fmt: skip
+    if few:
+        return f"Encoders are compared on labels. Label at least {LEAST_LABELS} pairs *{few[0]}* first."
+    return ""
+
+
+def request_encoders(engine: Engine, project_id: int, encoders: Sequence[str]) -> str:
+    """Request the job that compares these encoders on the project's labels; return its id. The first is the baseline.
+
+    Raises InputError for fewer than two encoders, and Refused for a model that the person may not use.
+    """
+    names = list(dict.fromkeys(filter(None, map(str.strip, encoders))))
+    if len(names) < 2:
+        raise InputError("name at least two encoders to compare")
+    with acting(engine, Right.CHANGE, project_id) as session:
+        require_models(session, names)
+        project = session.get_one(Project, project_id)
+        settings, name = Settings.model_validate(project.settings), project.name
+    common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed", "encoder"})
+    rows = [{"name": row, "kind": "encoder", "backbone": encoder} for row, encoder in _rows_of(names).items()]
+    definition = {"name": f"Encoders on {name}"[:LONGEST_NAME], "rows": rows, "seeds": [0], "settings": common}
+    return jobs.request_experiment(engine, project_id, definition)
+
+
+def _rows_of(encoders: Sequence[str]) -> dict[str, str]:
+    """Return a distinct name that a folder can have for each encoder: its last part, numbered if it is taken."""
+    found: dict[str, str] = {}
+    for encoder in encoders:
+        last = re.sub(r"[^A-Za-z0-9 ._+-]+", " ", encoder.rstrip("/").rsplit("/", 1)[-1]).strip(" ._+-")[:LONGEST_ROW]
+        name, number = last or "encoder", 2
+        while name in found:
+            name, number = f"{last} {number}", number + 1
+        found[name] = encoder
+    return found
+
+
+def compared_encoders(id_: str) -> list[Compared]:
+    """Return the encoders that a finished comparison has measured, the best first; none of other experiments."""
+    rows = read_rows_of(experiment_folder(id_) / TABLES, ENCODERS)
+    return [Compared(row["row"], row["encoder"], row["labels_ap"]) for row in rows]
 
 
 def tables_of(id_: str) -> list[TableFile]:

@@ -11,6 +11,7 @@ from allpairs.db.schema.engine import artifacts
 
 FOLDER = "experiments"
 STATE, REPORT, TABLES, FIGURES = "experiment.json", "report.md", "tables", "figures"  # in an experiment's folder
+ENCODERS = "encoders"  # the table of a comparison of encoders
 
 
 @dataclass(frozen=True)

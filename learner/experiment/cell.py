@@ -15,6 +15,7 @@ from allpairs.db.domain import FieldKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.experiment.concat import run_concat
+from allpairs.learner.experiment.encoders import run_encoder
 from allpairs.learner.experiment.spec import MATCHED, Cell, Files
 from allpairs.learner.loop.simulate import composition_of, simulate
 from allpairs.learner.models.encoder import load_encoder
@@ -71,7 +72,9 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     corpus = read_corpus(files)
-    if cell.concat is not None:
+    if cell.kind == "encoder" and files.labels is not None:
+        run_encoder(corpus, cell.settings, files.labels, folder, progress)
+    elif cell.concat is not None:
         run_concat(corpus, cell.concat, _source(cell, out), folder, progress)
     else:
         composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None

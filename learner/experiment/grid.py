@@ -152,10 +152,12 @@ class Grid:
 
 
 def standing_share(standing: Standing, out: Path) -> float:
-    """Return the share of a running cell that is done, from its finished rounds.
+    """Return the share of a running cell that is done: of an encoder what it says, else from its finished rounds.
 
     Assumes that half of the cost is the same in every round (encoding, measuring), and half grows with its labels.
     """
+    if standing.cell.kind == "encoder":
+        return standing.run.done if standing.run else 0.0
     settings, rounds = standing.cell.settings, standing.cell.rounds
     sizes = [batch_size_of(number, settings.first, settings.growth, settings.growth_kind) for number in range(rounds)]
     labels = list(accumulate(sizes))
@@ -167,5 +169,5 @@ def _stage(standing: Standing, out: Path) -> str:
     assert standing.run is not None  # only for a running one
     run, cell = standing.run, standing.cell
     number = min(rounds_done(cell, out) + 1, cell.rounds)
-    where = "" if cell.concat else f"round {number} of {cell.rounds}, "
+    where = "" if cell.concat or cell.kind == "encoder" else f"round {number} of {cell.rounds}, "
     return f"{cell.title}: {where}{run.stage}"

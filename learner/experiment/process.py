@@ -36,12 +36,13 @@ class Work:
 
 @dataclass
 class Run:
-    """A running cell: its stage and, once it has ended, the error, if any."""
+    """A running cell: its stage, the share of it that is done and, once it has ended, the error, if any."""
 
     work: Work
     process: multiprocessing.process.BaseProcess
     pipe: connection.Connection
     stage: str = "start"
+    done: float = 0.0
     error: str | None = None
 
     @property
@@ -56,7 +57,7 @@ class Run:
                 if kind == "failed":
                     self.error = content
                 else:
-                    self.stage = content
+                    self.stage, self.done = content
         except (EOFError, OSError):
             pass  # the process has ended: its exit code says how
 
@@ -108,7 +109,7 @@ def do(work: Work, pipe: connection.Connection) -> None:
         nonlocal spoken
         if time.monotonic() - spoken >= EVERY:
             spoken = time.monotonic()
-            pipe.send(("stage", stage))
+            pipe.send(("stage", (stage, done)))
 
     try:
         run_cell(work.cell, work.files, work.out, work.keep_models, tell)

@@ -9,6 +9,7 @@ from typing import Any
 
 from allpairs.learner.experiment.cell import read_corpus
 from allpairs.learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
+from allpairs.learner.experiment.encoder_table import encoder_figures, encoder_markdown
 from allpairs.learner.experiment.figures import PANELS, Figure, data_of, describe, draw, figures_of, page_panel
 from allpairs.learner.experiment.paper import AP, PRECISION
 from allpairs.learner.experiment.results import Results, read_results
@@ -19,6 +20,7 @@ from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
+ENCODERS = "encoders"  # the table of a comparison of encoders
 HOW = (
     "Means over seeds; ± is half of the 95% interval over seeds (Student's t); one seed has none. “Paper” is the "
     "figure in Mussmann, Jia and Liang (2020). Rates are fractions of 1. P@R20: precision where 20% of the "
@@ -34,12 +36,24 @@ def write_report(experiment: Experiment, out: Path) -> bool:
     for folder in (TABLES, FIGURES):
         shutil.rmtree(out / folder, ignore_errors=True)
         (out / folder).mkdir(parents=True)
+    if experiment.compares_encoders:
+        parts = [_write_encoders(experiment, out)]
+        (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", *parts]), encoding="utf-8")
+        return True
     points = points_of(results)
     costs, figures = costs_of(results, points), figures_of(results, points)
     parts = [*_write_tables(results, out / TABLES), *_write_comparison(results, points, costs, out / TABLES)]
     parts += [_write_figure(figure, out / FIGURES) for figure in figures]
     (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", f"{HOW}\n", *parts]), encoding="utf-8")
     return True
+
+
+def _write_encoders(experiment: Experiment, out: Path) -> str:
+    """Write the comparison of encoders; return it as Markdown."""
+    lines = encoder_figures(experiment, out)
+    text = encoder_markdown(lines)
+    write_table(out / TABLES / ENCODERS, [line.as_row() for line in lines], "Encoders", text)
+    return text
 
 
 def _write_tables(results: Results, folder: Path) -> list[str]:

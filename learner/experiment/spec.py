@@ -14,6 +14,7 @@ from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split")
+LABELS = "labels"  # the file that only comparisons of encoders have
 
 # Names become folders, so they are restricted to what every file system accepts.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}$", strip_whitespace=True)]
@@ -27,12 +28,14 @@ class Files(Part):
     """The files of one data set, as `allpairs simulate` takes them, and which of the paper's data sets they are.
 
     columns: the text columns of each list and what they hold, as a project stores them, in place of `text_columns`.
+    labels: of training pairs, which compare encoders; these need no gold.
     """
 
     left: Path
-    gold: Path
+    gold: Path | None = None
     right: Path | None = None
     split: Path | None = None
+    labels: Path | None = None
     id_column: str = "id"
     text_columns: list[str] = Field(["text"], min_length=1)
     columns: dict[str, list[str]] | None = None
@@ -42,19 +45,19 @@ class Files(Part):
 
 
 class Row(Part):
-    """One line of the tables: a strategy with settings of its own, or ConcatBERT on the labels of another row.
+    """One line of the tables: a strategy, ConcatBERT on the labels of another row, or an encoder on given labels.
 
     The settings of a concat row are those of `ConcatSettings`, those of other rows are those of projects.
     """
 
     name: Name
-    kind: Literal["cosine", "concat"] = "cosine"
+    kind: Literal["cosine", "concat", "encoder"] = "cosine"
     strategy: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     rounds: int | None = Field(None, ge=1)
     labels: str | None = None  # the row whose labels a concat row uses, or whose counts a matched row uses
-    backbone: str = DEFAULT_ENCODER  # of concat rows, like `sample`: the negatives to measure with
-    sample: int = Field(20_000, ge=100)
+    backbone: str = DEFAULT_ENCODER  # of concat rows and encoders
+    sample: int = Field(20_000, ge=100)  # negatives that a concat row is measured with
 
 
 class Concat(Part):
@@ -79,6 +82,7 @@ class Cell(Part):
     settings: Settings
     concat: Concat | None = None
     source: "Cell | None" = None
+    kind: Literal["loop", "encoder"] = "loop"
 
     @property
     def folder(self) -> Path:
@@ -105,6 +109,11 @@ class Experiment(Part):
     baseline: str | None = None  # the row to compare others with; default: the first
     keep_models: bool = False
 
+    @property
+    def compares_encoders(self) -> bool:
+        """Whether it compares encoders on labels, in place of simulating."""
+        return any(row.kind == "encoder" for row in self.rows)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         _distinct("row", [row.name for row in self.rows])
@@ -114,9 +123,21 @@ class Experiment(Part):
             source_of(self, row)
             settings_of(self, row, 0)
             concat_of(row, 0)
+        _check_kinds(self)
         if self.baseline is not None and self.baseline not in {row.name for row in self.rows}:
             raise InputError(f"baseline {self.baseline!r} is not a row: name one of the rows")
         return self
+
+
+def _check_kinds(experiment: Experiment) -> None:
+    """Raise InputError unless all rows are encoders or none is, and the data sets have the known answers they need."""
+    encoders = {row.kind == "encoder" for row in experiment.rows}
+    if len(encoders) > 1:
+        raise InputError("encoders are compared by themselves: give the other rows an experiment of their own")
+    needed = LABELS if experiment.compares_encoders else "gold"
+    for name, files in experiment.datasets.items():
+        if getattr(files, needed) is None:
+            raise InputError(f'dataset {name!r} has no {needed}: name the file, {needed} = "…"')
 
 
 def _distinct(what: str, values: list[str]) -> None:
@@ -156,7 +177,8 @@ def source_of(experiment: Experiment, row: Row) -> Row | None:
 
 def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
     """Return the settings of the row's simulation with this seed. Raises InputError for an impossible name or value."""
-    own = row.settings if row.kind == "cosine" else {}
+    own = {} if row.kind == "concat" else row.settings
+    own = {**own, "encoder": row.backbone} if row.kind == "encoder" else own
     strategy = {} if row.strategy is None else {"strategy": row.strategy}
     try:
         return Settings.model_validate({**experiment.settings, **own, **strategy, "seed": seed})
@@ -203,7 +225,7 @@ def make_experiment(values: dict[str, Any], folder: Path) -> Experiment:
 
 
 def _located(files: Files, folder: Path) -> Files:
-    paths = {name: (folder / path).resolve() for name in PATHS if (path := getattr(files, name)) is not None}
+    paths = {name: (folder / path).resolve() for name in (*PATHS, LABELS) if (path := getattr(files, name)) is not None}
     missing = next((path for path in paths.values() if not path.is_file()), None)
     if missing is not None:
         raise InputError(f"there is no file {missing}: paths are relative to the experiment's file")
@@ -230,19 +252,20 @@ def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str,
         digest=known,
         row=row.name,
         seed=seed,
-        rounds=row.rounds or experiment.rounds,
+        rounds=1 if row.kind == "encoder" else row.rounds or experiment.rounds,
         settings=settings_of(experiment, row, seed),
         concat=concat_of(row, seed),
         source=made[source.name] if source else None,
+        kind="encoder" if row.kind == "encoder" else "loop",
     )
 
 
 def digest(files: Files) -> str:
     """Return the SHA-256 of the files' contents and of how they are read."""
-    unread = {*PATHS, "paper", "part"} | ({"columns"} if files.columns is None else set())
+    unread = {*PATHS, LABELS, "paper", "part"} | ({"columns"} if files.columns is None else set())
     read = files.model_dump(mode="json", exclude=unread)
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
-    for name in PATHS:
+    for name in (*PATHS, *([LABELS] if files.labels else [])):
         path = getattr(files, name)
         whole.update(f"{name}:".encode())
         if path is not None:

@@ -21,7 +21,7 @@ from allpairs.learner.experiment.grid import Grid, run_grid
 from allpairs.learner.experiment.process import checked_devices
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, make_experiment
-from allpairs.learner.jobs.data.experiment_files import Files, write_data
+from allpairs.learner.jobs.data.experiment_files import Files, write_data, write_labels
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -33,16 +33,22 @@ def experiment(project_id: int, definition: dict[str, Any]) -> str:
     """Run the job and return a summary. definition: as in an experiment's file, but without data sets."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        datasets = write_files(job_id, project_id)
+        compares = any(row.get("kind") == "encoder" for row in definition["rows"])
+        datasets = write_files(job_id, project_id, compares)
         return run_experiment(job_id, {**definition, "datasets": datasets})
 
 
 @job_step
-def write_files(job_id: str, project_id: int) -> dict[str, Files]:
-    """Write the project's files and return them under its name, as the experiment's data sets."""
+def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str, Files]:
+    """Write the project's files and return them under its name, as the experiment's data sets.
+
+    labels: write the labels that train, too.
+    """
     with database() as engine, reading(engine) as session:
-        name = session.get_one(Project, project_id).name
-        files = write_data(session, project_id, experiment_folder(job_id) / "data")
+        name, folder = session.get_one(Project, project_id).name, experiment_folder(job_id) / "data"
+        files = write_data(session, project_id, folder)
+        if labels:
+            files["labels"] = write_labels(session, project_id, folder)
     publish(experiment_folder(job_id) / "data")
     return {_as_name(name): files}
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.models import Normalize, Pooling, Transformer
+from sentence_transformers.models import Normalize, Pooling, StaticEmbedding, Transformer
 from torch import Tensor
 
 from allpairs.db.domain import DEFAULT_ENCODER, PICKLED, Distance
@@ -152,7 +152,15 @@ class Encoder(Portable):
         limit = min(max_length or 10**9, self.model.max_seq_length or 512)
         if not texts:
             return []
+        if self._is_static:  # a mean over any number of tokens, none of them special
+            found = self.model.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            return [one.ids[:limit] for one in found]
         return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+
+    @property
+    def _is_static(self) -> bool:
+        """Whether its vectors are means of fixed token vectors, without a network (a static embedding)."""
+        return isinstance(self.model[0], StaticEmbedding)
 
     def embed(self, tokens: Sequence[list[int]]) -> Tensor:
         """Return vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
@@ -189,7 +197,7 @@ class Encoder(Portable):
             for block in self._blocks(order, tokens):
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
                 done += sum(len(tokens[i]) for i in block)
-                progress("encode", done / total)
+                progress("encode", done / max(1, total))
         return vectors
 
     def save(self, folder: Path) -> None:
@@ -209,9 +217,15 @@ class Encoder(Portable):
             yield block
 
     def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
-        padded = self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
-        vectors = self.model(dict(padded))["sentence_embedding"].float()
+        vectors = self.model(self._inputs(tokens))["sentence_embedding"].float()
         return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors
+
+    def _inputs(self, tokens: Sequence[list[int]]) -> dict[str, Tensor]:
+        if self._is_static:
+            offsets = np.cumsum([0, *map(len, tokens)])[:-1]
+            ids = torch.tensor([one for some in tokens for one in some], dtype=torch.long)
+            return {"input_ids": ids.to(self.device), "offsets": torch.from_numpy(offsets).to(self.device)}
+        return dict(self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device))
 
 
 def _encoding(encoder: Encoder) -> Work[Sequence[str], np.ndarray]:

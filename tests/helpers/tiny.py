@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.models import Pooling, Transformer
+from sentence_transformers.models import Pooling, StaticEmbedding, Transformer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
@@ -36,6 +36,16 @@ def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int 
     pooling = Pooling(transformer.get_embedding_dimension(), "mean")
     whole = folder / "tiny"
     SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(whole), create_model_card=False)
+    return whole
+
+
+def static_encoder(folder: Path, texts: Sequence[str], seed: int = 0) -> Path:
+    """Write a static embedding with a random vector for each of these texts' words; return its folder."""
+    words = tiny_tokenizer(texts).backend_tokenizer
+    torch.manual_seed(seed)
+    static = StaticEmbedding(words, embedding_weights=torch.randn(words.get_vocab_size(), 32).numpy())
+    whole = folder / "static"
+    SentenceTransformer(modules=[static], device="cpu").save(str(whole), create_model_card=False)
     return whole
 
 

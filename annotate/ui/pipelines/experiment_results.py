@@ -5,10 +5,12 @@ import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
 from allpairs.annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.common.job_status import failure, progress
 from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from allpairs.annotate.ui.pipelines.adopt import adopt
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.projects.jobs import OPEN
 
@@ -39,11 +41,31 @@ def results(experiment: ExperimentRow) -> None:
         draw_figure(one)
     if tables:
         st.subheader("Tables", anchor=False)
-        st.caption("Means over seeds, ± half of the 95% interval. “paper”: figures of Mussmann, Jia and Liang (2020).")
+        if not experiments.compared_encoders(experiment.id):
+            st.caption("Means over seeds, ± half of the 95% interval. “paper”: Mussmann, Jia and Liang (2020).")
     for table in tables:
         draw_table(table)
+    _adoption(experiment)
     _runs(experiment)
     _end(experiment)
+
+
+def _adoption(experiment: ExperimentRow) -> None:
+    """Draw the choice of an encoder of a comparison, the best by default, and the button that uses it."""
+    found = experiments.compared_encoders(experiment.id)
+    job = experiment.job
+    if not found or job is None or not may(Right.CHANGE, job.project_id):
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        at = st.selectbox(
+            "Encoder", range(len(found)), format_func=lambda place: found[place].encoder, width=420,
+            key=f"compared_{experiment.id}",
+        )  # fmt: skip
+        adopt(
+            f"adopt_{experiment.id}_{at}",
+            lambda: plan_change(engine(), job.project_id, found[at].encoder),
+            lambda: use_compared(engine(), job.project_id, found[at].encoder),
+        )
 
 
 def _runs(experiment: ExperimentRow) -> None:

@@ -10,13 +10,13 @@ from allpairs.annotate.pipelines.rating_studies import ASKED
 from allpairs.annotate.pipelines.runs import Made, made_by
 from allpairs.annotate.pipelines.suggested_questions import GENERATOR
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.pipelines.adopt import adopt
 from allpairs.annotate.ui.pipelines.batch_order import batch_order
 from allpairs.annotate.ui.pipelines.mined import mined_acts, mined_pairs
 from allpairs.annotate.ui.pipelines.opinions import tell_opinions
 from allpairs.annotate.ui.pipelines.study_start import study_start
 from allpairs.annotate.ui.pipelines.suggestions import suggestions
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.results.pipelines import RERANKER
 
 
@@ -39,7 +39,11 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
         what = "Download as zip" if one.path.is_dir() else "Download"
         st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
         if one.kind == BIENCODER:
-            _encoder(project_id, run_id, one)
+            adopt(
+                f"encoder_{run_id}_{one.number}",
+                lambda: plan_encoder(engine(), project_id, run_id, one.number),
+                lambda: use_encoder(engine(), project_id, run_id, one.number),
+            )
         if one.kind == RERANKER:
             batch_order(project_id, run_id, one.number)
         if one.kind == PAIRS:
@@ -56,25 +60,3 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
 
 def _shown(value: object) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _encoder(project_id: int, run_id: str, one: Made) -> None:
-    """Draw the change of the project's encoder, with its effects."""
-    key = f"encoder_{run_id}_{one.number}"
-    title = "Use as the project's encoder"
-    with st.popover(title, icon=":material/swap_horiz:", key=key, on_change="rerun") as opened:
-        if not opened.open:
-            return
-        try:
-            settings, lines = plan_encoder(engine(), project_id, run_id, one.number)
-        except InputError as problem:
-            st.warning(literal(str(problem)))
-            return
-        if not lines:
-            st.write("The project uses this encoder.")
-            return
-        st.markdown("**Effects of the change**\n\n" + "\n".join(f"- {line}" for line in lines))
-        if st.button("Use this encoder", key=f"{key}_use", type="primary"):
-            use_encoder(engine(), project_id, run_id, one.number)
-            st.toast(f"The encoder is now {settings.encoder}.", icon=":material/check:")
-            st.rerun()

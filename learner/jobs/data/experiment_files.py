@@ -6,13 +6,14 @@ from typing import Any
 
 import pyarrow
 import pyarrow.parquet
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Side, Split
-from allpairs.db.schema.tables import Gold, Item, Project
+from allpairs.db.schema.tables import Answer, Gold, Item, Project
+from allpairs.learner.jobs.data.project_data import read_labels, read_project
 
 Files = dict[str, Any]
 Row = tuple[Any, ...]
@@ -36,11 +37,22 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
     files = {"left": _texts(folder / "left.parquet", items, Side.LEFT, columns, id_)}
     if project.kind == Kind.BIPARTITE:
         files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT, columns, id_)
-    files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), gold)
+    if gold:
+        files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), gold)
     splits = [(str(item), Side(side).value, Split(split).value) for item, side, split, *_ in items]
     files["split"] = write_parquet(folder / "split.parquet", ("id", "side", "split"), splits)
     found: Files = {name: str(path) for name, path in files.items()}
     return found | ({"columns": columns.as_dict(), "id_column": id_} if columns else {})
+
+
+def write_labels(session: Session, project_id: int, folder: Path) -> str:
+    """Write the labels that train and return the file's path; ids are the item ids."""
+    data = read_project(session, project_id)
+    newest = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
+    labelled = read_labels(session, project_id, data, newest)
+    left, right = data.item_ids[labelled.left].astype(str), data.item_ids[labelled.right].astype(str)
+    rows = list(zip(left.tolist(), right.tolist(), labelled.label.tolist(), strict=True))
+    return str(write_parquet(folder / "labels.parquet", ("id1", "id2", "label"), rows))
 
 
 def _id_beside(columns: TextColumns | None) -> str:

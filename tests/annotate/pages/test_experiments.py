@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.pipelines import experiments
+from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
 from allpairs.annotate.pipelines.experiments import Wish, definition_of, list_experiments
 from allpairs.annotate.projects.projects import delete_project
-from allpairs.db.domain import Settings, Split
+from allpairs.db.domain import AnswerKind, Settings, Split
 from allpairs.db.errors import InputError
-from allpairs.db.results.experiments import STATE, experiment_folder
-from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job
+from allpairs.db.results.experiments import ENCODERS, STATE, TABLES, experiment_folder
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Job, PairLabel
 from allpairs.learner.experiment.spec import make_experiment
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.experiments import finished_experiment
-from tests.helpers.projects.measured import add_gold, add_job
+from tests.helpers.projects.measured import add_gold, add_job, answer_round
 
 PAGE = ROOT / "annotate" / "pages" / "experiments.py"
 open_page = partial(opened, PAGE)
@@ -125,7 +126,44 @@ def test_a_finished_experiment_shows_its_curves_and_tables(engine: Engine, proje
     assert "Done, 4 of 4 runs done on Questions" in shown
     assert "### Table 3: Strategies" in shown
     assert "| uncertainty | 0.405 ± 0.064 | 0.505 ± 0.064 |" in shown  # t of one degree is 12.706, its half 0.005 each
-    assert [expander.label for expander in page.expander] == ["New experiment", "4 runs"]
+    assert [expander.label for expander in page.expander] == ["New experiment", "Compare encoders", "4 runs"]
+
+
+def test_encoders_are_compared_on_labels(
+    engine: Engine, project: int, asked: list[tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Label at least 10 pairs" in open_page().info[-1].value
+    round_id = make_round(engine, project, 14)
+    answer_round(engine, round_id, 0, 0)
+    with writing(engine) as session:
+        for at, label in enumerate(session.scalars(select(PairLabel).where(PairLabel.project_id == project))):
+            label.answer = AnswerKind.POSITIVE if at % 2 else AnswerKind.NEGATIVE
+    assert "Label at least 10 pairs" in open_page().info[-1].value
+    monkeypatch.setattr(experiments, "LEAST_LABELS", 5)
+    page = open_page()
+    page.multiselect(key=f"encoders_{project}").set_value(["all-MiniLM-L6-v2", "some/other", "a/b/other"]).run()
+    page.button(key=f"encoders_{project}_start").click().run()
+    ((of, definition),) = asked
+    assert of == project and [row["name"] for row in definition["rows"]] == ["all-MiniLM-L6-v2", "other", "other 2"]
+    files = {"left": "left.csv", "labels": "labels.csv"}
+    for name in files.values():
+        (experiment_folder("x") / name).parent.mkdir(parents=True, exist_ok=True)
+        (experiment_folder("x") / name).write_text("")
+    assert make_experiment(definition | {"datasets": {"mine": files}}, experiment_folder("x")).compares_encoders
+
+
+def test_the_best_encoder_of_a_comparison_can_be_adopted(engine: Engine, project: int) -> None:
+    add_job(engine, project, "e", kind="experiment", state="done")
+    finished_experiment(experiment_folder("e"))
+    rows = [{"row": name, "encoder": f"some/{name}", "labels_ap": ap} for name, ap in (("good", 0.9), ("bad", 0.5))]
+    (experiment_folder("e") / TABLES / f"{ENCODERS}.json").write_text(json.dumps({"title": "Encoders", "rows": rows}))
+    page = open_page()
+    choice = page.selectbox(key="compared_e")
+    assert choice.options == ["some/good", "some/bad"]
+    settings, lines = plan_change(engine, project, "some/good")
+    assert settings.encoder == "some/good" and lines
+    use_compared(engine, project, "some/good")
+    assert plan_change(engine, project, "some/good")[1] == []
 
 
 def test_failed_runs_give_their_reasons(engine: Engine, project: int) -> None:

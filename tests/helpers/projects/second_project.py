@@ -189,6 +189,7 @@ THERE: Acts = {
         C, lambda a: mined_sample.put_up(a.engine, a.other.id, a.other.run, PAIRS, 1, np.random.default_rng(0))
     ),
     "adopt_encoder.use_encoder": (C, lambda a: adopt_encoder.use_encoder(a.engine, a.other.id, a.other.run, BIENCODER)),
+    "adopt_encoder.use_compared": (C, lambda a: adopt_encoder.use_compared(a.engine, a.other.id, "another")),
     "adopt_reranker.use_order": (
         C, lambda a: adopt_reranker.use_order(a.engine, a.other.id, a.other.run, RERANKS, "likely first")
     ),
@@ -226,6 +227,9 @@ THERE: Acts = {
     "people.disable": (Right.INSTALL, lambda a: people.disable(a.engine, a.third, at())),
     "requests.cancel": (C, lambda a: jobs.cancel(a.engine, a.other.open_job)),
     "rating_studies.remove": (C, lambda a: rating_studies.remove(a.engine, a.other.id, a.other.study)),
+    "experiments.request_encoders": (
+        C, lambda a: experiments.request_encoders(a.engine, a.other.id, ["one", "another"])
+    ),
     "experiments.delete": (C, lambda a: experiments.delete(a.engine, a.other.experiment)),
     "runs.delete": (C, lambda a: runs.delete(a.engine, a.other.id, a.other.run)),
     "projects.delete_project": (C, lambda a: projects.delete_project(a.engine, a.other.id)),

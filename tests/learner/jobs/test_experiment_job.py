@@ -4,26 +4,29 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.pipelines.experiments import compared_encoders
 from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.corpus.split import read_split
-from allpairs.db.domain import Kind, Settings, Side, Split
+from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import EXPERIMENT, add_job
 from allpairs.db.results.experiments import experiment_folder, read_stored
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Gold, Item, Job
+from allpairs.db.schema.tables import Gold, Item, Job, Task
 from allpairs.learner.experiment.cell import read_corpus
 from allpairs.learner.experiment.spec import Files, digest
 from allpairs.learner.jobs import experiment as steps
 from allpairs.learner.jobs.data.experiment_files import write_data
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.loop.simulate import dataset_of
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.rounds import answer
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [f'topic{i % 6} "word{i % 7}", word{i % 5}\nline {i}' for i in range(30)]
@@ -133,6 +136,30 @@ def test_the_job_leaves_results_and_says_how_far_it_is(engine: Engine, project: 
     assert steps.write_files(job_id, project) == datasets
     assert steps.run_experiment(job_id, whole) == "1 of 1 runs done"
     assert mark.stat().st_mtime_ns == before
+
+
+def test_encoders_are_compared_on_the_labels_that_train(engine: Engine, project: int, encoder: str) -> None:
+    round_id = make_round(engine, project, 40)
+    with reading(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.round_id == round_id).order_by(Task.id)).all()
+    for at, task in enumerate(tasks):
+        answer(engine, task, (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)[at % 3])
+    rows = [{"name": name, "kind": "encoder", "backbone": encoder} for name in ("one", "same")]
+    job_id = start(engine, project)
+    datasets = steps.write_files(job_id, project, True)
+    labels = pq.read_table(datasets["Quora 2017"]["labels"]).to_pylist()
+    with reading(engine) as session:
+        split = {item.id: item.split for item in session.scalars(select(Item))}
+    trained = [
+        task
+        for at, task in enumerate(tasks)
+        if at % 3 < 2 and split[task.left_id] == split[task.right_id] == Split.TRAIN
+    ]
+    assert {(row["id1"], row["id2"]) for row in labels} == {(str(task.left_id), str(task.right_id)) for task in trained}
+    assert steps.run_experiment(job_id, {**definition(encoder, rows=rows), "datasets": datasets}) == "2 of 2 runs done"
+    one, other = compared_encoders(job_id)
+    assert one.labels_ap == other.labels_ap and {one.row, other.row} == {"one", "same"}
+    assert "+0.000 (+0.000 to +0.000)" in (experiment_folder(job_id) / "report.md").read_text()
 
 
 def test_a_job_without_a_finished_run_fails_with_the_reason(engine: Engine, project: int) -> None:
