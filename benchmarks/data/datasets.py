@@ -61,7 +61,7 @@ def main() -> None:
     amazon_google = ADAPTERS["amazon_google"](data / "amazon_google", Options())
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
     for side in ("left", "right"):
-        _add_columns(out / f"amazon_google_{side}.csv")
+        add_columns(out / f"amazon_google_{side}.csv")
     for name, table in _mlquestions(data / "mlquestions").items():
         table.to_csv(out / f"mlquestions_{name}.csv", index=False)
     for name, table in _backtraining(data).items():
@@ -72,7 +72,7 @@ def main() -> None:
         table.to_csv(out / f"quip_{name}.csv", index=False)
 
 
-def _add_columns(path: Path) -> None:
+def add_columns(path: Path) -> None:
     """Add to a list of products the columns that its texts were joined of: title, manufacturer and price."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     records = []

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.split import split_corpus
@@ -27,11 +28,14 @@ from allpairs.learner.loop.simulate import dataset_of, simulate
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import ROOT
+from benchmarks.data.datasets import add_columns
 
 ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]
+RECORDS = ("title", "manufacturer", "price")
 OURS = {
     "Allpairs": {"lexical": True, "hubness": 0.25, "second_stage": "auto"},
+    "as one text": {"lexical": True, "hubness": 0.25, "second_stage": "auto"},
     "without a second stage": {"lexical": True, "hubness": 0.25, "second_stage": "off"},
     "without lexical features either": {"lexical": False, "hubness": 0.25, "second_stage": "off"},
     "plain cosine (Mussmann, Jia and Liang 2020)": {"lexical": False, "hubness": 0.0, "second_stage": "off"},
@@ -49,29 +53,39 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/cold_start"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    corpus, ours, peers = amazon_google(), [], []
+    records, corpus = (amazon_google(arguments.out, columns) for columns in (RECORDS, ("text",)))
+    ours, peers = [], []
     for seed in arguments.seeds:
-        ours += ours_of(corpus, seed, arguments.out)
+        ours += ours_of(records, corpus, seed, arguments.out)
         if arguments.dedupe_python:
             file = arguments.out / f"dedupe-{seed}.json"
             peers += dedupe_of(dataset_of(corpus), seed, arguments.dedupe_python, file)
     print(table(ours, peers))
 
 
-def amazon_google() -> Corpus:
-    """Return the records, split as the simulator does."""
+def amazon_google(out: Path, columns: Sequence[str]) -> Corpus:
+    """Return the records with these text columns, split as the simulator does."""
     folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data")) / "amazon_google"
-    left, right, gold = (folder / f"{name}.csv.gz" for name in ("left", "right", "gold"))
-    return split_corpus(load_corpus(left, right, gold), 0.3, np.random.default_rng(0))
+    lists = []
+    for side in ("left", "right"):
+        lists.append(out / f"{side}.csv")
+        pd.read_csv(folder / f"{side}.csv.gz", dtype=str, keep_default_na=False).to_csv(lists[-1], index=False)
+        add_columns(lists[-1])
+    corpus = load_corpus(*lists, folder / "gold.csv.gz", text_columns=columns)
+    return split_corpus(corpus, 0.3, np.random.default_rng(0))
 
 
-def ours_of(corpus: Corpus, seed: int, out: Path) -> list[Row]:
-    """Return our rows of one seed, one per budget; a finished variant is read from its folder."""
+def ours_of(records: Corpus, texts: Corpus, seed: int, out: Path) -> list[Row]:
+    """Return our rows of one seed, one per budget; a finished variant is read from its folder.
+
+    records: with columns, for the first variant; texts: the same as one text each, for the others.
+    """
     rows: list[Row] = [{"labels": budget} for budget in BUDGETS]
     for number, (name, chosen) in enumerate(OURS.items()):
         folder = out / f"ours-{number}-{seed}"
         if not (folder / "model").is_dir():
             settings = Settings.model_validate({**ROUNDS, **chosen, "seed": seed})
+            corpus = texts if number else records
             simulate(corpus, load_encoder(), settings, len(BUDGETS), folder)
         measured = [json.loads(line) for line in (folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()]
         for row, found in zip(rows, measured, strict=True):
