@@ -19,7 +19,7 @@ def match(
     precision: Annotated[
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
-    why: Annotated[bool, typer.Option(help="Add a column with the parts of each score.")] = False,
+    why: Annotated[bool, typer.Option(help="Add a column: what each part adds to the log-odds of a match.")] = False,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Json = False,

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from allpairs.learner.data.lexical_features import KINDS, Lexicon
+from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.lexical_weights import total
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.second_stage.second_stage import SecondStage
 
+CONSTANT = "constant"
 NAMED = 4  # words shown for a part
 TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}
 
@@ -48,11 +50,21 @@ def again(parts: list[Part], second: SecondStage, values: np.ndarray) -> list[Pa
     parts: of its first score; values: (features,) of the pair. They add up to the score, but for the seam at the floor.
     """
     found = {part.title: replace(part, amount=second.slope * part.amount) for part in parts}
-    for title, amount in [*second.parts(values).items(), ("constant", second.bias)]:
+    for title, amount in [*second.parts(values).items(), (CONSTANT, second.bias)]:
         if amount:
             before = found.get(title, Part(title, 0.0))
             found[title] = replace(before, amount=before.amount + amount)
     return sorted(found.values(), key=lambda part: -abs(part.amount))
+
+
+def in_log_odds(parts: list[Part], layer: OutputLayer) -> list[Part]:
+    """Return what each part adds to the log-odds of a match, the largest first and the constant last.
+
+    parts: of a score. They add up to the logit of its p.
+    """
+    constant = sum(part.amount for part in parts if part.title == CONSTANT)
+    found = [replace(part, amount=layer.w * part.amount) for part in parts if part.title != CONSTANT]
+    return [*found, Part(CONSTANT, layer.w * constant + layer.b)]
 
 
 def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from allpairs.learner.data.lexical_features import lexicon_of
-from allpairs.learner.scoring.explanation import Part, again, parts_of
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.explanation import Part, again, in_log_odds, parts_of
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage
 
@@ -41,6 +42,13 @@ def test_words_that_both_share_are_named_the_rarest_first() -> None:
 def test_a_plain_cosine_has_one_part() -> None:
     found = parts_of(Blend(), lexicon_of(TEXTS), 0.8, 0.8, 0, 1)
     assert [str(part) for part in found] == ["meaning +0.80"]
+
+
+def test_log_odds_add_up_to_the_logit_the_constant_last() -> None:
+    layer, whole = OutputLayer(20.0, -9.0), [Part("meaning", 0.5, ("a",)), Part("constant", 0.1), Part("price", -0.2)]
+    found = in_log_odds(whole, layer)
+    assert found == [Part("meaning", 10.0, ("a",)), Part("price", -4.0), Part("constant", -7.0)]
+    assert sum(part.amount for part in found) == pytest.approx(layer.logit(np.array([0.4]))[0])
 
 
 def test_a_part_is_written_with_its_words() -> None:
