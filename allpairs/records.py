@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
 
 from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.fields import joined
@@ -11,9 +12,6 @@ from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.learner.data.fields import RecordTexts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ONE_COLUMN = TextColumns({Side.LEFT: ("text",)})
 
@@ -25,19 +23,21 @@ def read_records(columns: TextColumns | None, given: Sequence[Sequence[str] | pd
     """
     if any(isinstance(texts, str) for texts in given):
         raise InputError("give lists of texts, not a single text: [text]")
-    if len({hasattr(texts, "columns") for texts in given}) > 1:
+    if len({isinstance(texts, pd.DataFrame) for texts in given}) > 1:
         raise InputError("one list has columns and the other has not: give two data frames, or two lists of texts")
     return [_records(columns or ONE_COLUMN, texts, side) for texts, side in zip(given, Side, strict=False)]
 
 
 def _records(columns: TextColumns, texts: Sequence[str] | pd.DataFrame, side: Side) -> RecordTexts:
     sides = [side] * len(texts)
-    if not hasattr(texts, "columns"):
-        return RecordTexts(list(texts), [None] * len(texts), sides, ONE_COLUMN)
-    names = columns.names.get(side, columns.names[Side.LEFT])
-    if missing := [name for name in names if name not in texts.columns]:
-        there = ", ".join(map(str, texts.columns))
+    if isinstance(texts, pd.DataFrame):
+        rows = [joined(list(map(str, row))) for row in _rows(texts, columns.names.get(side, columns.names[Side.LEFT]))]
+        return RecordTexts([text for text, _ in rows], [lengths for _, lengths in rows], sides, columns)
+    return RecordTexts(list(texts), [None] * len(texts), sides, ONE_COLUMN)
+
+
+def _rows(frame: pd.DataFrame, names: Sequence[str]) -> Iterable[tuple[object, ...]]:
+    if missing := [name for name in names if name not in frame.columns]:
+        there = ", ".join(map(str, frame.columns))
         raise InputError(f"the data frame has no column {shown(missing[0])} but {there}: rename one")
-    values = texts[list(names)].astype(object).fillna("").itertuples(index=False, name=None)
-    rows = [joined(list(map(str, row))) for row in values]
-    return RecordTexts([text for text, _ in rows], [lengths for _, lengths in rows], sides, columns)
+    return frame[list(names)].astype(object).fillna("").itertuples(index=False, name=None)
