@@ -21,12 +21,13 @@ FOUND = 20  # items to show
 
 @dataclass(frozen=True)
 class Near:
-    """An item that a search found, and the pair it forms with the searched item, if there is one."""
+    """An item that a search found, why it scores so, and the pair it forms with the searched item, if there is one."""
 
     item_id: int
     text: str
     score: float
     p: float | None
+    why: str
     pair: ShownPair | None
 
 
@@ -66,12 +67,12 @@ def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_h
     with reading(engine) as session:
         if search.item_id is None:
             texts = item_texts(session, ids)
-            return [Near(hit.item_id, texts[hit.item_id], hit.score, hit.p, None) for hit in hits]
+            return [Near(hit.item_id, texts[hit.item_id], hit.score, hit.p, hit.why, None) for hit in hits]
         left = session.get_one(Item, search.item_id).side == Side.LEFT
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
         rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
     return [
-        Near(hit.item_id, row.right if row.right_id == hit.item_id else row.left, hit.score, hit.p, row)
+        Near(hit.item_id, row.right if row.right_id == hit.item_id else row.left, hit.score, hit.p, hit.why, row)
         for hit, row in zip(hits, rows, strict=True)
     ]
 

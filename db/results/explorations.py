@@ -40,11 +40,16 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Hit:
-    """An item that a search found, its score, and p if the matcher has an output layer."""
+    """An item that a search found, its score, and p if the matcher has an output layer.
+
+    why: what each part adds to the log-odds of a match, in words; empty where the search did not ask, or the score has
+    only one part.
+    """
 
     item_id: int
     score: float
     p: float | None
+    why: str = ""
 
 
 @dataclass(frozen=True)

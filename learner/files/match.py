@@ -17,10 +17,10 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
-from allpairs.learner.scoring.explanation import again, in_log_odds, parts_of
+from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.search.inner_product import Space, as_left, as_right, scores
+from allpairs.learner.search.inner_product import as_left, as_right, scores
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 
 
@@ -116,19 +116,12 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
 
 def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:
     """Return in words what each part adds to the log-odds of each pair, or to the score of a bare encoder."""
-    similarities = scores(encoded, pairs.left, pairs.right, Space(matcher.encoder.distance))
-    lexicon, vectors = matcher.lexicon(dataset), matcher.vectors(dataset, encoded)
-    first = scores(vectors, pairs.left, pairs.right, matcher.space)
-    rows = zip(first.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
-    reasons = [parts_of(matcher.blend, lexicon, *row) for row in rows]
-    second = matcher.second
-    if second is not None:
-        values = matcher.pair_features(dataset, vectors).values(replace(pairs, score=first))
-        reasons = [again(parts, second, own) if score >= second.floor else parts
-                   for parts, own, score in zip(reasons, values, first, strict=True)]  # fmt: skip
-    if matcher.layer is not None:
-        reasons = [in_log_odds(parts, matcher.layer) for parts in reasons]
-    return [", ".join(map(str, parts)) for parts in reasons]
+    vectors = matcher.vectors(dataset, encoded)
+    first = replace(pairs, score=scores(vectors, pairs.left, pairs.right, matcher.space))
+    features = matcher.pair_features(dataset, vectors) if matcher.second else None
+    return [
+        ", ".join(map(str, parts)) for parts in explained(matcher, vectors, first, matcher.lexicon(dataset), features)
+    ]
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {

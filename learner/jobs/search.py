@@ -11,7 +11,6 @@ from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
-from allpairs.learner.jobs.data.stored_rescored import second_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.explore import matcher_numbered
 from allpairs.learner.jobs.queue.job_state import database, job_state
@@ -20,11 +19,11 @@ from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.any_pairs import Seen, score_pairs
+from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
-MOST_HITS = 100
+MOST_HITS, EXPLAINED = 100, 20
 ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made
 
 
@@ -54,11 +53,12 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
                 query, rows = vectors[[row]], lists.others[lists.others != row]
             found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
             asked = _asked(data, text, item_id, query, len(found), of_left)
-            found, scores = _again(matcher, data, vectors, asked, found, scores)
+            found, scores, reasons = _again(matcher, data, vectors, asked, found, scores)
     p = [None] * len(scores)
     if matcher.w is not None and matcher.b is not None:
         p = OutputLayer(matcher.w, matcher.b).probability(scores).tolist()
-    hits = [Hit(*hit) for hit in zip(data.item_ids[found].tolist(), scores.tolist(), p, strict=True)]
+    whys = reasons + [""] * (len(found) - len(reasons))
+    hits = [Hit(*hit) for hit in zip(data.item_ids[found].tolist(), scores.tolist(), p, whys, strict=True)]
     write_search(project_id, Search(job_id, number, text, item_id, hits))
     return f"{len(hits)} nearest texts"
 
@@ -81,17 +81,20 @@ def _asked(data: ProjectData, text: str, item_id: int | None, query: np.ndarray,
 
 def _again(
     matcher: Matcher, data: ProjectData, vectors: np.ndarray, asked: Seen, found: np.ndarray, first: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows found in the order of the whole score, and these scores, if the matcher has a second stage."""
-    if second_of(matcher) is None or not len(found):
-        return found, first
-    loaded = load_matcher(str(artifacts() / str(matcher.folder)))
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return the rows found in the order of the whole score, these scores, and why the first of them have theirs."""
+    if not matcher.folder or not len(found):
+        return found, first, []
+    loaded = load_matcher(str(artifacts() / matcher.folder))
+    if loaded.needs_all:  # of an earlier version, which kept no reference
+        return found, first, []
     texts, fields = [data.dataset.texts[row] for row in found], [field.take(found) for field in data.dataset.fields]
     others = Seen(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
     left, right = (asked, others) if asked.of_left else (others, asked)
-    score = score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
+    score = first if loaded.second is None else score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
     order = np.argsort(-score, kind="stable")
-    return found[order], score[order]
+    reasons = explain_pairs(loaded, left, right, *[order[:EXPLAINED]] * 2)
+    return found[order], score[order], [", ".join(map(str, parts)) for parts in reasons]
 
 
 def _row_of(data: ProjectData, item_id: int) -> int:

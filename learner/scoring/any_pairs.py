@@ -1,12 +1,13 @@
 """The whole score of pairs of any texts, of the corpus that the matcher was trained on or not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from allpairs.learner.data.fields import Field, joined_fields
-from allpairs.learner.data.lexical_features import lexicon_by
+from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
+from allpairs.learner.scoring.explanation import Part, explained
 from allpairs.learner.scoring.matcher import Matcher
 from allpairs.learner.scoring.reference import candidates_of
 from allpairs.learner.search.exact import Pairs
@@ -55,26 +56,51 @@ def score_pairs(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, othe
 
     Raises InputError if the matcher lacks the reference that its score needs.
     """
+    first = _first(matcher, left, right, one, other)[1]
+    score = first.score
+    if matcher.second is None:
+        return score
+    again = np.flatnonzero(score >= matcher.second.floor)
+    if len(again):
+        pairs = first.take(again)
+        score[again] = matcher.second.score(pairs.score, _features(matcher, left, right).values(pairs))
+    return score
+
+
+def explain_pairs(
+    matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray
+) -> Iterator[list[Part]]:
+    """Yield what each part adds to the log-odds of the same pairs. Raises InputError as `score_pairs`."""
+    vectors, pairs = _first(matcher, left, right, one, other)
+    lexicon = _lexicon(matcher, left, right) if matcher.blend.lexical else None
+    features = _features(matcher, left, right) if matcher.second else None
+    return explained(matcher, vectors, pairs, lexicon, features)
+
+
+def _first(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, Pairs]:
+    """Return the vectors of both, the left ones first, and the pairs as rows of them with their first scores."""
     matcher.require_reference()
     vectors = np.concatenate([left.vectors, right.vectors])
     rows, columns = left.places[one], right.places[other] + len(left.texts)
-    score = scores(vectors, rows, columns, matcher.space)
-    if matcher.second is None:
-        return score
-    again, texts = np.flatnonzero(score >= matcher.second.floor), [*left.texts, *right.texts]
-    if not len(again):
-        return score
-    reference = matcher.reference
-    assert reference is not None and reference.terms is not None  # of a second stage
+    return vectors, Pairs(rows, columns, scores(vectors, rows, columns, matcher.space))
+
+
+def _features(matcher: Matcher, left: Seen, right: Seen) -> PairFeatures:
+    """Return the features of pairs of the rows of both, under a matcher that has a second stage."""
+    reference, second = matcher.reference, matcher.second
+    assert reference is not None and second is not None  # `require_reference` has passed
     near = [candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)
             for side in (left, right)]  # fmt: skip
     best, rounded = (np.concatenate(parts) for parts in zip(*near, strict=True))
-    competition = Competition(best, best, rounded)
-    fields = joined_fields(left.fields, right.fields, (len(left.texts), len(right.texts)))
-    features = PairFeatures(
-        competition, TextFeatures(texts, lexicon_by(reference.terms, texts), reference.one_list),
-        FieldFeatures(fields, matcher.second.kinds),
-    )  # fmt: skip
-    pairs = Pairs(rows[again], columns[again], score[again])
-    score[again] = matcher.second.score(pairs.score, features.values(pairs))
-    return score
+    lexicon = _lexicon(matcher, left, right)
+    return PairFeatures(
+        Competition(best, best, rounded),
+        TextFeatures([*left.texts, *right.texts], lexicon, reference.one_list),
+        FieldFeatures(joined_fields(left.fields, right.fields, (len(left.texts), len(right.texts))), second.kinds),
+    )
+
+
+def _lexicon(matcher: Matcher, left: Seen, right: Seen) -> Lexicon:
+    """Return the lexical features of the rows of both, under a matcher that has any."""
+    assert matcher.reference is not None and matcher.reference.terms is not None
+    return lexicon_by(matcher.reference.terms, [*left.texts, *right.texts])

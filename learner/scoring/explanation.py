@@ -1,5 +1,6 @@
 """Why a pair has its score: what each part adds, with the words behind it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +8,11 @@ import numpy as np
 from allpairs.learner.data.lexical_features import KINDS, Lexicon
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.lexical_weights import total
+from allpairs.learner.scoring.matcher import Matcher
 from allpairs.learner.scoring.score import Blend
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.inner_product import Space, scores
+from allpairs.learner.second_stage.rescore import PairFeatures
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 CONSTANT = "constant"
@@ -28,17 +33,39 @@ class Part:
         return f"{self.title} {self.amount:+.2f}" + (f" ({', '.join(self.words)})" if self.words else "")
 
 
-def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: int, right: int) -> list[Part]:
-    """Return the parts of the score of two rows with this cosine, the largest first; they add up to the score.
+def explained(
+    matcher: Matcher, vectors: np.ndarray, pairs: Pairs, lexicon: Lexicon | None, features: PairFeatures | None
+) -> Iterator[list[Part]]:
+    """Yield what each part adds to the log-odds of each pair, or to the score of a matcher that was not trained.
 
-    The hubness correction is what remains after meaning and lexical similarity, and includes the error of hashing.
+    vectors: (rows, d), blended; pairs: of rows, with their first scores; lexicon: of the same rows, where the score has
+    lexical features; features: where it has a second stage.
     """
-    whole = total(blend.lexical)
-    values = lexicon.values(np.array([left]), np.array([right]))[0] / whole
-    parts = [Part("meaning", cosine / whole)]
-    for kind, value in zip(KINDS, values.tolist(), strict=True):
-        if weight := blend.lexical.get(kind, 0.0):
-            parts.append(Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right)))
+    second, left, right = matcher.second, pairs.left, pairs.right
+    meanings = scores(vectors[:, : -matcher.blend.extra], left, right, Space(matcher.encoder.distance))
+    values = features.values(pairs) if features else np.empty((len(pairs), 0))
+    rows = zip(pairs.score.tolist(), meanings.tolist(), left.tolist(), right.tolist(), values, strict=True)
+    for score, meaning, one, other, own in rows:
+        parts = parts_of(matcher.blend, lexicon, score, meaning, one, other)
+        if second is not None and score >= second.floor:
+            parts = again(parts, second, own)
+        yield parts if matcher.layer is None else in_log_odds(parts, matcher.layer)
+
+
+def parts_of(blend: Blend, lexicon: Lexicon | None, score: float, meaning: float, left: int, right: int) -> list[Part]:
+    """Return the parts of the first score of two rows, the largest first; they add up to the score.
+
+    meaning: what the encoder's vectors add to it. The hubness correction is what remains after meaning and lexical
+    similarity, and includes the error of hashing.
+    """
+    parts = [Part("meaning", meaning)]
+    if lexicon is not None and blend.lexical:
+        values = lexicon.values(np.array([left]), np.array([right]))[0] / total(blend.lexical)
+        parts += [
+            Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right))
+            for kind, value in zip(KINDS, values.tolist(), strict=True)
+            if (weight := blend.lexical.get(kind, 0.0))
+        ]
     if blend.hubness:
         parts.append(Part("hubness", score - sum(part.amount for part in parts)))
     return sorted(parts, key=lambda part: -abs(part.amount))

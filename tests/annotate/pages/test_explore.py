@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.text.formatting import literal
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
@@ -194,11 +195,11 @@ def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
         job = session.scalars(select(Job)).one()
     assert job.kind == SEARCH and f"cancel_{job.id}" in keys(page)
     ids = item_ids(engine, project)
-    write_search(project, Search(job.id, 2, "new text", None, [Hit(ids[1], 0.7, 0.6)]))
+    write_search(project, Search(job.id, 2, "new text", None, [Hit(ids[1], 0.7, 0.6, "price -1.20")]))
     with writing(engine) as session:
         session.get_one(Job, job.id).state = "done"
     page.run()
-    assert "score 0.700, p 0.600" in captions(page)
+    assert f"{literal('price -1.20')} · score 0.700, p 0.600" in captions(page)
     assert "**Nearest to “new text”**, round 2" in [text.value for text in page.markdown]
 
 
@@ -211,12 +212,12 @@ def test_an_item_is_found_by_words_and_searched(engine: Engine, project: int) ->
     page.button(key=f"search_item_{ids[5]}").click().run()
     with reading(engine) as session:
         job = session.scalars(select(Job)).one()
-    write_search(project, Search(job.id, 2, "*text* 5", ids[5], [Hit(ids[1], 0.7, 0.6)]))
+    write_search(project, Search(job.id, 2, "*text* 5", ids[5], [Hit(ids[1], 0.7, 0.6, "words +2.30")]))
     with writing(engine) as session:
         session.get_one(Job, job.id).state = "done"
     page.run()
     assert not page.exception
-    assert f"pick_{project}_{ids[1]}_{ids[5]}" in keys(page)
+    assert f"pick_{project}_{ids[1]}_{ids[5]}" in keys(page) and literal("words +2.30") in captions(page)
 
 
 def test_no_text_is_no_search(project: int) -> None:

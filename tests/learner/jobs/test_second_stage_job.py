@@ -1,5 +1,6 @@
 """A round with a second stage: the same score wherever the round shows one, and in the model that it leaves."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from allpairs.db.schema.tables import Evaluation, Gold, Item
 from allpairs.learner.jobs import explore, matches, search
 from allpairs.learner.jobs.data import stored_rescored
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
+from allpairs.learner.second_stage.second_stage import SEAM
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, matcher_of, run, texts
 from tests.helpers.tiny import tiny_encoder
@@ -82,6 +84,21 @@ def test_every_page_shows_the_models_own_score(
     wanted = [float(model.score([of[min(item, hit.item_id)]], [of[max(item, hit.item_id)]])[0]) for hit in asked.hits]
     assert [hit.score for hit in asked.hits] == pytest.approx(wanted, abs=1e-5)
     assert wanted == pytest.approx(sorted(wanted, reverse=True), abs=1e-5)
+
+
+def test_a_search_says_what_each_part_adds(engine: Engine, project: int) -> None:
+    with writing(engine) as session:
+        job_id = add_job(session, project, SEARCH).id
+    search.find(job_id, project, 1, "", list(all_texts(engine))[50], True)
+    asked = read_search(project, job_id)
+    assert asked is not None and [bool(hit.why) for hit in asked.hits] == [True] * 20 + [False] * 39
+    layer = matcher_of(engine, 1)
+    assert layer.w is not None and layer.b is not None
+    for hit in asked.hits[:20]:
+        parts = [float(amount) for amount in re.findall(r" ([+-][0-9.]+)", hit.why)]
+        rounding = 0.006 * len(parts) + layer.w * SEAM  # two decimals each, and the seam at the floor
+        assert sum(parts) == pytest.approx(layer.w * hit.score + layer.b, abs=rounding)
+    assert "competition" in asked.hits[0].why and "meaning" in asked.hits[0].why
 
 
 def test_the_figures_are_of_the_models_own_score(engine: Engine, project: int) -> None:
