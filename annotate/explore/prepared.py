@@ -81,7 +81,8 @@ class Round:
 class ShownPair:
     """A pair with everything that a page shows of it.
 
-    splits: of both items; p, label, gold: None if there is none; rows: the columns of both texts side by side.
+    splits: of both items; p, label, gold: None if there is none; rows: the columns of both texts side by side; why:
+    what each part adds to the log-odds of a match, if that is known.
     """
 
     left_id: int
@@ -95,6 +96,7 @@ class ShownPair:
     gold: bool | None
     in_batch: bool
     rows: Rows = ()
+    why: str = ""
 
 
 def rounds_of(engine: Engine, project_id: int) -> list[Round]:

@@ -1,6 +1,6 @@
 """The nearest items of a text or an item: requested, awaited, shown; and items found by their words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
@@ -72,7 +72,14 @@ def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_h
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
         rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
     return [
-        Near(hit.item_id, row.right if row.right_id == hit.item_id else row.left, hit.score, hit.p, hit.why, row)
+        Near(
+            hit.item_id,
+            row.right if row.right_id == hit.item_id else row.left,
+            hit.score,
+            hit.p,
+            hit.why,
+            replace(row, why=hit.why),
+        )
         for hit, row in zip(hits, rows, strict=True)
     ]
 

@@ -52,6 +52,13 @@ def _row(project_id: int, pair: ShownPair, note: str, is_offered: bool) -> None:
             st.caption(" · ".join(filter(None, [note, figures(pair), *known(pair)])))
             if is_offered:
                 _pick_button(project_id, pair)
+        why_so(pair.why)
+
+
+def why_so(parts: str) -> None:
+    """Draw what each part adds to the log-odds of a match, if that is known."""
+    if parts:
+        st.caption(f"What each part adds: {literal(parts)}")
 
 
 def pair_texts(left: str, right: str, rows: Rows, whole: bool = False) -> None:

@@ -10,7 +10,7 @@ from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.job_watch import watch
-from allpairs.annotate.ui.common.pair_view import pair_rows
+from allpairs.annotate.ui.common.pair_view import pair_rows, why_so
 from allpairs.annotate.ui.explore.round import cost
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
@@ -97,19 +97,14 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
     if search.item_id is None:
         st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
     nearest = searching.nearest(engine(), project_id, kind, search, slice(SHOWN))
-    pair_rows(project_id, [(near.pair, _why(near)) for near in nearest if near.pair is not None])
+    pair_rows(project_id, [(near.pair, "") for near in nearest if near.pair is not None])
     for near in nearest:
         if near.pair is None:
             _near(near)
 
 
 def _near(near: searching.Near) -> None:
-    with st.container(border=True, horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(border=True):
         st.markdown(literal(beginning(near.text)))
-        figures = f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}")
-        st.caption(" · ".join(filter(None, [_why(near), figures])))
-
-
-def _why(near: searching.Near) -> str:
-    """Return what each part adds to the score, for Markdown."""
-    return literal(near.why)
+        st.caption(f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}"))
+        why_so(near.why)
