@@ -71,16 +71,10 @@ def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_h
         left = session.get_one(Item, search.item_id).side == Side.LEFT
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
         rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
+    texts_of = [row.right if row.right_id == hit.item_id else row.left for hit, row in zip(hits, rows, strict=True)]
     return [
-        Near(
-            hit.item_id,
-            row.right if row.right_id == hit.item_id else row.left,
-            hit.score,
-            hit.p,
-            hit.why,
-            replace(row, why=hit.why),
-        )
-        for hit, row in zip(hits, rows, strict=True)
+        Near(hit.item_id, text, hit.score, hit.p, hit.why, replace(row, why=hit.why))
+        for hit, text, row in zip(hits, texts_of, rows, strict=True)
     ]
 
 

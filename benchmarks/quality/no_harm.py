@@ -17,7 +17,6 @@ import numpy as np
 
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.split import split_corpus
-from allpairs.db.progress import no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.loop.round import evaluate, refit
 from allpairs.learner.loop.simulate import dataset_of
@@ -26,6 +25,7 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right
+from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.search.top_pairs import best_pairs
 from allpairs.learner.second_stage.make import make_staged
 
@@ -62,7 +62,7 @@ def _measured(dataset: Dataset, number: int, seeds: Sequence[int]) -> Iterator[t
     """Yield for each seed the three values of average precision, and whether there is a second stage."""
     encoded = load_encoder().encode(dataset.texts)
     plain = blended(dataset, encoded, Blend())
-    before = _ap(dataset, plain, None)
+    before = _ap(dataset, plain)
     nearest = _nearest(dataset, plain, number)
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -70,10 +70,8 @@ def _measured(dataset: Dataset, number: int, seeds: Sequence[int]) -> Iterator[t
         vectors = blended(dataset, encoded, Blend(0.0, fit_lexical(dataset, labelled, plain)))
         layer = refit(vectors, labelled, BLENDED)
         staged = make_staged(dataset, vectors, labelled, layer, "auto", rng, BLENDED)
-        after = evaluate(dataset, vectors, no_progress, staged.layer, BLENDED, rescored=staged.rescored)
-        assert after is not None
-        value = float(after.estimates["average_precision"].value or 0.0)
-        yield before, _ap(dataset, vectors, None), value, float(staged.second is not None)
+        after = _ap(dataset, vectors), _ap(dataset, vectors, staged.rescored)
+        yield before, *after, float(staged.second is not None)
 
 
 def _nearest(dataset: Dataset, vectors: np.ndarray, number: int) -> Labelled:
@@ -84,8 +82,8 @@ def _nearest(dataset: Dataset, vectors: np.ndarray, number: int) -> Labelled:
     return Labelled(left[found.left], right[found.right], np.zeros(len(found), dtype=np.int64))
 
 
-def _ap(dataset: Dataset, vectors: np.ndarray, layer: None) -> float:
-    measured = evaluate(dataset, vectors, no_progress, layer, BLENDED)
+def _ap(dataset: Dataset, vectors: np.ndarray, rescored: Rescored = NOTHING) -> float:
+    measured = evaluate(dataset, vectors, space=BLENDED, rescored=rescored)
     assert measured is not None
     return float(measured.estimates["average_precision"].value or 0.0)
 

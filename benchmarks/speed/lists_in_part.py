@@ -8,7 +8,7 @@ from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.progress import no_progress
 from allpairs.learner.search.exact import TARGET, nearest_of_sample
 from allpairs.learner.search.inner_product import taken_apart
-from allpairs.learner.search.inverted_file import QUERIES, _searching, make_index, probes_for
+from allpairs.learner.search.inverted_file import QUERIES, make_index, probes_for, searching
 
 SAMPLED = 1_000  # texts whose neighbours are searched exactly as well
 
@@ -24,7 +24,7 @@ def lists_in_part(vectors: np.ndarray, k: int, parts: int, seed: int = 0) -> dic
     index = make_index(vectors, rng)
     probes = probes_for(TARGET, vectors, vectors, index, k + 1, rng, no_progress)
     made = time.process_time() - start
-    work = _searching(*taken_apart(vectors), *taken_apart(vectors), index, probes, k + 1)
+    work = searching(*taken_apart(vectors) * 2, index, probes, k + 1)
     begins = rng.choice(max(1, len(vectors) - QUERIES), parts, replace=False)
     start = time.process_time()
     for begin in begins:

@@ -60,7 +60,7 @@ def run_encoder(corpus: Corpus, settings: Settings, labels: Path, folder: Path, 
 def training_labels(dataset: Dataset, labelled: Labelled) -> Labelled:
     """Return the labels of training pairs. Raises InputError if they have fewer than ten of a class."""
     kept = np.isin(labelled.left, dataset.train_left) & np.isin(labelled.right, dataset.train_right)
-    found = Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
+    found = labelled.take(kept)
     if min(found.positives, len(found) - found.positives) < LEAST:
         what = f"{found.positives} positive and {len(found) - found.positives} negative labels of training pairs"
         raise InputError(f"{what} are too few to compare encoders: label until there are {LEAST} of each")
@@ -85,7 +85,8 @@ def _over_all_pairs(
     """Train the encoder on all labels; return its average precision over all evaluation pairs, by the cosine."""
     train(encoder, dataset.texts, labelled, settings, part_of(progress, 0.0, 0.5))
     measured = evaluate(dataset, encoder.encode(dataset.texts, part_of(progress, 0.5, 1.0)), seed=settings.seed)
-    return float(measured.estimates["average_precision"].value or 0.0) if measured else 0.0
+    assert measured is not None  # there is a positive
+    return float(measured.estimates["average_precision"].value or 0.0)
 
 
 def held_out_scores(
@@ -97,8 +98,8 @@ def held_out_scores(
     for at, (rest, held) in enumerate(_folds(labelled, settings.seed)):
         encoder.model.load_state_dict(start)
         part = part_of(progress, at / FOLDS, (at + 1) / FOLDS)
-        layer = train(encoder, dataset.texts, _take(labelled, rest), settings, part)
-        logits[held] = layer.logit(cosines(encoder, dataset.texts, _take(labelled, held)))
+        layer = train(encoder, dataset.texts, labelled.take(rest), settings, part)
+        logits[held] = layer.logit(cosines(encoder, dataset.texts, labelled.take(held)))
     encoder.model.load_state_dict(start)
     return logits
 
@@ -112,10 +113,6 @@ def _folds(labelled: Labelled, seed: int) -> list[tuple[np.ndarray, np.ndarray]]
         if all(0 < label[rest].sum() < len(rest) for rest, _ in found):
             return found
     return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(label, label))
-
-
-def _take(labelled: Labelled, rows: np.ndarray) -> Labelled:
-    return Labelled(labelled.left[rows], labelled.right[rows], labelled.label[rows])
 
 
 def ap_of(score: np.ndarray, label: np.ndarray) -> float:

@@ -55,7 +55,7 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     if not kept.any():
         what = f"none of the {counted(len(labelled), 'labelled pair')} is a pair of two train items"
         raise InputError(f"{what}: name the split that the labels were collected with")
-    return Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
+    return labelled.take(kept)
 
 
 def read_training(path: Path, corpus: Corpus, split: Corpus) -> Labelled:

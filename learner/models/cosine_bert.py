@@ -45,10 +45,13 @@ class Labelled:
     def has_both_classes(self) -> bool:
         return 0 < self.positives < len(self)
 
+    def take(self, chosen: np.ndarray) -> "Labelled":
+        """Return the pairs at these positions, or where this is true."""
+        return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
+
     def sample(self, n: int, rng: np.random.Generator) -> "Labelled":
         """Return n of the pairs at random, in their order, or all if there are no more."""
-        chosen = np.sort(rng.permutation(len(self))[:n])
-        return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
+        return self.take(np.sort(rng.permutation(len(self))[:n]))
 
 
 class Head(nn.Module):

@@ -82,7 +82,7 @@ def neighbours_by_lists(
     k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
     found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
     given = (*taken_apart(left), *taken_apart(right), index, probes, k)
-    search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.3, 1.0))
+    search = (engine or default_engine()).map(searching, given, parts, "search", part_of(progress, 0.3, 1.0))
     for rows, near in zip(parts, search, strict=True):
         found.ids[rows], found.scores[rows] = near
     return found
@@ -134,7 +134,7 @@ def probes_for(
     return int(np.quantile(ranks, target, method="higher")) if len(ranks) else 1
 
 
-def _searching(
+def searching(
     left_vectors: np.ndarray,
     left_view: View,
     right_vectors: np.ndarray,
