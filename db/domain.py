@@ -260,7 +260,7 @@ class Settings(BaseModel):
     second_stage: SecondStageUse = Field(
         "auto",
         description="Second stage: score the best pairs again by what both texts say together (numbers, prices, rare "
-        "words) and by the other candidates of each text. Auto: unless that ranks the labels clearly worse.",
+        "words) and by the other candidates of each text. Auto: only where labels that it has not seen bear it out.",
     )
     implied: bool = Field(
         False,

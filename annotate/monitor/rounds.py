@@ -235,7 +235,7 @@ def _weights(lexical: dict[str, float]) -> str:
 def _second_stage(known: dict[str, Any]) -> str:
     if "gain" not in known:
         return "none"
-    return f"{known['gain']:+.3f}{'' if 'features' in known else ', so it is not used'}"
+    return f"{known['gain']:+.3f}{'' if 'features' in known else ', not used'}"
 
 
 def _number(value: float | None) -> str:

@@ -21,7 +21,7 @@ TRAINING = {
 SECOND_STAGE = {
     "off": "Models trained from now on have no second stage.",
     "on": "Models trained from now on have a second stage.",
-    "auto": "Models trained from now on have a second stage unless it ranks the labels clearly worse.",
+    "auto": "Models trained from now on have a second stage only where labels that it has not seen bear it out.",
 }
 
 

@@ -51,7 +51,7 @@ def simulate(
     ] = False,
     second_stage: Annotated[
         str,
-        typer.Option(help="Score the best pairs again: off, on, or auto, unless that ranks the labels clearly worse."),
+        typer.Option(help="Score the best pairs again: off, on, or auto: where unseen labels bear it out."),
     ] = "off",
     warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,

@@ -90,14 +90,21 @@ def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence
     return found
 
 
-def cross_fitted(labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> np.ndarray:
-    """Return the new logit of each labelled pair by a second stage that has not seen its label, (n,) float64."""
-    logits = np.empty(len(labelled.label))
+def cross_fitted(
+    labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float, kinds: Kinds
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each labelled pair's new logit, and what its features add to it, by a stage that has not seen its label.
+
+    Both (n,) float64.
+    """
+    logits, added = np.empty(len(labelled.label)), np.empty(len(labelled.label))
     for rest, held in _folds(labelled.label):
         part = labelled.take(rest)
         fitted = fit(joined(part, imputed), layer, floor, kinds)
-        logits[held] = fitted.layer.logit(fitted.second.score(labelled.score[held], labelled.values[held]))
-    return logits
+        values = labelled.values[held]
+        logits[held] = fitted.layer.logit(fitted.second.score(labelled.score[held], values))
+        added[held] = fitted.layer.w * fitted.second.added(values).sum(1)
+    return logits, added
 
 
 def calibrated(fitted: Fitted, logits: np.ndarray, label: np.ndarray) -> Fitted:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 
 from allpairs.db.domain import SecondStageUse
 from allpairs.db.progress import Progress, no_progress
@@ -21,6 +22,7 @@ from allpairs.learner.second_stage.rescore import PairFeatures, best_of, feature
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 LEAST = 5  # labels of each class
+CHANCE = 0.05  # how often features of labels that say nothing seem to tell matches from others
 TOLERATED = 0.02  # loss of average precision over the labels: the encoder has seen them, the second stage has not
 # Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
 # text, and all likely matches; they are drawn from the next WIDTH for each text, below which the first stage is sure.
@@ -54,9 +56,10 @@ def make_staged(
 ) -> Staged:  # fmt: skip
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
-    `auto` keeps it unless it lowers the cross-validated average precision over the labels by more than 0.02. Evaluation
-    texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an
-    approximate search missed would keep its first score, above those of the others.
+    `auto` keeps it if the features alone, without the first score, tell matches from others among labels that its
+    weights have not seen, and if it does not lower the cross-validated average precision over the labels by more than
+    0.02. Evaluation texts neither train it nor serve as negatives. There is none where all pairs are too many to look
+    at: one that an approximate search missed would keep its first score, above those of the others.
     """
     few = searches_exactly(len(dataset.left), len(dataset.right))
     if use == "off" or space.distance != "cosine" or not few:
@@ -73,14 +76,23 @@ def make_staged(
     sample = _sample(pairs.take(seen), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
     floor = float(found.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again
-    held_out = cross_fitted(sample, negatives, layer, floor, kinds)
+    held_out, added = cross_fitted(sample, negatives, layer, floor, kinds)
     before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
     gain = after - before
-    if use == "auto" and gain < -TOLERATED:
+    if use == "auto" and (gain < -TOLERATED or not tells(added, label)):
         return Staged(layer, gain=gain)
     fitted = calibrated(fit(joined(sample, negatives), layer, floor, kinds), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
     return Staged(fitted.layer, fitted.second, rescored, features.competition, gain)
+
+
+def tells(values: np.ndarray, label: np.ndarray) -> bool:
+    """Return whether the values of matches are higher than those of others by more than chance, one-sided.
+
+    The test is that of Mann and Whitney (1947). Values that labels were fitted to must not be of these labels.
+    """
+    found = mannwhitneyu(values[label == 1], values[label == 0], alternative="greater")
+    return bool(found.pvalue < CHANCE)
 
 
 def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:

@@ -1,5 +1,7 @@
 """The second stage: what it reads of two texts, that it keeps the order at its floor, and when it is used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -105,6 +107,15 @@ def test_it_does_no_harm_where_texts_tell_nothing_more() -> None:
         dataset, vectors, labelled = products(seed, code=False, each=6)
         with_it = measured(dataset, vectors, staged_by(dataset, vectors, labelled, "auto"))
         assert with_it > measured(dataset, vectors, Staged(LAYER)) - 0.01
+
+
+def test_labels_by_chance_seldom_make_one() -> None:
+    made = 0
+    for seed in range(10):
+        dataset, vectors, labelled = products(seed % 2)
+        by_chance = replace(labelled, label=np.random.default_rng(seed).permutation(labelled.label))
+        made += staged_by(dataset, vectors, by_chance, "auto").second is not None
+    assert made <= 2  # one in twenty by chance: more than two of ten has a probability of 0.01
 
 
 def test_off_and_too_few_labels_and_too_many_texts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
