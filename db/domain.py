@@ -34,6 +34,13 @@ class Split(StrEnum):
     BOTH = "both"  # right side of a bipartite project: shared by train and evaluation pairs
 
 
+class Stated(StrEnum):
+    """Which pairs accuracy and F1 are measured on: the known ones, with or without positives implied by closure."""
+
+    CLOSED = "closed"
+    GIVEN = "given"
+
+
 class FieldKind(StrEnum):
     """What the values of a text column are, and so how two of them are compared."""
 

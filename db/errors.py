@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_args
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
 
 class InputError(Exception):
@@ -24,12 +25,40 @@ class Cancelled(Exception):
     """A person cancelled the work."""
 
 
-def first_wrong(error: ValidationError, named: Callable[[str], str] = str) -> str:
-    """Return the first wrong value in a line: its place, as `named` puts it, what is wrong, and the value."""
+def first_wrong(error: ValidationError, named: Callable[[str], str] = str, model: type[BaseModel] | None = None) -> str:
+    """Return the first wrong value in a line: its place, as `named` puts it, what is wrong, and the value.
+
+    model: what the values were checked against; an unknown key is then answered with the nearest known one.
+    """
     first = error.errors()[0]
     place, what = named(".".join(map(str, first["loc"]))), first["msg"]
+    if model and first["type"] == "extra_forbidden":
+        return f"{place}: there is no such key; {nearest_of(str(first['loc'][-1]), _keys(model, first['loc'][:-1]))}"
     given = "" if first["type"] == "missing" else f", not {first['input']!r}"
     return f"{place}: {what[:1].lower()}{what[1:]}{given}"
+
+
+def nearest_of(name: str, known: Iterable[str]) -> str:
+    """Return the known name that this one was probably meant to be, as a question, else all of them."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+
+
+def _keys(model: type[BaseModel], place: Iterable[int | str]) -> list[str]:
+    """Return the keys that there are at this place of the model's values."""
+    for name in place:
+        if name in model.model_fields:
+            model = next(_models(model.model_fields[str(name)].annotation), model)
+    return list(model.model_fields)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that a value of this type may be, or hold."""
+    if hasattr(annotation, "model_fields"):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 def as_option(name: str) -> str:

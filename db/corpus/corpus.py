@@ -15,7 +15,7 @@ from allpairs.db.corpus.gold import GoldPair, read_gold
 from allpairs.db.corpus.item import Item
 from allpairs.db.corpus.staging import Places, Staging
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import FieldKind, Kind, Side, Split
+from allpairs.db.domain import FieldKind, Kind, Side, Split, Stated
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
@@ -38,7 +38,8 @@ MAX_ID = 500  # characters of an id
 class Corpus:
     """Items (left ones first), gold pairs as positions in `items`, and notes for the user.
 
-    columns: the text columns; None if every side has only one.
+    columns: the text columns; None if every side has only one. stated: which known pairs figures on known pairs are
+    of.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Corpus:
     gold: list[GoldPair]
     notes: list[str] = field(default_factory=list)
     columns: TextColumns | None = None
+    stated: Stated = Stated.CLOSED
 
     def positions(self, side: Side) -> Mapping[str, int]:
         """Return the position of the item of each id of one side."""
@@ -83,6 +85,7 @@ def load_corpus(
     text_columns: Sequence[str] = ("text",),
     right_columns: Columns | None = None,
     gold_columns: Sequence[str] = ("id1", "id2", "label"),
+    stated: Stated = Stated.CLOSED,
 ) -> Corpus:
     """Load the corpus of these files into memory: bipartite if there is a right file; gold of one list is closed.
 
@@ -90,7 +93,7 @@ def load_corpus(
     """
     columns = Columns(id_column, tuple(text_columns))
     corpus = stage_corpus(left, columns, right, right_columns, gold, gold_columns)
-    return replace(corpus, items=list(corpus.items))
+    return replace(corpus, items=list(corpus.items), stated=stated)
 
 
 def stage_corpus(

@@ -5,9 +5,20 @@ from typing import Annotated, Any
 
 import typer
 
-from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.domain import DEFAULT_ENCODER, Stated
 from allpairs.db.errors import InputError
-from allpairs.learner.cli.options import Base, IdColumn, Json, Left, Method, Right, Sample, TextColumn, text_columns
+from allpairs.learner.cli.options import (
+    Base,
+    IdColumn,
+    Json,
+    Left,
+    Method,
+    Right,
+    Sample,
+    StatedPairs,
+    TextColumn,
+    text_columns,
+)
 from allpairs.learner.experiment.paper import PAPER_BACKBONES
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
@@ -33,6 +44,7 @@ def concat(
     sample: Sample = 20_000,
     base: Base = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    stated: StatedPairs = Stated.CLOSED,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Json = False,
@@ -56,7 +68,7 @@ def concat(
     )  # fmt: skip
     if gold is not None and split is None:
         raise InputError("--gold without --split would measure on the pairs trained on: name a split")
-    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     with progress_bar() as progress:
         result = train_and_measure(
             backbone, corpus, labels, settings, out, split=split, how=how if gold else None, progress=progress

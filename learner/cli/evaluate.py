@@ -5,9 +5,19 @@ from typing import Annotated
 
 import typer
 
-from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.db.domain import DEFAULT_ENCODER, Stated
 from allpairs.db.errors import InputError
-from allpairs.learner.cli.options import Base, IdColumn, Left, Method, Right, Sample, TextColumn, text_columns
+from allpairs.learner.cli.options import (
+    Base,
+    IdColumn,
+    Left,
+    Method,
+    Right,
+    Sample,
+    StatedPairs,
+    TextColumn,
+    text_columns,
+)
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
 
@@ -38,6 +48,7 @@ def evaluate(
         typer.Option(help="A matcher or an encoder to compare with: adds the model's gain over it, with an interval."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the result; default: stdout.")] = None,
+    stated: StatedPairs = Stated.CLOSED,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Annotated[bool, typer.Option("--json", help="Print the curve and the histogram too.")] = False,
@@ -62,7 +73,7 @@ def evaluate(
     if audit is not None and against is not None:
         raise InputError("--against compares by gold labels: give --gold")
     _check_labels(model, labels, split)
-    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     divided = read_split(split, corpus) if split else corpus
     labelled = read_training(labels, corpus, divided) if labels else None
     with progress_bar() as progress:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from allpairs.db.domain import Stated
+
 Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
 Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]
 Gold = Annotated[Path, typer.Option(help="Known pairs: id1, id2 and optionally label.")]
@@ -16,6 +18,9 @@ Method = Annotated[
 ]
 Sample = Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")]
 Base = Annotated[str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")]
+StatedPairs = Annotated[
+    Stated, typer.Option("--stated", help="Known pairs for accuracy and F1: with positives by closure, or as given.")
+]
 Model = Annotated[str, typer.Option(help="A matcher's folder, or an encoder's name or folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 

@@ -18,7 +18,7 @@ class Dataset:
     """Texts by row, the rows of each side and split (ascending int64), and the gold positives.
 
     In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. given: (k, 3)
-    rows and label, 1 or 0, of the pairs given in gold itself, without positives implied by closure. records: the texts
+    rows and label, 1 or 0, of the known pairs, with or without the positives that closure implies. records: the texts
     with their columns, if they have several and it is known what these are; `texts` are then what the models read.
     """
 

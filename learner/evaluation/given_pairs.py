@@ -1,4 +1,4 @@
-"""Figures on the pairs given in gold, positives and negatives: what papers report where only those are labelled.
+"""Figures on known pairs, positives and negatives: what papers report where only those are labelled.
 
 Source: Mussmann, Jia and Liang (2020), section 3.1 (accuracy and F1 of QQP, clean MAP and answer F1 of WikiQA). They
 say little about all pairs: given negatives are few, and were chosen for being hard.
@@ -13,11 +13,12 @@ from allpairs.learner.scorers.scorer import Scorer
 
 
 def given_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
-    """Return the figures of the given evaluation pairs by name; none unless both classes are given.
+    """Return the figures of the known evaluation pairs by name; none unless both classes are known.
 
     stated_accuracy and stated_f1 are at the scorer's threshold; with two lists, and a left item that has both a given
-    positive and a given negative, also question_map and, at the threshold, question_f1 and pair_f1. Positives are those
-    in gold itself, without closure. Each figure is exact for these pairs; `labels` is their number.
+    positive and a given negative, also question_map and, at the threshold, question_f1 and pair_f1. Those of one list
+    have the positives that closure adds, as in the paper's Table 1, unless the corpus says otherwise. Each figure is
+    exact for these pairs; `labels` is their number.
     """
     left, right, label = dataset.evaluation_given.T
     positive = label == 1
@@ -29,6 +30,14 @@ def given_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
     if not dataset.symmetric and len(_mixed(left, positive)):
         values |= _of_questions(left, scores, positive, threshold)
     return {name: Estimate(value, value, value, "exact", len(label)) for name, value in values.items()}
+
+
+def why_all_negative(dataset: Dataset) -> str:
+    """Return why nothing can be measured or trained if gold names negatives alone; empty if it does not."""
+    if len(dataset.positives) or not len(dataset.given):
+        return ""
+    what = f"no known pair is positive ({len(dataset.given):,} negative), and figures over all pairs need positives"
+    return f"{what}: add pairs with label 1, or check the column label"
 
 
 def _of_pairs(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:

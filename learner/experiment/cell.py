@@ -28,7 +28,7 @@ def read_corpus(files: Files) -> Corpus:
     """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError."""
     columns = _columns(files, Side.LEFT), _columns(files, Side.RIGHT)
     corpus = stage_corpus(files.left, columns[0], files.right, columns[1], files.gold)
-    corpus = replace(corpus, items=list(corpus.items))
+    corpus = replace(corpus, items=list(corpus.items), stated=files.stated)
     if files.split is not None:
         return read_split(files.split, corpus)
     return split_corpus(corpus, files.test_fraction, np.random.default_rng(0))

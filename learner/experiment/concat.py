@@ -25,5 +25,5 @@ def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progr
     found = evaluate_corpus(str(folder / "model"), corpus, method, progress)
     (folder / "evaluation.json").write_text(json.dumps(found), encoding="utf-8")
     estimates = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value}
-    row = {**estimates, "round": 1, **counts, "trained": True}
+    row = {**estimates, "round": 1, **counts, "trained": True, "stated": corpus.stated}
     (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")

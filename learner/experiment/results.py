@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from allpairs.db.domain import Stated
 from allpairs.learner.experiment.cell import ROUNDS, is_done
 from allpairs.learner.experiment.spec import Experiment, Row, cells_of
 from allpairs.learner.reports.means import Mean, mean_of
@@ -14,7 +15,10 @@ from allpairs.learner.reports.means import Mean, mean_of
 
 @dataclass(frozen=True)
 class Record:
-    """One round of one cell: the labels spent, the positives among them, and every figure by name."""
+    """One round of one cell: the labels spent, the positives among them, and every figure by name.
+
+    stated: which known pairs accuracy and F1 are of; before runs said it, those given.
+    """
 
     dataset: str
     row: str
@@ -22,6 +26,7 @@ class Record:
     round: int
     labels: int
     figures: dict[str, float]
+    stated: str = Stated.GIVEN
 
 
 class Results:
@@ -78,4 +83,6 @@ def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
     measured = {name: value["value"] for name, value in line.items() if isinstance(value, dict) and "value" in value}
     figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}
     counts = {"positives": float(line["positives"]), "share_positive": line["positives"] / max(1, line["labels"])}
-    return Record(dataset, row, seed, line["round"], line["labels"], {**figures, **counts})
+    return Record(
+        dataset, row, seed, line["round"], line["labels"], {**figures, **counts}, line.get("stated", Stated.GIVEN)
+    )

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from allpairs.db.domain import DEFAULT_ENCODER, Settings
-from allpairs.db.errors import InputError, first_wrong
+from allpairs.db.domain import DEFAULT_ENCODER, Settings, Stated
+from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split")
+LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED}  # keys that came later, and what they were before
 LABELS = "labels"  # the file that only comparisons of encoders have
 
 # Names become folders, so they are restricted to what every file system accepts.
@@ -42,6 +43,7 @@ class Files(Part):
     test_fraction: float = Field(0.5, gt=0, lt=1)
     paper: Literal["qqp", "wikiqa"] | None = None  # whose figures are compared with ours
     part: Literal["dev", "test"] = "test"  # the paper's part that the evaluation items are
+    stated: Stated = Stated.CLOSED  # whether accuracy and F1 count the positives that closure adds
 
 
 class Row(Part):
@@ -149,7 +151,7 @@ def _distinct(what: str, values: list[str]) -> None:
 def _check_row(row: Row, above: list[str]) -> None:
     if row.kind == "cosine" and row.strategy not in STRATEGIES:
         raise InputError(
-            f"row {row.name!r}: strategy {row.strategy!r} is not known: use one of {', '.join(STRATEGIES)}"
+            f"row {row.name!r}: strategy {row.strategy!r} is not known; {nearest_of(str(row.strategy), STRATEGIES)}"
         )
     if row.labels is not None and row.labels not in above:
         raise InputError(f"row {row.name!r} uses the labels of {row.labels!r}: put a row of that name above it")
@@ -183,7 +185,7 @@ def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
     try:
         return Settings.model_validate({**experiment.settings, **own, **strategy, "seed": seed})
     except ValidationError as error:
-        raise InputError(f"row {row.name!r}: settings: {first_wrong(error)}") from None
+        raise InputError(f"row {row.name!r}: settings: {first_wrong(error, model=Settings)}") from None
 
 
 def concat_of(row: Row, seed: int) -> Concat | None:
@@ -193,7 +195,7 @@ def concat_of(row: Row, seed: int) -> Concat | None:
     try:
         settings = ConcatSettings.model_validate({**row.settings, "seed": seed})
     except ValidationError as error:
-        raise InputError(f"row {row.name!r}: settings: {first_wrong(error)}") from None
+        raise InputError(f"row {row.name!r}: settings: {first_wrong(error, model=ConcatSettings)}") from None
     return Concat(backbone=row.backbone, sample=row.sample, settings=settings)
 
 
@@ -219,7 +221,7 @@ def make_experiment(values: dict[str, Any], folder: Path) -> Experiment:
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        raise InputError(first_wrong(error)) from None
+        raise InputError(first_wrong(error, model=Experiment)) from None
     datasets = {name: _located(files, folder) for name, files in experiment.datasets.items()}
     return experiment.model_copy(update={"datasets": datasets})
 
@@ -262,7 +264,7 @@ def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str,
 
 def digest(files: Files) -> str:
     """Return the SHA-256 of the files' contents and of how they are read."""
-    unread = {*PATHS, LABELS, "paper", "part"} | ({"columns"} if files.columns is None else set())
+    unread = {*PATHS, LABELS, "paper", "part"} | {name for name in LATER if getattr(files, name) == LATER[name]}
     read = files.model_dump(mode="json", exclude=unread)
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
     for name in (*PATHS, *([LABELS] if files.labels else [])):

@@ -18,7 +18,7 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import read_audit
 from allpairs.learner.evaluation.exact import AllPairs
-from allpairs.learner.evaluation.given_pairs import given_figures
+from allpairs.learner.evaluation.given_pairs import given_figures, why_all_negative
 from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
 from allpairs.learner.evaluation.sampling_designs import (
     NEAR_RANDOM,
@@ -87,6 +87,8 @@ def evaluate_corpus(
     read too many pairs.
     """
     dataset = dataset_for(model, corpus)
+    if all_negative := why_all_negative(dataset):
+        raise InputError(all_negative)
     if not len(dataset.evaluation_positives):
         raise InputError(
             "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"

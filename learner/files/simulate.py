@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import Settings
-from allpairs.db.errors import InputError, first_wrong
+from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.loop.simulate import Composition, simulate
@@ -20,9 +20,9 @@ from allpairs.learner.models.encoder import load_encoder
 def checked_settings(values: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
     """Return the settings. Raises InputError for a wrong value; named: what its message calls a setting."""
     if (strategy := values.get("strategy", "uncertainty")) not in STRATEGIES:
-        raise InputError(f"strategy {strategy!r} is not known: use one of {', '.join(STRATEGIES)}")
+        raise InputError(f"strategy {strategy!r} is not known; {nearest_of(strategy, STRATEGIES)}")
     if unknown := sorted(set(values) - set(Settings.model_fields)):
-        raise InputError(f"there is no setting {unknown[0]!r}: docs/reference.md has them all")
+        raise InputError(f"there is no setting {unknown[0]!r}; {nearest_of(unknown[0], Settings.model_fields)}")
     try:
         return Settings.model_validate(values)
     except ValidationError as error:

@@ -16,13 +16,14 @@ from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.split import write_split
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import Kind, Settings, batch_size_of
+from allpairs.db.domain import Kind, Settings, Stated, batch_size_of
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.evaluation.exact import AllPairs
+from allpairs.learner.evaluation.given_pairs import why_all_negative
 from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import Labelled, train
@@ -52,7 +53,8 @@ def dataset_of(corpus: Corpus, columns: TextColumns | None = None) -> Dataset:
     if columns and columns.kinds:
         records = RecordTexts(texts, [item.lengths for item in items], sides, columns)
     positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
-    given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
+    closed = corpus.stated == Stated.CLOSED
+    given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if closed or not pair.closure]
     return make_dataset(
         texts,
         sides,
@@ -167,7 +169,7 @@ def simulate(
                     staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
                 scorer = VectorScorer(vectors, staged.layer, space, staged.rescored)
             measured = _measure(dataset, scorer, settings, watch, progress)
-            row = _row(number, labels, staged, measured, watch)
+            row = _row(number, labels, staged, measured, watch) | {"stated": corpus.stated}
             written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
@@ -202,6 +204,8 @@ def _size(number: int, settings: Settings) -> int:
 
 
 def _check(dataset: Dataset) -> None:
+    if all_negative := why_all_negative(dataset):
+        raise InputError(all_negative)
     if not len(dataset.evaluation_positives):
         raise InputError("no gold positive is among the evaluation items: use a larger --test-fraction or more gold")
     if not len(dataset.train_left) or not len(dataset.train_right):

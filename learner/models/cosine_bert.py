@@ -23,7 +23,6 @@ from allpairs.learner.search.inner_product import Space, score, scores
 MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
-CHECKED = 1_000  # pairs suffice to tell; whoever encodes all texts afterwards refits to all pairs
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,6 @@ class Labelled:
         """Return the pairs at these positions, or where this is true."""
         return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
 
-    def sample(self, n: int, rng: np.random.Generator) -> "Labelled":
-        """Return n of the pairs at random, in their order, or all if there are no more."""
-        return self.take(np.sort(rng.permutation(len(self))[:n]))
-
 
 class Head(nn.Module):
     """The trainable output layer |w|·batch norm(score) + b; after training the refitted one replaces it.
@@ -74,19 +69,18 @@ class Head(nn.Module):
 def train(
     encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
 ) -> OutputLayer:
-    """Train the encoder in place; return the output layer, refitted to at most 1,000 of the pairs.
+    """Train the encoder in place; return the output layer, refitted to the pairs.
 
     If the refitted loss stays above 0.6, training restarts from scratch with another order, up to three times in all.
     """
-    few = labelled.sample(CHECKED, np.random.default_rng(settings.seed))
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
         train_together(_descend, (encoder, *_distinct(texts, labelled), settings, rng), [encoder.model], progress)
         # Encoding again takes a while: progress stands still, but a cancellation is noticed.
-        found = cosines(encoder, texts, few, lambda stage, done: progress("train", 1.0))
-        layer = fit_output_layer(found, few.label)
+        found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
+        layer = fit_output_layer(found, labelled.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer

@@ -37,18 +37,18 @@ class ProjectData:
 
 
 def read_project(session: Session, project_id: int) -> ProjectData:
-    """Return the project's settings, texts, gold positives and the pairs that gold itself contains."""
+    """Return the project's settings, texts, gold positives and known pairs."""
     project = session.get_one(Project, project_id)
     columns = TextColumns.read(project.text_columns)
     wanted = Item.id, Item.side, Item.split, Item.text, *([Item.field_lengths] if columns and columns.kinds else [])
     rows = select(*wanted).where(Item.project_id == project_id).order_by(Item.id)
     item_ids, sides, splits, texts, lengths = _columns(session.execute(rows, execution_options={"yield_per": ROWS}))
     records = RecordTexts(texts, lengths, sides, columns) if columns and columns.kinds else None
-    known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
-    gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
+    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id)
+    gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 3)
     gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
-    positives, given = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
-    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, given, records)
+    positives = gold[gold[:, 2] == 1, :2]
+    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, gold, records)
     return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
 
 

@@ -25,7 +25,7 @@ from tests.helpers.tiny import tiny_encoder
 TRAINING = ["--learning-rate", "0.002", "--epochs", "12", "--neighbours", "20"]
 ROUND = {
     "round", "labels", "positives", "trained", "average_precision", "precision_at_recall_20", "pairs",
-    "evaluation_positives", "seconds", "search",
+    "evaluation_positives", "seconds", "search", "stated",
 }  # fmt: skip
 AT_THRESHOLD = {"precision", "recall", "f1", "calibration_error"}
 
@@ -435,7 +435,7 @@ def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path) ->
         (["--left", "nowhere.csv"], "nowhere.csv"),
         (["--gold", "nowhere.csv"], "nowhere.csv"),
         (["--id-column", "key"], "left.csv"),
-        (["--strategy", "guess"], "strategy 'guess' is not known: use one of uncertainty"),
+        (["--strategy", "guess"], "strategy 'guess' is not known; use one of uncertainty"),
         (["--first", 1], "--first: input should be greater than or equal to 2, not 1"),
         (["--growth", 0.5], "--growth"),
         (["--first", "many"], "--first"),
@@ -490,7 +490,7 @@ def test_a_precision_that_is_no_share(files: Files, out: Path, tmp_path: Path) -
 def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path) -> None:
     usual = ["evaluate", "--model", twins.encoder, *twins.items]
     negative = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [("a0", "b0", 0)])
-    assert "no positive pair" in learn(*usual, "--gold", negative).refused()
+    assert "no known pair is positive" in learn(*usual, "--gold", negative).refused()
     assert "'guess' is not known: use exact" in learn(*usual, "--gold", negative, "--method", "guess").refused()
     assert "give --gold or --audit" in learn(*usual).refused()
     both = learn(*usual, "--audit", negative, "--method", "exact")

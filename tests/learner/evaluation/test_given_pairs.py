@@ -1,11 +1,18 @@
 """Figures on known pairs: the paper's on a worked example, and which of them a dataset has."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.domain import Stated
+from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
-from allpairs.learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map
+from allpairs.learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map, why_all_negative
+from allpairs.learner.files.evaluate import Method, all_evaluation, evaluate_corpus
+from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
 
 # WikiQA's metrics (Mussmann, Jia and Liang 2020) worked out by hand: question, score, label.
@@ -77,3 +84,24 @@ def test_one_class_alone_has_no_figures(label: bool) -> None:
     dataset = make_dataset([""] * 2, ["left"] * 2, ["evaluation"] * 2, True, np.array([(0, 1)]), [(0, 1, label)])
     assert given_figures(dataset, Known({(0, 1): 0.9}, OutputLayer(10.0, -5.0))) == {}
     assert given_figures(make_dataset([""], ["left"], ["evaluation"], True, np.empty((0, 2))), Known({}, None)) == {}
+
+
+def test_known_pairs_have_the_positives_that_closure_adds_unless_told_otherwise(tmp_path: Path) -> None:
+    texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
+    texts.write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in "abcd"))
+    gold.write_text("id1,id2,label\na,b,1\nb,c,1\nc,d,0\n")
+    for stated, positives in ((Stated.CLOSED, 3), (Stated.GIVEN, 2)):
+        dataset = dataset_of(all_evaluation(load_corpus(texts, None, gold, stated=stated)))
+        assert dataset.evaluation_given[:, 2].tolist().count(1) == positives
+        assert len(dataset.evaluation_given) == positives + 1
+        assert len(dataset.evaluation_positives) == 3  # over all pairs it makes no difference
+
+
+def test_gold_without_a_positive_is_told_as_such(tmp_path: Path) -> None:
+    texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
+    texts.write_text("id,text\na,one\nb,two\nc,three\n")
+    gold.write_text("id1,id2,label\na,b,0\nb,c,0\n")
+    corpus = all_evaluation(load_corpus(texts, None, gold))
+    assert "no known pair is positive" in why_all_negative(dataset_of(corpus))
+    with pytest.raises(InputError, match="no known pair is positive"):
+        evaluate_corpus("unread", corpus, Method())

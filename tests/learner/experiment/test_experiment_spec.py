@@ -90,22 +90,23 @@ def change_row(place: int, **values: Any) -> Callable[[Values], None]:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (change_row(0, strategy="best"), "row 'plain': strategy 'best' is not known: use one of uncertainty"),
+        (change_row(0, strategy="best"), "row 'plain': strategy 'best' is not known; use one of uncertainty"),
         (change_row(0, name="warm"), "row 'warm'"),
         (change_row(0, name="a/b"), "rows.0.name: string should match"),
-        (change_row(0, settings={"frist": 3}), "row 'plain': settings: frist: extra inputs are not permitted"),
+        (change_row(0, settings={"frist": 3}), "row 'plain': settings: frist: there is no such key; did you mean fi"),
         (change_row(0, settings={"epochs": 0}), "row 'plain': settings: epochs: input should be greater than or equal"),
         (change_row(0, settings={"seed": 3}), "row 'plain': seed"),
         (change_row(0, strategy="random"), "row 'matched'"),
         (change_row(3, labels="later"), "row 'reader' uses the labels of 'later'"),
         (change_row(3, labels=None), "row 'reader' has kind concat"),
-        (change_row(3, settings={"neighbours": 3}), "row 'reader': settings: neighbours: extra inputs"),
+        (change_row(3, settings={"neighbours": 3}), "row 'reader': settings: neighbours: there is no such key"),
         (lambda whole: whole.update(seeds=[1, 1]), "seed '1'"),
         (lambda whole: whole.update(seeds=[]), "seeds: list should have at least 1 item"),
         (lambda whole: whole.update(baseline="none"), "baseline 'none' is not a row"),
         (lambda whole: whole.pop("datasets"), "datasets: field required"),
+        (lambda whole: whole["datasets"]["d"].update(spilt="s.csv"), "datasets.d.spilt: there is no such key; did you"),
         (lambda whole: whole["datasets"]["d"].update(left="gone.csv"), "there is no file "),
-        (lambda whole: whole.update(round=3), "round: extra inputs are not permitted"),
+        (lambda whole: whole.update(round=3), "round: there is no such key; did you mean rounds?"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_a_line(

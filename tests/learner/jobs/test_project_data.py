@@ -8,7 +8,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
 
-def test_given_pairs_are_read_without_what_follows_by_closure(engine: Engine) -> None:
+def test_known_pairs_are_read_with_what_follows_by_closure(engine: Engine) -> None:
     project = make_project(engine, ["a", "b", "c", "d"], evaluation=3)
     with writing(engine) as session:
         ids = list(session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)))
@@ -20,8 +20,8 @@ def test_given_pairs_are_read_without_what_follows_by_closure(engine: Engine) ->
     with reading(engine) as session:
         dataset = read_project(session, project).dataset
     assert sorted(dataset.positives.tolist()) == [[1, 2], [1, 3], [2, 3]]
-    assert sorted(dataset.given.tolist()) == [[0, 1, 0], [1, 2, 1], [2, 3, 1]]
-    assert sorted(dataset.evaluation_given.tolist()) == [[1, 2, 1], [2, 3, 1]]  # the first item trains
+    assert sorted(dataset.given.tolist()) == [[0, 1, 0], [1, 2, 1], [1, 3, 1], [2, 3, 1]]
+    assert sorted(dataset.evaluation_given.tolist()) == [[1, 2, 1], [1, 3, 1], [2, 3, 1]]  # the first item trains
 
 
 def test_a_project_without_gold_states_nothing(engine: Engine) -> None:

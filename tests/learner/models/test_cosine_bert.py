@@ -242,12 +242,3 @@ def test_the_head_learns_faster_and_nothing_decays(encoder: Encoder) -> None:
     assert encoder_rate.max() == pytest.approx(2e-5)
     assert (np.diff(encoder_rate[10:]) < 0).all()
     assert {(group["weight_decay"], group["eps"]) for group in optimizer.param_groups} == {(0.0, 1e-6)}
-
-
-def test_a_sample_keeps_order_and_size() -> None:
-    pairs = Labelled(np.arange(50), np.arange(50, 100), np.arange(50) % 2)
-    few = pairs.sample(20, np.random.default_rng(0))
-    assert len(few) == 20
-    assert (np.diff(few.left) > 0).all()
-    assert (few.right == few.left + 50).all() and (few.label == few.left % 2).all()
-    assert pairs.sample(80, np.random.default_rng(0)).left.tolist() == list(range(50))

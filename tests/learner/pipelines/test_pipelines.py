@@ -113,7 +113,10 @@ def test_bad_inputs_are_refused_before_anything_is_written(tmp_path: Path, did: 
 
 SPECS = {
     "no inputs": ("seed = 1", r"the table \[inputs\] is missing; it names the files: texts"),
-    "unknown key": ('[inputs]\ntexts = "t.csv"\nothers = "o.csv"', "inputs.others: extra inputs"),
+    "unknown key": (
+        '[inputs]\ntexts = "t.csv"\nothers = "o.csv"',
+        r"inputs.others: there is no such key; use one of texts",
+    ),
     "missing key": ("[inputs]", "inputs.texts: field required"),
     "wrong value": ('seed = "x"\n[inputs]\ntexts = "t.csv"', "seed: input should be a valid integer.*not 'x'"),
     "no toml": ("seed =", "not valid TOML"),
