@@ -81,8 +81,6 @@ def simulate(
         )  # fmt: skip
     for note in notes:
         typer.echo(f"note: {note}", err=True)
-    for row in rows:
-        _note_untrained(row)
     if json:
         print_result({"rounds": rows}, None)
     else:
@@ -94,13 +92,6 @@ def _show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         ap, precision = row["average_precision"]["value"], row["precision_at_recall_20"]["value"]
         typer.echo(f"{row['round']:5d}  {row['labels']:6d}  {row['positives']:9d}  {ap:.4f}  {precision:.4f}")
-
-
-def _note_untrained(row: dict[str, Any]) -> None:
-    if not row["trained"]:
-        kind = "positive" if row["positives"] else "negative"
-        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
-        typer.echo(f"note: {what}; the figures are those of the pre-trained encoder", err=True)
 
 
 def _as_option(setting: str) -> str:

@@ -1,6 +1,6 @@
 """Simulate rounds on a corpus of files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.loop.simulate import Composition, simulate
 from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.search.nearest import words_of
 
 
 def checked_settings(values: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
@@ -48,4 +49,14 @@ def simulate_corpus(
         else split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     )
     rows = simulate(divided, load_encoder(settings.encoder), settings, rounds, out, progress, composition)
-    return rows, divided.notes
+    return rows, [*divided.notes, *(note for row in rows for note in notes_of(row, settings.neighbours))]
+
+
+def notes_of(row: dict[str, Any], wanted: int) -> Iterator[str]:
+    """Yield what a person should know of a round for which so many neighbours are wanted."""
+    if searched := words_of(row["search"], wanted) if "search" in row else "":
+        yield f"round {row['round']}: {searched}"
+    if not row["trained"]:
+        kind = "positive" if row["positives"] else "negative"
+        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
+        yield f"{what}; the figures are those of the pre-trained encoder"

@@ -36,6 +36,7 @@ from allpairs.learner.scoring.matcher import Matcher, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space
+from allpairs.learner.search.nearest import BYTES, SHARE, most_neighbours
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
@@ -127,6 +128,7 @@ def simulate(
     dataset = dataset_of(corpus)
     _check(dataset)
     _check_strategy(dataset, settings, rounds, composition)
+    _check_neighbours(len(dataset.train_left), settings.neighbours)
     encoder = encoder.variant(settings.pooling, settings.distance)
     out.mkdir(parents=True, exist_ok=True)
     write_split(corpus, out / "split.csv")
@@ -224,6 +226,15 @@ def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, compositi
     if name == "stratified-match" and len(composition or []) < rounds:
         what = f"{name} copies another run, which has {len(composition or [])} of the {rounds} rounds asked for"
         raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run with as many rounds")
+
+
+def _check_neighbours(texts: int, wanted: int) -> None:
+    """Raise InputError if memory holds fewer neighbours of each text than wanted: a simulation changes no setting."""
+    most = most_neighbours(texts)
+    if most < wanted:
+        memory = wanted * texts * BYTES / SHARE / 1e9
+        what = f"{wanted:,} neighbours of {texts:,} texts need a machine with {memory:,.0f} GB of memory"
+        raise InputError(f"{what}: use one, or at most {most:,} neighbours")
 
 
 def _measure(

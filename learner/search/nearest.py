@@ -1,9 +1,11 @@
 """Near pairs by the search that suits their number and the device, and the recall of an approximate one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import psutil
 
 from allpairs.db.domain import Search
 from allpairs.db.estimate import Estimate, wilson
@@ -22,7 +24,8 @@ from allpairs.learner.search.inner_product import Readable
 from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
-MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while duplicates are removed
+MOST = 100_000_000  # neighbours of all texts together, more where there is memory
+BYTES, SHARE = 50, 0.25  # that one takes while duplicates are removed; share of the machine's memory that all may take
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
 
@@ -45,16 +48,26 @@ class Near:
 
     def words(self, wanted: int) -> str:
         """Return what a person should know of the search; empty if it found all of the neighbours wanted."""
-        said = []
-        if self.neighbours < wanted:
-            said.append(f"With so many texts only {self.neighbours:,} neighbours each are kept instead of {wanted:,}.")
-        if self.recall is not None:
-            value, low, high = (f"{100 * each:.1f}" for each in (self.recall.value, self.recall.low, self.recall.high))
-            said.append(
-                f"The neighbour search was approximate ({self.method}): it found {value}% ({low}–{high}%) of the true "
-                f"neighbours, measured on {self.recall.labels:,} sampled texts."
-            )
-        return " ".join(said)
+        return words_of(self.as_dict(), wanted)
+
+
+def words_of(search: Mapping[str, Any], wanted: int) -> str:
+    """Return what a person should know of a search, of which this is `Near.as_dict`; empty if it found all wanted."""
+    said, kept, recall = [], search["neighbours"], search["recall"]
+    if kept < wanted:
+        said.append(f"With so many texts only {kept:,} neighbours each are kept instead of {wanted:,}.")
+    if recall is not None:
+        value, low, high = (f"{100 * recall[each]:.1f}" for each in ("value", "low", "high"))
+        said.append(
+            f"The neighbour search was approximate ({search['method']}): it found {value}% ({low}–{high}%) of the true "
+            f"neighbours, measured on {recall['labels']:,} sampled texts."
+        )
+    return " ".join(said)
+
+
+def most_neighbours(texts: int) -> int:
+    """Return how many neighbours of each of so many texts this machine's memory holds."""
+    return int(max(MOST, SHARE * psutil.virtual_memory().total / BYTES)) // max(1, texts)
 
 
 def near_pairs(
@@ -71,13 +84,13 @@ def near_pairs(
     left (n, d), right (m, d): vectors whose inner product is the score, of the same items if symmetric; a search of
     lists leaves vectors on disk that lie there. `auto` is exact up to a number of pairs that depends on the device, and
     searches lists above. An approximate search tries to find 95 % of the neighbours; how many it does is measured. k is
-    lowered if the neighbours would not fit in memory. The generator is not drawn from: approximate searches have
-    generators of their own, from its seed.
+    lowered to `most_neighbours`. The generator is not drawn from: approximate searches have generators of their own,
+    from its seed.
     """
     method = search
     if search == "auto":
         method = "exact" if searches_exactly(len(left), len(right)) else "faiss-ivf"
-    k = max(1, min(k, MOST // max(1, len(left))))
+    k = max(1, min(k, most_neighbours(len(left))))
     if not count_pairs(len(left), len(right), symmetric):
         return Near(no_pairs(), method, k)
     if method == "exact":

@@ -18,7 +18,9 @@ from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
 from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.files.simulate import notes_of
 from allpairs.learner.loop.simulate import composition_of
+from allpairs.learner.search import nearest
 from tests.helpers.services.commands import Run, learn
 from tests.helpers.tiny import tiny_encoder
 
@@ -461,6 +463,26 @@ def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path) ->
 def test_bad_input_to_simulate_is_one_line(twins: Files, change: list[object], message: str, tmp_path: Path) -> None:
     assert message in learn(*twins.simulate(tmp_path / "out"), *change).refused()
     assert not (tmp_path / "out").exists()
+
+
+def test_a_simulation_refuses_neighbours_that_memory_does_not_hold(
+    twins: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nearest, "MOST", 100)
+    monkeypatch.setattr(nearest, "SHARE", 0.0)
+    refused = learn(*twins.simulate(tmp_path / "out"), "--neighbours", 50).refused()
+    assert "50 neighbours of" in refused and "at most" in refused
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_simulation_says_that_a_search_was_approximate() -> None:
+    recall = {"value": 0.951, "low": 0.936, "high": 0.962, "labels": 1_000}
+    row = {"round": 2, "trained": True, "search": {"method": "faiss-ivf", "neighbours": 100, "recall": recall}}
+    assert list(notes_of(row, 100)) == [
+        "round 2: The neighbour search was approximate (faiss-ivf): it found 95.1% (93.6–96.2%) of the true "
+        "neighbours, measured on 1,000 sampled texts."
+    ]
+    assert not list(notes_of({**row, "search": {"method": "exact", "neighbours": 100, "recall": None}}, 100))
 
 
 @pytest.mark.parametrize(

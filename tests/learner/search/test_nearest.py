@@ -151,6 +151,7 @@ def test_of_one_list_one_array_is_searched(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_so_many_neighbours_are_searched_as_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "MOST", 3_500)
+    monkeypatch.setattr(candidates, "SHARE", 0.0)
     vectors = groups(1_000, 9)
     near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0))
     assert near.neighbours == 3
