@@ -67,6 +67,7 @@ def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None
         "dataset": released.name,
         "evaluated": evaluated,
         "conflicts": released.conflicts,
+        "titles": released.titles,
         "parts": figures,
         "paper": {part: known for part, known in paper.items() if known},
         "notes": [*released.notes, *moved, *corpus.notes, *_differences(figures, paper)],

@@ -21,9 +21,10 @@ def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progr
     scorer = train_concat(concat.backbone, dataset_of(corpus).texts, labelled, concat.settings, progress)
     counts = {"labels": len(labelled), "positives": labelled.positives}
     save_concat(scorer, folder / "model", backbone=concat.backbone, settings=concat.settings.model_dump(), **counts)
-    method = Method(sample=concat.sample, seed=concat.settings.seed)
+    method = Method(concat.method, concat.sample, concat.base)  # the same draws whatever the seed of the training
     found = evaluate_corpus(str(folder / "model"), corpus, method, progress)
     (folder / "evaluation.json").write_text(json.dumps(found), encoding="utf-8")
     estimates = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value}
-    row = {**estimates, "round": 1, **counts, "trained": True, "stated": corpus.stated}
+    measured = {"pairs": found["pairs"], "evaluation_positives": found["positives"]}
+    row = {**estimates, **measured, "round": 1, **counts, "trained": True, "stated": corpus.stated}
     (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")

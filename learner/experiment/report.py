@@ -9,6 +9,7 @@ from typing import Any
 
 from allpairs.learner.experiment.cell import read_corpus
 from allpairs.learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
+from allpairs.learner.experiment.conditions import conditions_markdown, conditions_of
 from allpairs.learner.experiment.encoder_table import encoder_figures, encoder_markdown
 from allpairs.learner.experiment.figures import PANELS, Figure, data_of, describe, draw, figures_of, page_panel
 from allpairs.learner.experiment.paper import AP, PRECISION
@@ -20,11 +21,13 @@ from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
+CONDITIONS = "conditions"
 ENCODERS = "encoders"  # the table of a comparison of encoders
 HOW = (
     "Means over seeds; ± is half of the 95% interval over seeds (Student's t); one seed has none. “Paper” is the "
-    "figure in Mussmann, Jia and Liang (2020). Rates are fractions of 1. P@R20: precision where 20% of the "
-    "positives are found."
+    "figure in Mussmann, Jia and Liang (2020); letters in square brackets say which conditions differ from the "
+    "paper's (Conditions, below). Round brackets hold the 95% interval of a figure from a sample. Rates are fractions "
+    "of 1. P@R20: precision where 20% of the positives are found."
 )
 
 
@@ -42,7 +45,11 @@ def write_report(experiment: Experiment, out: Path) -> bool:
         return True
     points = points_of(results)
     costs, figures = costs_of(results, points), figures_of(results, points)
-    parts = [*_write_tables(results, out / TABLES), *_write_comparison(results, points, costs, out / TABLES)]
+    parts = [
+        *_write_tables(results, out / TABLES),
+        _write_conditions(results, out / TABLES),
+        *_write_comparison(results, points, costs, out / TABLES),
+    ]
     parts += [_write_figure(figure, out / FIGURES) for figure in figures]
     (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", f"{HOW}\n", *parts]), encoding="utf-8")
     return True
@@ -68,6 +75,14 @@ def _write_tables(results: Results, folder: Path) -> list[str]:
         )
         written.append(text)
     return written
+
+
+def _write_conditions(results: Results, folder: Path) -> str:
+    """Write what each row was measured with; return it as Markdown."""
+    lines = conditions_of(results)
+    text = conditions_markdown(lines)
+    write_table(folder / CONDITIONS, [line.as_row() for line in lines], "Conditions", text)
+    return text
 
 
 def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence[Cost], folder: Path) -> list[str]:

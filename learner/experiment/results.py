@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,16 @@ from allpairs.learner.experiment.cell import ROUNDS, is_done
 from allpairs.learner.experiment.spec import Experiment, Row, cells_of
 from allpairs.learner.reports.means import Mean, mean_of
 
+EXACT = "exact"
+
 
 @dataclass(frozen=True)
 class Record:
     """One round of one cell: the labels spent, the positives among them, and every figure by name.
 
-    stated: which known pairs accuracy and F1 are of; before runs said it, those given.
+    stated: which known pairs accuracy and F1 are of; before runs said it, those given. pairs, known: evaluation pairs
+    and positives among them. method: how average precision was measured. sampled: the intervals of figures that come
+    from a sample, as (low, high).
     """
 
     dataset: str
@@ -27,6 +31,10 @@ class Record:
     labels: int
     figures: dict[str, float]
     stated: str = Stated.GIVEN
+    pairs: int = 0
+    known: int = 0
+    method: str = EXACT
+    sampled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Results:
@@ -83,6 +91,10 @@ def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
     measured = {name: value["value"] for name, value in line.items() if isinstance(value, dict) and "value" in value}
     figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}
     counts = {"positives": float(line["positives"]), "share_positive": line["positives"] / max(1, line["labels"])}
+    sampled = {name: (value["low"], value["high"]) for name, value in line.items()
+               if name in figures and value.get("method", EXACT) != EXACT}  # fmt: skip
+    method = line.get("average_precision", {}).get("method", EXACT)
     return Record(
-        dataset, row, seed, line["round"], line["labels"], {**figures, **counts}, line.get("stated", Stated.GIVEN)
-    )
+        dataset, row, seed, line["round"], line["labels"], {**figures, **counts}, line.get("stated", Stated.GIVEN),
+        line.get("pairs", 0), line.get("evaluation_positives", 0), method, sampled,
+    )  # fmt: skip

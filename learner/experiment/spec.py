@@ -60,6 +60,8 @@ class Row(Part):
     labels: str | None = None  # the row whose labels a concat row uses, or whose counts a matched row uses
     backbone: str = DEFAULT_ENCODER  # of concat rows and encoders
     sample: int = Field(20_000, ge=100)  # negatives that a concat row is measured with
+    method: Literal["exact", "near-random", "stratified"] | None = None  # how it is measured; None: by the pairs
+    base: str = DEFAULT_ENCODER  # the encoder that tells near pairs from far ones in a sampled method
 
 
 class Concat(Part):
@@ -68,6 +70,8 @@ class Concat(Part):
     backbone: str
     sample: int
     settings: ConcatSettings
+    method: Literal["exact", "near-random", "stratified"] | None = None
+    base: str = DEFAULT_ENCODER
 
 
 class Cell(Part):
@@ -196,7 +200,7 @@ def concat_of(row: Row, seed: int) -> Concat | None:
         settings = ConcatSettings.model_validate({**row.settings, "seed": seed})
     except ValidationError as error:
         raise InputError(f"row {row.name!r}: settings: {first_wrong(error, model=ConcatSettings)}") from None
-    return Concat(backbone=row.backbone, sample=row.sample, settings=settings)
+    return Concat(backbone=row.backbone, sample=row.sample, settings=settings, method=row.method, base=row.base)
 
 
 def read_experiment(path: Path) -> Experiment:

@@ -7,6 +7,7 @@ import numpy as np
 
 from allpairs.db.domain import Stated
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.experiment.conditions import conditions_of
 from allpairs.learner.experiment.paper import (
     ACCURACY,
     AP,
@@ -20,7 +21,7 @@ from allpairs.learner.experiment.paper import (
     Figures,
     printed,
 )
-from allpairs.learner.experiment.results import Results, means_of
+from allpairs.learner.experiment.results import Record, Results, means_of
 from allpairs.learner.experiment.spec import Row
 from allpairs.learner.reports.means import Mean
 from allpairs.learner.search.exact import count_pairs
@@ -45,13 +46,19 @@ TABLE6 = ("stated", "static-retrieval", "stratified-match", "uncertainty")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: our means over `seeds` seeds by measure, and the paper's figures."""
+    """One line of a table: our means over `seeds` seeds by measure, and the paper's figures.
+
+    sampled: the interval of a figure that comes from a sample, the means over seeds of its ends. marks: how the
+    conditions differ from the paper's (see `conditions.MARKS`).
+    """
 
     dataset: str
     row: str
     seeds: int
     ours: Mapping[str, Mean]
     paper: Figures = field(default_factory=dict)
+    sampled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,4 +180,13 @@ def _last(results: Results, dataset: str, row: Row, measures: Sequence[str]) -> 
 
 def _line(results: Results, table: str, dataset: str, row: str, key: str, ours: Mapping[str, Mean]) -> Line:
     paper = printed(table, results.experiment.datasets[dataset].paper, key)
-    return Line(dataset, row, len(results.last(dataset, row)), ours, paper)
+    last = results.last(dataset, row)
+    (known,) = [one for one in conditions_of(results) if (one.dataset, one.row) == (dataset, row)]
+    return Line(dataset, row, len(last), ours, paper, _sampled(last), known.marks if paper else ())
+
+
+def _sampled(records: Sequence[Record]) -> dict[str, tuple[float, float]]:
+    """Return the mean ends of the intervals of the figures that all records have from samples."""
+    common = [name for name in records[0].sampled if all(name in record.sampled for record in records)]
+    ends = {name: np.mean([record.sampled[name] for record in records], axis=0).tolist() for name in common}
+    return {name: (low, high) for name, (low, high) in ends.items()}

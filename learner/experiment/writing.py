@@ -14,12 +14,15 @@ def table_rows(table: Table) -> list[dict[str, Any]]:
     return [
         {"dataset": line.dataset, "row": line.row, "seeds": line.seeds}
         | {key: value for measure in table.measures for key, value in _cells(line, measure).items()}
+        | {"marks": " ".join(line.marks)}
         for line in table.lines
     ]
 
 
 def _cells(line: Line, measure: str) -> dict[str, float | None]:
-    return {**mean_cells(measure, line.ours.get(measure)), f"{measure}_paper": line.paper.get(measure)}
+    low, high = line.sampled.get(measure, (None, None))
+    sample = {f"{measure}_sample_low": low, f"{measure}_sample_high": high}
+    return {**mean_cells(measure, line.ours.get(measure)), **sample, f"{measure}_paper": line.paper.get(measure)}
 
 
 def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[str, Any]]:
@@ -51,13 +54,18 @@ def _part(table: Table, lines: Sequence[Line], dataset: str) -> str:
         header += [title_of(measure), "paper"] if printed else [title_of(measure)]
     body = []
     for line in lines:
-        cells = [line.row]
+        cells = [line.row + (f" [{' '.join(line.marks)}]" if line.marks else "")]
         for measure in measures:
-            cells.append(written(line.ours.get(measure), is_count(measure)))
+            cells.append(written(line.ours.get(measure), is_count(measure)) + _interval(line.sampled.get(measure)))
             if printed:
                 cells.append(number(line.paper.get(measure), is_count(measure)))
         body.append(cells)
     return grid(header, body)
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    """Return the interval of a figure from a sample in brackets."""
+    return "" if ends is None else f" ({number(ends[0], False)}–{number(ends[1], False)})"
 
 
 def comparison_markdown(points: Sequence[Point], dataset: str) -> str:

@@ -64,7 +64,8 @@ class Options:
 class Released:
     """Texts (right: None for one list), the known pairs, and the part of each left id.
 
-    conflicts: given negatives that other known pairs imply to be positive, left out of `gold`.
+    conflicts: given negatives that other known pairs imply to be positive, left out of `gold`. titles: whether a title
+    precedes each right text; None where there are none to precede it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Released:
     parts: dict[str, str]
     conflicts: int = 0
     notes: list[str] = field(default_factory=list)
+    titles: bool | None = None
 
     @property
     def present(self) -> list[str]:

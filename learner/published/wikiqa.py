@@ -56,6 +56,7 @@ def read_wikiqa(path: Path, options: Options) -> Released:
         parts,
         conflicts,
         notes,
+        titled,
     )
 
 

@@ -213,7 +213,7 @@ def test_concat_is_trained_on_the_labels_of_its_row(outcome: Outcome) -> None:
 
 def test_the_report_has_every_table_with_rows_and_every_figure(outcome: Outcome) -> None:
     tables = {path.name for path in (outcome.out / "tables").iterdir()}
-    names = ("table1", "table3", "table4", "table5", "table6", "comparison", "labels")
+    names = ("table1", "table3", "table4", "table5", "table6", "comparison", "conditions", "labels")
     assert tables == {f"{name}.{kind}" for name in names for kind in ("csv", "json", "md")}
     assert {path.name for path in (outcome.out / "figures").iterdir()} == {
         f"curves-tiny.{kind}" for kind in ("csv", "json", "png", "svg")
@@ -221,7 +221,7 @@ def test_the_report_has_every_table_with_rows_and_every_figure(outcome: Outcome)
     report = (outcome.out / "report.md").read_text()
     assert report.strip() == outcome.end.out.strip()
     assert "# Tiny" in report and "### Table 5: Stratified labels (oracles)" in report
-    line = next(line for line in report.splitlines() if line.startswith("| plain |") and "0.602" in line)
+    line = next(line for line in report.splitlines() if line.startswith("| plain [E L P] |") and "0.602" in line)
     last = json.loads(outcome.run("plain", "rounds.jsonl").read_text().splitlines()[-1])
     assert f"| {last['average_precision']['value']:.3f} | 0.325 |" in line
 

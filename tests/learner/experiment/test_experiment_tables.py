@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.experiment.comparison import costs_of, points_of
+from allpairs.learner.experiment.conditions import MARKS, conditions_markdown, conditions_of
 from allpairs.learner.experiment.figures import data_of, describe, draw, figures_of, panel
 from allpairs.learner.experiment.paper import AP, PAPER, PRECISION, printed
 from allpairs.learner.experiment.results import Record, Results
@@ -128,7 +129,7 @@ def test_a_table_is_written_with_the_papers_figures_beside_ours(tables: dict[str
     text = as_markdown(tables["table3"]).splitlines()
     assert text[0] == "### Table 3: Strategies"
     assert text[2] == "| d | P@R20 | paper | AP | paper |"
-    assert text[-1] == "| ours | 0.700 ± 0.248 | 0.324 | 0.350 ± 0.124 | 0.201 |"
+    assert text[-1] == "| ours [E L P] | 0.700 ± 0.248 | 0.324 | 0.350 ± 0.124 | 0.201 |"
     assert "| told | 5 | – |" in as_markdown(tables["table4"])
 
 
@@ -183,3 +184,30 @@ def test_the_papers_figures_agree_with_each_other() -> None:
             printed(table, "qqp", strategy)
         )
     assert printed("table3", None, "random") == printed("table9", "qqp", "random") == {}
+
+
+def test_conditions_that_differ_from_the_papers_are_marked(experiment: Experiment) -> None:
+    told = Record("d", "told", 0, 1, 20_360, {AP: 0.1}, pairs=17_000_000, known=293)
+    reader = Record("d", "reader", 0, 1, 20_360, {AP: 0.03}, pairs=17_000_000, known=293, method="near-random",
+                    sampled={AP: (0.01, 0.05)})  # fmt: skip
+    ours = Record("d", "ours", 0, 4, 16_640, {AP: 0.2}, pairs=16_582_068, known=293)
+    short = Record("d", "static", 0, 1, 512, {AP: 0.1}, pairs=17_000_000, known=290)
+    results = Results(experiment, [told, reader, ours, short])
+    found = {line.row: line for line in conditions_of(results)}
+    assert found["told"].marks == ("E",)  # all-MiniLM-L6-v2 in place of BERT-base
+    assert found["reader"].marks == () and found["reader"].method == "near-random under all-MiniLM-L6-v2"
+    assert found["ours"].marks == ("E", "P") and found["static"].marks == ("E", "L")
+    assert (found["ours"].hubness, found["ours"].titles, found["ours"].seeds) == (0.25, None, 1)
+    text = conditions_markdown(list(found.values()))
+    assert all(f"{mark}: {what}." in text for mark, what in MARKS.items())
+    (line,) = [
+        line for table in paper_tables(results, {"d": DATASET}) if table.name == "table2" for line in table.lines
+    ]
+    assert (line.marks, line.sampled) == ((), {AP: (0.01, 0.05)})
+    assert "0.030 (0.010–0.050)" in as_markdown(Table("table2", "x", (AP,), [line]))
+
+
+def test_whether_there_are_titles_is_read_beside_the_files(experiment: Experiment, tmp_path: Path) -> None:
+    (tmp_path / "stats.json").write_text(json.dumps({"titles": True}))
+    (line,) = conditions_of(Results(experiment, [record("ours", 0, 1, 0.1)]))
+    assert line.titles is True

@@ -1,0 +1,114 @@
+"""Under which conditions each figure was measured, beside those of Mussmann, Jia and Liang (2020), and what differs."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allpairs.db.domain import DEFAULT_ENCODER
+from allpairs.learner.experiment.paper import BERT, PAIRS, PAPER_BACKBONES, POSITIVES, printed
+from allpairs.learner.experiment.results import Record, Results
+from allpairs.learner.experiment.spec import Files, Row, settings_of
+from allpairs.learner.reports.tables import NONE, grid
+
+# Labels that the paper trains on: those of its ten (QQP) or four rounds, and of its stated data (Tables 1 and 3).
+LABELS = {"qqp": (232_100, 257_421), "wikiqa": (16_640, 20_360)}
+MARKS = {
+    "E": "another encoder than the paper's (BERT-base; of ConcatBERT the one that the row names)",
+    "L": "another number of labels",
+    "P": "other evaluation pairs or other positives among them, by more than 2 %",
+}
+NEAR = 0.02  # how far a number of pairs may be from the paper's, which is rounded
+STATS = "stats.json"  # what `allpairs dataset` writes beside its files
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the last figures of a row on a data set were measured with.
+
+    titles: whether a title precedes each sentence of WikiQA; None where that is not known. marks: which of MARKS apply,
+    empty where there is nothing to compare with.
+    """
+
+    dataset: str
+    row: str
+    encoder: str
+    labels: int
+    pairs: int
+    positives: int
+    titles: bool | None
+    hubness: float | None
+    method: str
+    seeds: int
+    marks: tuple[str, ...]
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the row of its table."""
+        return {**vars(self), "marks": " ".join(self.marks)}
+
+
+def conditions_of(results: Results) -> list[Conditions]:
+    """Return the conditions of every row that trains on labels, in the experiment's order."""
+    found = ((name, row) for name in results.datasets for row in results.rows(name))
+    return [_conditions(results, name, row) for name, row in found]
+
+
+def _conditions(results: Results, dataset: str, row: Row) -> Conditions:
+    files, last = results.experiment.datasets[dataset], results.last(dataset, row.name)[0]
+    settings = settings_of(results.experiment, row, 0)
+    is_concat = row.kind == "concat"
+    encoder = row.backbone if is_concat else settings.encoder
+    method = last.method + (f" under {row.base or DEFAULT_ENCODER}" if is_concat and last.method != "exact" else "")
+    return Conditions(
+        dataset, row.name, encoder, last.labels, last.pairs, last.known, _titles(files.left.parent),
+        None if is_concat else settings.hubness, method, len(results.last(dataset, row.name)),
+        tuple(_marks(files, encoder, is_concat, _strategy(results, row), last)) if files.paper else (),
+    )  # fmt: skip
+
+
+def _strategy(results: Results, row: Row) -> str | None:
+    """Return the strategy that collected the labels."""
+    source = next((other for other in results.experiment.rows if other.name == row.labels), row)
+    return source.strategy if row.kind == "concat" else row.strategy
+
+
+def _marks(files: Files, encoder: str, is_concat: bool, strategy: str | None, last: Record) -> Iterator[str]:
+    if encoder not in (PAPER_BACKBONES if is_concat else (BERT,)):
+        yield "E"
+    rounds, stated = LABELS[str(files.paper)]
+    if last.labels != (stated if strategy == "stated" else rounds):
+        yield "L"
+    paper = printed("table1", files.paper, files.part)
+    if not (_close(last.pairs, paper[PAIRS]) and _close(last.known, paper[POSITIVES])):
+        yield "P"
+
+
+def _close(ours: float, theirs: float) -> bool:
+    return abs(ours - theirs) <= NEAR * theirs
+
+
+def _titles(folder: Path) -> bool | None:
+    """Return whether the data set's files have titles, by what `allpairs dataset` wrote beside them."""
+    try:
+        titled = json.loads((folder / STATS).read_text(encoding="utf-8"))["titles"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return titled if isinstance(titled, bool) else None
+
+
+def conditions_markdown(lines: list[Conditions]) -> str:
+    """Return the table with the meaning of its marks."""
+    header = ["", "encoder", "labels", "pairs (positives)", "titles", "hubness", "measured", "seeds", "differs"]
+    body = [
+        [
+            f"{line.row}, {line.dataset}", line.encoder, f"{line.labels:,}", f"{line.pairs:,} ({line.positives:,})",
+            {True: "yes", False: "no", None: NONE}[line.titles],
+            NONE if line.hubness is None else f"{line.hubness:g}", line.method, str(line.seeds),
+            " ".join(line.marks) or NONE,
+        ]
+        for line in lines
+    ]  # fmt: skip
+    told = " ".join(f"{mark}: {what}." for mark, what in MARKS.items() if any(mark in line.marks for line in lines))
+    orders = "Each pair of one list is labelled and counted once; the paper may count both orders."
+    return f"### Conditions\n\n{grid(header, body, numbers=False)}\n{orders} {told}\n".rstrip(" \n") + "\n"
