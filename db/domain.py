@@ -278,12 +278,15 @@ class Settings(BaseModel):
         "model", description="Pooling of token vectors into a text's vector: the encoder's own, or another one."
     )
     distance: Distance = Field("cosine", description="Score of two texts: cosine, inner product, or -(distance)².")
+    max_length: int = Field(
+        128, ge=8, le=8192, description="Tokens of a text that the encoder reads, in training and in encoding."
+    )
     warm_start: bool = Field(False, description="Continue from the last round's encoder instead of the base encoder.")
     auto_train: bool = Field(True, description="Train automatically when a batch is complete.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random in the project.")
 
 
-SIMULATED = ("pooling", "distance")  # for simulations only: projects compare texts by the model's own cosine
+SIMULATED = ("pooling", "distance", "max_length")  # for simulations only: in projects the model itself decides
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,

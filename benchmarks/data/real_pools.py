@@ -13,7 +13,7 @@ from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import BINS, count_similarities, rank_bands
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.metrics.average_precision import Curve
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.search.exact import count_pairs

@@ -24,7 +24,8 @@ from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Settings
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.loop.simulate import dataset_of, simulate
+from allpairs.learner.loop.corpus_dataset import dataset_of
+from allpairs.learner.loop.simulate import simulate
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import ROOT

@@ -18,8 +18,8 @@ import numpy as np
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import evaluate, refit
-from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.lexical_weights import fit_lexical

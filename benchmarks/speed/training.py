@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from allpairs.db.domain import Settings
-from allpairs.learner.models.cosine_bert import MAX_LENGTH, Head, Labelled, train
+from allpairs.learner.models.cosine_bert import Head, Labelled, train
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.search.top_pairs import best_pairs
 from benchmarks.common import compare, questions
@@ -44,7 +44,9 @@ def plain_loop(encoder: Encoder, texts: list[str], labelled: Labelled, settings:
 
 
 def _embed(encoder: Encoder, texts: list[str]) -> torch.Tensor:
-    features = encoder.model.tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt")
+    features = encoder.model.tokenizer(
+        texts, padding=True, truncation=True, max_length=Settings().max_length, return_tensors="pt"
+    )
     vectors: torch.Tensor = encoder.model(dict(features))["sentence_embedding"]
     return vectors
 

@@ -54,7 +54,8 @@ def dataset(
 
 def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None") -> dict[str, Any]:
     """Write the files; return the contents of stats.json."""
-    from allpairs.learner.published.table1 import load_written, of_paper, statistics
+    from allpairs.learner.experiment.paper import printed
+    from allpairs.learner.published.table1 import load_written, statistics
 
     try:
         moved = write_released(released, evaluated, out)
@@ -62,7 +63,7 @@ def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None
         raise InputError(f"{out} cannot be written: {error.strerror}") from error
     corpus = load_written(out, released)
     figures = statistics(corpus, released, encode)
-    paper = {part: dict(of_paper(released.name, part)) for part in figures}
+    paper = {part: dict(printed("table1", released.name, part)) for part in figures}
     result = {
         "dataset": released.name,
         "evaluated": evaluated,

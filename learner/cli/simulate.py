@@ -32,6 +32,9 @@ def simulate(
     ] = None,
     test_fraction: Annotated[float, typer.Option(help="Share of the items kept for measuring.")] = 0.5,
     split: Annotated[Path | None, typer.Option(help="A file id,side,split to use instead of drawing a split.")] = None,
+    development: Annotated[
+        Path | None, typer.Option(help="The split of a development set, whose items are measured too.")
+    ] = None,
     both_sides: Annotated[bool, typer.Option(help="Split the right side too.")] = False,
     encoder: Annotated[str, typer.Option(help="Pre-trained encoder: name or folder.")] = DEFAULT_ENCODER,
     epochs: Annotated[int, typer.Option(help="Passes over the labels in each training.")] = 2,
@@ -43,6 +46,7 @@ def simulate(
         bool, typer.Option(help="Normalise scores (batch norm) when training the output layer.")
     ] = True,
     pooling: Annotated[str, typer.Option(help="model (as in its folder), mean, cls or max.")] = "model",
+    max_length: Annotated[int, typer.Option(help="Tokens of a text that the encoder reads.")] = 128,
     distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
     hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
     crowding: Annotated[float | None, typer.Option(hidden=True)] = None,
@@ -77,7 +81,7 @@ def simulate(
     with progress_bar() as progress:
         rows, notes = simulate_corpus(
             corpus, settings, rounds, out,
-            split=split, both_sides=both_sides, composition=composition, progress=progress,
+            split=split, development=development, both_sides=both_sides, composition=composition, progress=progress,
         )  # fmt: skip
     for note in notes:
         typer.echo(f"note: {note}", err=True)

@@ -57,6 +57,13 @@ class Population:
                 return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
+def near_negatives(population: Population, rng: np.random.Generator, progress: Progress = no_progress) -> Pairs:
+    """Return the negatives among each text's 100 nearest neighbours, each pair once (the paper's Table 1)."""
+    sides = population.left, population.right
+    found = near_pairs(*sides, NEAR, population.symmetric, rng, progress=progress).pairs
+    return found.take(~np.isin(population.keys(found.left, found.right), population.positive_keys))
+
+
 def near_random(
     population: Population, score: Score, n: int, rng: np.random.Generator, progress: Progress = no_progress
 ) -> list[Stratum]:
@@ -64,9 +71,8 @@ def near_random(
 
     Neighbours that an approximate search misses are among the others, so both sizes are exact all the same.
     """
-    found = near_pairs(population.left, population.right, NEAR, population.symmetric, rng, progress=progress).pairs
-    near = found.take(~np.isin(population.keys(found.left, found.right), population.positive_keys))
-    known = np.union1d(population.keys(found.left, found.right), population.positive_keys)
+    near = near_negatives(population, rng, progress)
+    known = np.union1d(population.keys(near.left, near.right), population.positive_keys)
     others = population.draw(n, lambda left, right: np.isin(population.keys(left, right), known), rng)
     rest = population.pairs - len(population.positives) - len(near)
     return _scored(["near", "random"], [len(near), rest], [near, others], score)

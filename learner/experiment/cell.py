@@ -21,16 +21,19 @@ from allpairs.learner.loop.simulate import composition_of, simulate
 from allpairs.learner.models.encoder import load_encoder
 
 DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"
-MODEL = "model"
+MODEL, BASE = "model", "base.json"
 
 
-def read_corpus(files: Files) -> Corpus:
-    """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError."""
+def read_corpus(files: Files, development: bool = False) -> Corpus:
+    """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError.
+
+    development: with that of its development set, which has one.
+    """
     columns = _columns(files, Side.LEFT), _columns(files, Side.RIGHT)
     corpus = stage_corpus(files.left, columns[0], files.right, columns[1], files.gold)
     corpus = replace(corpus, items=list(corpus.items), stated=files.stated)
-    if files.split is not None:
-        return read_split(files.split, corpus)
+    if split := files.development if development else files.split:
+        return read_split(split, corpus)
     return split_corpus(corpus, files.test_fraction, np.random.default_rng(0))
 
 
@@ -71,15 +74,15 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
     folder, started = out / cell.folder, time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    corpus = read_corpus(files)
+    corpus, beside = read_corpus(files), read_corpus(files, True) if files.development else None
     if cell.kind == "encoder" and files.labels is not None:
         run_encoder(corpus, cell.settings, files.labels, folder, progress)
     elif cell.concat is not None:
-        run_concat(corpus, cell.concat, _source(cell, out), folder, progress)
+        run_concat(corpus, cell.concat, _source(cell, out), folder, progress, beside)
     else:
         composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None
         encoder = load_encoder(cell.settings.encoder)
-        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition=composition)
+        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, beside)
     if not keep_models:
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}

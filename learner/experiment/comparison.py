@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from allpairs.learner.experiment.paper import AP
-from allpairs.learner.experiment.results import Results, means_of
+from allpairs.learner.experiment.results import DEVELOPMENT, Results, means_of
 from allpairs.learner.reports.means import Mean
 
 SHARE = "share_positive"
@@ -36,15 +36,22 @@ class Cost:
     share: float | None
 
 
-def points_of(results: Results) -> list[Point]:
-    """Return every row after every round, in the experiment's order."""
+def points_of(results: Results, development: bool = False) -> list[Point]:
+    """Return every row after every round, in the experiment's order; development: on that set, where there is one."""
     return [
         Point(dataset, row.name, records[0].round, round(sum(r.labels for r in records) / len(records)), len(records),
-              means_of(records))
+              _on_development(means_of(records)) if development else means_of(records))
         for dataset in results.datasets
         for row in results.rows(dataset)
         for records in results.rounds(dataset, row.name)
     ]  # fmt: skip
+
+
+def _on_development(figures: dict[str, Mean]) -> dict[str, Mean]:
+    """Return the figures with those of the development set, if it was measured, in place of the others."""
+    return figures | {
+        name.removeprefix(DEVELOPMENT): mean for name, mean in figures.items() if name.startswith(DEVELOPMENT)
+    }
 
 
 def costs_of(results: Results, points: Sequence[Point]) -> list[Cost]:

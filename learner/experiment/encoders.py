@@ -15,8 +15,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.files.labels import read_labels
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import evaluate
-from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.models.cosine_bert import Labelled, cosines, train
 from allpairs.learner.models.encoder import Encoder, load_encoder

@@ -48,12 +48,13 @@ def figures_of(results: Results, points: Sequence[Point]) -> list[Figure]:
     for dataset in results.datasets:
         simulated = [row for row in results.rows(dataset) if row.kind == "cosine"]
         first = {row.strategy: row.name for row in reversed(simulated)}
+        where = " (development set)" if results.experiment.datasets[dataset].development else ""
         for name, (title, strategies) in STRATEGIES.items():
             if all(strategy in first for strategy in strategies[:2]):
                 rows = [first[strategy] for strategy in strategies if strategy in first]
-                found.append(Figure(name, title, dataset, _of(points, dataset, rows)))
+                found.append(Figure(name, title + where, dataset, _of(points, dataset, rows)))
         rows = [row.name for row in simulated]
-        found.append(Figure("curves", "All rows", dataset, _of(points, dataset, rows)))
+        found.append(Figure("curves", f"All rows{where}", dataset, _of(points, dataset, rows)))
     return found
 
 

@@ -17,7 +17,7 @@ from allpairs.learner.experiment.results import Results, read_results
 from allpairs.learner.experiment.spec import Experiment
 from allpairs.learner.experiment.tables import paper_tables
 from allpairs.learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, point_rows, table_rows
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
@@ -43,8 +43,8 @@ def write_report(experiment: Experiment, out: Path) -> bool:
         parts = [_write_encoders(experiment, out)]
         (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", *parts]), encoding="utf-8")
         return True
-    points = points_of(results)
-    costs, figures = costs_of(results, points), figures_of(results, points)
+    points, developed = points_of(results), points_of(results, development=True)
+    costs, figures = costs_of(results, developed), figures_of(results, developed)
     parts = [
         *_write_tables(results, out / TABLES),
         _write_conditions(results, out / TABLES),
@@ -66,9 +66,11 @@ def _write_encoders(experiment: Experiment, out: Path) -> str:
 def _write_tables(results: Results, folder: Path) -> list[str]:
     """Write the paper's tables; return them as Markdown."""
     experiment = results.experiment
-    datasets = {name: dataset_of(read_corpus(experiment.datasets[name])) for name in results.datasets}
+    files = {name: experiment.datasets[name] for name in results.datasets}
+    datasets = {name: dataset_of(read_corpus(one)) for name, one in files.items()}
+    developments = {name: dataset_of(read_corpus(one, True)) for name, one in files.items() if one.development}
     written = []
-    for table in paper_tables(results, datasets):
+    for table in paper_tables(results, datasets, developments):
         text = as_markdown(table)
         write_table(
             folder / table.name, table_rows(table), f"{table.name.replace('table', 'Table ')}: {table.title}", text
@@ -88,7 +90,9 @@ def _write_conditions(results: Results, folder: Path) -> str:
 def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence[Cost], folder: Path) -> list[str]:
     """Write the comparison of all rows; return it as Markdown."""
     shown = "### All rows\n\n" + "\n".join(comparison_markdown(points, name) for name in results.datasets)
-    paid = "### Labels to reach an AP\n\n" + "\n".join(costs_markdown(costs, name) for name in results.datasets)
+    paid = "### Labels to reach an AP, on the development set where there is one\n\n" + "\n".join(
+        costs_markdown(costs, name) for name in results.datasets
+    )
     write_table(folder / "comparison", point_rows(points, (AP, PRECISION, "positives", SHARE)), "All rows", shown)
     write_table(folder / "labels", [asdict(cost) for cost in costs], "Labels to reach an AP", paid)
     return [shown, paid]

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from allpairs.db.domain import Stated
-from allpairs.learner.experiment.cell import ROUNDS, is_done
+from allpairs.learner.experiment.cell import BASE, ROUNDS, is_done
+from allpairs.learner.experiment.paper import NEAR
 from allpairs.learner.experiment.spec import Experiment, Row, cells_of
 from allpairs.learner.reports.means import Mean, mean_of
 
 EXACT = "exact"
+DEVELOPMENT = "development_"  # before a figure's name: of the development set
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,14 @@ class Record:
 
 
 class Results:
-    """The records of an experiment's finished cells; `seeds`: how many of them each row has on each data set."""
+    """The records of an experiment's finished cells; near: near negatives by data set and part, where known."""
 
-    def __init__(self, experiment: Experiment, records: Sequence[Record]) -> None:
+    def __init__(
+        self, experiment: Experiment, records: Sequence[Record], near: Mapping[tuple[str, str], int] | None = None
+    ) -> None:
         self.experiment = experiment
         self.records = records
+        self.near = near or {}
 
     @property
     def datasets(self) -> list[str]:
@@ -79,16 +84,28 @@ def means_of(records: Iterable[Record]) -> dict[str, Mean]:
 
 def read_results(experiment: Experiment, out: Path) -> Results:
     """Read the results of the finished cells."""
-    records = []
+    records, near = [], dict[tuple[str, str], int]()
     for cell in cells_of(experiment):
         if is_done(cell, out):
+            near |= _near(out / cell.folder / BASE, cell.dataset, experiment.datasets[cell.dataset].part)
             lines = (out / cell.folder / ROUNDS).read_text(encoding="utf-8").splitlines()
             records += [_record(cell.dataset, cell.row, cell.seed, json.loads(line)) for line in lines]
-    return Results(experiment, records)
+    return Results(experiment, records, near)
+
+
+def _near(base: Path, dataset: str, part: str) -> dict[tuple[str, str], int]:
+    """Return the near negatives that a run counted before it trained, by data set and part."""
+    if not base.is_file():
+        return {}
+    known = json.loads(base.read_text(encoding="utf-8"))
+    parts = {part: known, "dev": known.get("development", {})}
+    return {(dataset, name): figures[NEAR] for name, figures in parts.items() if NEAR in figures}
 
 
 def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
-    measured = {name: value["value"] for name, value in line.items() if isinstance(value, dict) and "value" in value}
+    beside = {DEVELOPMENT + name: value for name, value in line.get("development", {}).items()}
+    measured = {name: value["value"] for name, value in {**line, **beside}.items()
+                if isinstance(value, dict) and "value" in value}  # fmt: skip
     figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}
     counts = {"positives": float(line["positives"]), "share_positive": line["positives"] / max(1, line["labels"])}
     sampled = {name: (value["low"], value["high"]) for name, value in line.items()

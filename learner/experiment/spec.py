@@ -13,7 +13,7 @@ from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
-PATHS = ("left", "right", "gold", "split")
+PATHS = ("left", "right", "gold", "split", "development")
 LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED}  # keys that came later, and what they were before
 LABELS = "labels"  # the file that only comparisons of encoders have
 
@@ -36,6 +36,7 @@ class Files(Part):
     gold: Path | None = None
     right: Path | None = None
     split: Path | None = None
+    development: Path | None = None  # the split of a development set, which is measured beside the test set
     labels: Path | None = None
     id_column: str = "id"
     text_columns: list[str] = Field(["text"], min_length=1)
@@ -271,8 +272,10 @@ def digest(files: Files) -> str:
     unread = {*PATHS, LABELS, "paper", "part"} | {name for name in LATER if getattr(files, name) == LATER[name]}
     read = files.model_dump(mode="json", exclude=unread)
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
-    for name in (*PATHS, *([LABELS] if files.labels else [])):
+    for name in (*PATHS, LABELS):
         path = getattr(files, name)
+        if path is None and name in (LABELS, "development"):  # they came later
+            continue
         whole.update(f"{name}:".encode())
         if path is not None:
             with path.open("rb") as file:

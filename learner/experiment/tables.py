@@ -13,6 +13,7 @@ from allpairs.learner.experiment.paper import (
     AP,
     F1,
     MAP,
+    NEAR,
     NEGATIVES,
     PAIR_F1,
     PAIRS,
@@ -32,12 +33,13 @@ TITLES = {
     POSITIVES: "Positives",
     PAIRS: "Pairs",
     NEGATIVES: "Stated negatives",
+    NEAR: "Near negatives",
     ACCURACY: "Accuracy",
     F1: "F1",
     MAP: "c-MAP",
     PAIR_F1: "a-F1",
 }
-COUNTS = (POSITIVES, PAIRS, NEGATIVES)
+COUNTS = (POSITIVES, PAIRS, NEGATIVES, NEAR)
 COSINE, CONCAT = "cosine_", "concat_"
 TABLE3 = ("random", "stated", "static-retrieval", "adaptive-retrieval", "uncertainty")
 TABLE5 = ("stratified-match", "stratified-all-positives")
@@ -85,11 +87,16 @@ def is_count(measure: str) -> bool:
     return measure in COUNTS
 
 
-def paper_tables(results: Results, datasets: Mapping[str, Dataset]) -> list[Table]:
-    """Return the paper's Tables 1 to 6 as far as the experiment has their rows, the first of each strategy."""
+def paper_tables(
+    results: Results, datasets: Mapping[str, Dataset], developments: Mapping[str, Dataset] | None = None
+) -> list[Table]:
+    """Return the paper's Tables 1 to 6 as far as the experiment has their rows, the first of each strategy.
+
+    developments: the data sets with a development set, with this to measure on.
+    """
     ranked = (PRECISION, AP)
     tables = [
-        Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets))),
+        Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets, developments or {}))),
         Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *ranked),
               list(_backbones(results)), _known_pairs(results)),
         Table("table3", "Strategies", ranked, list(_strategies(results, "table3", TABLE3, ranked))),
@@ -110,20 +117,29 @@ def _known_pairs(results: Results) -> str:
     return f"P@R20 and AP are over all pairs, the other figures over the known ones ({which})."
 
 
-def _statistics(results: Results, datasets: Mapping[str, Dataset]) -> Iterator[Line]:
-    """Yield Table 1: positives, pairs and given negatives of the train and of the evaluation pairs."""
+def _statistics(
+    results: Results, datasets: Mapping[str, Dataset], developments: Mapping[str, Dataset]
+) -> Iterator[Line]:
+    """Yield Table 1: positives, pairs, given negatives and near ones of the parts that train and that measure."""
     for name, dataset in datasets.items():
         files = results.experiment.datasets[name]
-        sides = {"train": (dataset.train_left, dataset.train_right),
-                 files.part: (dataset.evaluation_left, dataset.evaluation_right)}  # fmt: skip
-        for part, (left, right) in sides.items():
-            counts = (
-                _within(dataset.positives, left, right),
-                count_pairs(len(left), len(right), dataset.symmetric),
-                _within(dataset.given[dataset.given[:, 2] == 0], left, right),
-            )
-            ours = {measure: Mean(float(count)) for measure, count in zip(COUNTS, counts, strict=True)}
+        sides = {"train": (dataset, dataset.train_left, dataset.train_right)}
+        for part, other in (("dev", developments.get(name)), (files.part, dataset)):
+            if other is not None:
+                sides[part] = other, other.evaluation_left, other.evaluation_right
+        for part, of in sides.items():
+            counts = _counts(*of) | ({NEAR: results.near[name, part]} if (name, part) in results.near else {})
+            ours = {measure: Mean(float(count)) for measure, count in counts.items()}
             yield Line(name, part, 0, ours, printed("table1", files.paper, part))
+
+
+def _counts(dataset: Dataset, left: np.ndarray, right: np.ndarray) -> dict[str, int]:
+    """Return the positives, pairs and given negatives of these items."""
+    return {
+        POSITIVES: _within(dataset.positives, left, right),
+        PAIRS: count_pairs(len(left), len(right), dataset.symmetric),
+        NEGATIVES: _within(dataset.given[dataset.given[:, 2] == 0], left, right),
+    }
 
 
 def _within(pairs: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:

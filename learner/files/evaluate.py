@@ -28,8 +28,8 @@ from allpairs.learner.evaluation.sampling_designs import (
     near_random,
     stratified,
 )
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import evaluate
-from allpairs.learner.loop.simulate import dataset_of
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer

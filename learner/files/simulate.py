@@ -37,18 +37,23 @@ def simulate_corpus(
     out: Path,
     *,
     split: Path | None = None,
+    development: Path | None = None,
     both_sides: bool = False,
     composition: Composition | None = None,
     progress: Progress = no_progress,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Split the corpus as the file says, or at random, and simulate; return a row for each round, and notes."""
+    """Split the corpus as the file says, or at random, and simulate; return a row for each round, and notes.
+
+    development: the split of a development set, which is measured too.
+    """
     rng = np.random.default_rng(settings.seed)
     divided = (
         read_split(split, corpus)
         if split
         else split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     )
-    rows = simulate(divided, load_encoder(settings.encoder), settings, rounds, out, progress, composition)
+    encoder, beside = load_encoder(settings.encoder), read_split(development, corpus) if development else None
+    rows = simulate(divided, encoder, settings, rounds, out, progress, composition, beside)
     return rows, [*divided.notes, *(note for row in rows for note in notes_of(row, settings.neighbours))]
 
 

@@ -15,16 +15,16 @@ import numpy as np
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.split import write_split
-from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import Kind, Settings, Stated, batch_size_of
+from allpairs.db.domain import Settings, batch_size_of
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
-from allpairs.learner.data.dataset import Dataset, make_dataset
-from allpairs.learner.data.fields import RecordTexts
+from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.evaluation.given_pairs import why_all_negative
 from allpairs.learner.loop.bare import measured_bare
+from allpairs.learner.loop.corpus_dataset import dataset_of
+from allpairs.learner.loop.development import Development, near_by
 from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import Encoder
@@ -41,30 +41,6 @@ from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
 Composition = list[tuple[int, int]]  # positives and negatives of each round
-
-
-def dataset_of(corpus: Corpus, columns: TextColumns | None = None) -> Dataset:
-    """Return the corpus as rows: one for each item, in its order. Every item has a split.
-
-    columns: what its text columns are, if not what the corpus says.
-    """
-    items, columns = corpus.items, columns or corpus.columns
-    texts, sides = [item.text for item in items], [item.side for item in items]
-    records = None
-    if columns and columns.kinds:
-        records = RecordTexts(texts, [item.lengths for item in items], sides, columns)
-    positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
-    closed = corpus.stated == Stated.CLOSED
-    given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if closed or not pair.closure]
-    return make_dataset(
-        texts,
-        sides,
-        [item.split or "" for item in items],
-        corpus.kind == Kind.SYMMETRIC,
-        np.array(positives, dtype=np.int64),
-        given,
-        records,
-    )
 
 
 @dataclass
@@ -116,20 +92,23 @@ def simulate(
     out: Path,
     progress: Progress = no_progress,
     composition: Composition | None = None,
+    development: Corpus | None = None,
 ) -> list[dict[str, Any]]:
     """Run the rounds; return one object a round, as written to `out/rounds.jsonl`.
 
     Also writes labels.csv, split.csv, base.json and model/. base.json has the figures of the pre-trained encoder, where
     a simulation starts; a round that is not `trained`, because labels of one class are missing, has the same figures.
     The encoder gets the pooling and the distance of the settings, and is trained in place. composition: the positives
-    and negatives of each round, for stratified-match. Raises InputError if there is nothing to measure or to train on,
-    or if the strategy lacks what it needs.
+    and negatives of each round, for stratified-match. development: the corpus with the split of a development set,
+    whose figures every round has as `development`. Raises InputError if there is nothing to measure or to train on, or
+    if the strategy lacks what it needs.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
     _check_strategy(dataset, settings, rounds, composition)
     _check_neighbours(len(dataset.train_left), settings.neighbours)
-    encoder = encoder.variant(settings.pooling, settings.distance)
+    beside = Development(development, dataset) if development else None
+    encoder = encoder.variant(settings.pooling, settings.distance, settings.max_length)
     out.mkdir(parents=True, exist_ok=True)
     write_split(corpus, out / "split.csv")
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
@@ -143,7 +122,10 @@ def simulate(
         vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
     scorer = VectorScorer(vectors, None, space)
     measured = _measure(dataset, scorer, settings, watch, progress)
-    (out / "base.json").write_text(json.dumps(_row(0, labels, staged, measured, watch), indent=2), encoding="utf-8")
+    matcher = Matcher(encoder, None, blend, columns=dataset.columns)
+    start = _row(0, labels, staged, measured, watch) | near_by(dataset, encoded, progress)
+    start |= _beside(beside, matcher, encoded, watch, progress)
+    (out / "base.json").write_text(json.dumps(start, indent=2), encoding="utf-8")
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):
@@ -170,16 +152,17 @@ def simulate(
                     use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
                     staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
                 scorer = VectorScorer(vectors, staged.layer, space, staged.rescored)
+                matcher = replace(matcher, layer=staged.layer, blend=blend, second=staged.second)
             measured = _measure(dataset, scorer, settings, watch, progress)
             row = _row(number, labels, staged, measured, watch) | {"stated": corpus.stated}
-            written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
+            row |= {"search": batch.near.as_dict()} if batch.near else {}
+            written.append(row | _beside(beside, matcher, encoded, watch, progress))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    matcher, bare = Matcher(encoder, None, blend, columns=dataset.columns), {}
+    bare = {}
     if staged is not None:
         bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress)
         own = np.random.default_rng(settings.seed)
-        matcher = replace(matcher, layer=staged.layer, blend=blend, second=staged.second)
         matcher = with_reference(matcher, dataset, vectors, own, staged.competition)
     _save(matcher, measured, labels, settings, out / "model", bare)
     return written
@@ -246,6 +229,16 @@ def _measure(
         )
     assert measured is not None  # _check found a positive
     return measured
+
+
+def _beside(
+    development: Development | None, matcher: Matcher, encoded: np.ndarray, watch: Stopwatch, progress: Progress
+) -> dict[str, Any]:
+    """Return the figures of the development set under its name, if there is one."""
+    if development is None:
+        return {}
+    with watch.stage("development"):
+        return {"development": development.measure(matcher, encoded, progress)}
 
 
 def _row(number: int, labels: Labels, staged: Staged | None, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:

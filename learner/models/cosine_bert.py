@@ -20,7 +20,6 @@ from allpairs.learner.runtime.training_group import ALONE, Group
 from allpairs.learner.runtime.training_launcher import train_together
 from allpairs.learner.search.inner_product import Space, score, scores
 
-MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
 
@@ -109,7 +108,7 @@ def _descend(
     group: Group,
 ) -> list[nn.Module]:
     """Train the network in place, and return it."""
-    tokens = encoder.tokenize(texts, MAX_LENGTH)
+    tokens = encoder.tokenize(texts, settings.max_length)
     left, right = labelled.left, labelled.right
     labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)

@@ -111,11 +111,16 @@ class Encoder(Portable):
         self.name = name
         self.distance = distance
 
-    def variant(self, pooling: str = "model", distance: Distance = "cosine") -> "Encoder":
+    def variant(
+        self, pooling: str = "model", distance: Distance = "cosine", max_length: int | None = None
+    ) -> "Encoder":
         """Return this encoder, sharing its weights, with another pooling (mean, cls, max) or for another distance.
 
+        max_length: tokens of a text that it reads from now on, and when it is loaded again, if not its own limit.
         Raises InputError if it has no token vectors to pool.
         """
+        if max_length is not None and not self._is_static:
+            self.model.max_seq_length = min(max_length, self.model.max_seq_length or max_length)
         if (pooling, distance) == ("model", self.distance):
             return self
         modules = list(self.model.children())

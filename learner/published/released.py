@@ -1,7 +1,7 @@
 """A published data set in Allpairs' terms, and the files it is converted to."""
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
@@ -19,7 +19,7 @@ from allpairs.db.identity import identity
 
 PARTS = ("train", "dev", "test")
 SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (Mussmann, Jia and Liang 2020, code)
-FILES = ("left.csv", "right.csv", "gold.csv", "split.csv")
+FILES = ("left.csv", "right.csv", "gold.csv", "split.csv", "split-dev.csv")
 
 
 class Titles(StrEnum):
@@ -136,18 +136,25 @@ def write_released(released: Released, evaluated: str, folder: Path) -> list[str
 def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], list[str]]:
     """Return the tables left, right (two lists), gold and split, and notes.
 
-    Items of the part `train` train, those of the evaluated one measure, others are not used.
+    Items of the part `train` train, those of the evaluated one measure, others are not used. Where `test` is evaluated
+    and there is a part `dev`, the table split-dev measures that instead: the development set of an experiment.
     """
     parts, moved = _one_part_each(released)
-    splits = {"train": Split.TRAIN, evaluated: Split.EVALUATION}
-    rows = [(name, Side.LEFT, splits[part]) for name, part in parts.items() if part in splits]
     tables = {"left": Table(Text._fields, released.left)}
     if released.right is not None:
         tables["right"] = Table(Text._fields, released.right)
     tables["gold"] = Table(GivenPair._fields, released.gold)
-    tables["split"] = Table(("id", "side", "split"), rows)
+    tables["split"] = _split(parts, evaluated)
+    if evaluated == "test" and "dev" in released.present:
+        tables["split-dev"] = _split(parts, "dev")
     what = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
     return tables, [f"{counted(moved, 'text')} {what} only."] if moved else []
+
+
+def _split(parts: Mapping[str, str], evaluated: str) -> Table:
+    splits = {"train": Split.TRAIN, evaluated: Split.EVALUATION}
+    rows = [(name, Side.LEFT, splits[part]) for name, part in parts.items() if part in splits]
+    return Table(("id", "side", "split"), rows)
 
 
 def write_table(table: Table, path: Path) -> None:

@@ -9,17 +9,12 @@ import numpy as np
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.gold import GoldPair
 from allpairs.db.domain import Kind, Side
-from allpairs.learner.evaluation.sampling_designs import NEAR
-from allpairs.learner.experiment.paper import printed
+from allpairs.learner.evaluation.sampling_designs import Population, near_negatives
+from allpairs.learner.experiment.paper import NEAR, NEGATIVES, PAIRS, POSITIVES
 from allpairs.learner.published.released import Released
-from allpairs.learner.search.exact import count_pairs, nearest
+from allpairs.learner.search.exact import count_pairs
 
 Encode = Callable[[list[str]], np.ndarray]  # texts -> unit vectors (n, d)
-POSITIVES, PAIRS, NEGATIVES, NEAR_NEGATIVES = "positives", "pairs", "stated_negatives", "near_negatives"
-PAPER_NEAR: dict[str, dict[str, float]] = {
-    "qqp": {"dev": 13.1e6, "test": 12.8e6},  # both orders of a pair counted, so far more than ours
-    "wikiqa": {"dev": 29_511, "test": 63_136},
-}
 
 
 @dataclass(frozen=True)
@@ -75,18 +70,13 @@ def statistics(corpus: Corpus, released: Released, encode: Encode | None = None)
     if encode is not None:
         vectors = encode([item.text for item in corpus.items])
         for name, part in parts.items():
-            figures[name][NEAR_NEGATIVES] = _near_negatives(vectors, part, symmetric)
+            figures[name][NEAR] = _near_negatives(vectors, part, symmetric)
     return figures
 
 
 def _near_negatives(vectors: np.ndarray, part: Part, symmetric: bool) -> int:
-    found = nearest(vectors[part.left], vectors[part.right], NEAR, symmetric)
-    positives = {(pair.left, pair.right) for pair in part.gold if pair.positive}
-    pairs = zip(part.left[found.left].tolist(), part.right[found.right].tolist(), strict=True)
-    return sum(pair not in positives for pair in pairs)
-
-
-def of_paper(name: str, part: str) -> Mapping[str, float]:
-    """Return this part's figures in the paper's Table 1, by the same names; empty for other data sets."""
-    near = PAPER_NEAR.get(name, {}).get(part)
-    return {**printed("table1", name, part), **({} if near is None else {NEAR_NEGATIVES: near})}
+    positives = [(pair.left, pair.right) for pair in part.gold if pair.positive]
+    left, right = np.array(positives, dtype=np.int64).reshape(-1, 2).T
+    rows = np.searchsorted(part.left, left), np.searchsorted(part.right, right)
+    population = Population(vectors[part.left], vectors[part.right], np.column_stack(rows), symmetric)
+    return len(near_negatives(population, np.random.default_rng(0)))

@@ -465,6 +465,32 @@ def test_bad_input_to_simulate_is_one_line(twins: Files, change: list[object], m
     assert not (tmp_path / "out").exists()
 
 
+def test_a_development_set_is_measured_beside_the_other(files: Files, out: Path, tmp_path: Path) -> None:
+    split = split_of(out)
+    same = write(
+        tmp_path / "same.csv", ["id", "side", "split"], [(name, side, how) for (side, name), how in split.items()]
+    )
+    other = [(name, "left", "evaluation") for (side, name), how in split.items() if (side, how) == ("left", "train")][
+        3:
+    ]
+    part = write(tmp_path / "part.csv", ["id", "side", "split"], other)
+    for development, equal in ((same, True), (part, False)):
+        more = ["--split", same, "--development", development, "--second-stage", "on", "--hubness", 0.25, "--lexical"]
+        assert learn(*files.simulate(tmp_path / "out", *more)).code == 0
+        rows = [json.loads((tmp_path / "out" / "base.json").read_text()), *rounds_of(tmp_path / "out")]
+        measured = [name for name, value in rows[-1].items() if isinstance(value, dict) and "value" in value]
+        assert "average_precision" in measured
+        beside = [row["development"] for row in rows]
+        if equal:
+            assert [row["near_negatives"] for row in (rows[0], beside[0])] == [beside[0]["near_negatives"]] * 2
+            for name in measured:
+                assert beside[-1][name]["value"] == pytest.approx(rows[-1][name]["value"], abs=1e-6), name
+        else:
+            ids = [name for name, _, _ in other]
+            assert beside[-1]["pairs"] == len(files.pairs(ids)) and beside[-1]["pairs"] != rows[-1]["pairs"]
+            assert beside[-1]["evaluation_positives"] == len(files.gold & set(files.pairs(ids)))
+
+
 def test_a_simulation_refuses_neighbours_that_memory_does_not_hold(
     twins: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map, why_all_negative
 from allpairs.learner.files.evaluate import Method, all_evaluation, evaluate_corpus
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
 
 # WikiQA's metrics (Mussmann, Jia and Liang 2020) worked out by hand: question, score, label.

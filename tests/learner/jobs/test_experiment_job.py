@@ -24,7 +24,7 @@ from allpairs.learner.experiment.spec import Files, digest
 from allpairs.learner.jobs import experiment as steps
 from allpairs.learner.jobs.data.experiment_files import write_data
 from allpairs.learner.jobs.data.project_data import read_project
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.rounds import answer
 from tests.helpers.tiny import tiny_encoder

@@ -17,7 +17,7 @@ from allpairs.learner.backbones.reranker import Reading, compiled_on_gpu
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.files.evaluate import all_evaluation
 from allpairs.learner.jobs.data.pipeline_files import write_data
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.inputs import check_inputs
 from allpairs.learner.pipelines.multiview.matched import matcher_search

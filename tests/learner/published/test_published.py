@@ -14,6 +14,7 @@ from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.split import read_split
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
+from allpairs.learner.experiment.paper import printed
 from allpairs.learner.published import ADAPTERS, Options, Titles
 from allpairs.learner.published.quora import read_quora
 from allpairs.learner.published.released import (
@@ -26,7 +27,7 @@ from allpairs.learner.published.released import (
     without_conflicts,
     write_released,
 )
-from allpairs.learner.published.table1 import load_written, of_paper, statistics
+from allpairs.learner.published.table1 import load_written, statistics
 from tests.helpers.files.released_files import QUORA_HEADER, WIKIQA, write_quora, write_wikiqa
 
 # Worked numbers: positives (1,2)(2,3)(4,5), negatives (3,4)(6,7), and 8 by itself.
@@ -252,13 +253,13 @@ def test_the_part_that_measures(tmp_path: Path) -> None:
 
 
 def test_the_papers_table_1_is_consistent() -> None:
-    parts = [of_paper("qqp", part) for part in PARTS]
+    parts = [printed("table1", "qqp", part) for part in PARTS]
     assert sum(part["positives"] for part in parts) == 228_548  # the closure of all duplicates
     assert sum(part["stated_negatives"] for part in parts) == 255_016  # of 255,027: the others are conflicts
     assert parts[0]["positives"] + parts[0]["stated_negatives"] == 257_421
     assert math.sqrt(2 * parts[0]["pairs"]) == pytest.approx(275_700, abs=50)  # questions
-    assert of_paper("wikiqa", "test")["near_negatives"] < 100 * 633
-    assert of_paper("amazon_google", "test") == {}
+    assert printed("table1", "wikiqa", "test")["near_negatives"] < 100 * 633
+    assert printed("table1", "amazon_google", "test") == {}
 
 
 @pytest.mark.slow
@@ -266,7 +267,7 @@ def test_wikiqa_from_parquet_has_the_papers_figures(real_data: Path, tmp_path: P
     released = ADAPTERS["wikiqa"](real_data / "wikiqa", Options())
     write_released(released, "test", tmp_path)
     for part, found in statistics(load_written(tmp_path, released), released).items():
-        paper = of_paper("wikiqa", part)
+        paper = printed("table1", "wikiqa", part)
         assert found["positives"] == paper["positives"]
         assert found["pairs"] == pytest.approx(paper["pairs"], rel=0.03)  # the paper prints two digits
         assert paper["stated_negatives"] - 5 <= found["stated_negatives"] <= paper["stated_negatives"]

@@ -15,7 +15,7 @@ from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import AuditLabels, read_audit
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.loop.simulate import dataset_of
+from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import VectorScorer
 
