@@ -34,6 +34,9 @@ def concat(
     split: Annotated[
         Path | None, typer.Option(help="A file id,side,split: train items train, evaluation items measure.")
     ] = None,
+    held_out: Annotated[
+        Path | None, typer.Option(help="Labelled pairs that measure accuracy and F1, and never train.")
+    ] = None,
     backbone: Annotated[str, typer.Option(help=HELP_OF_BACKBONE)] = DEFAULT_ENCODER,
     epochs: Annotated[int, typer.Option(help="Passes over the labels (the paper: 2 on QQP, 3 on WikiQA).")] = 2,
     learning_rate: Annotated[float, typer.Option(help="Learning rate.")] = 2e-5,
@@ -71,7 +74,15 @@ def concat(
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     with progress_bar() as progress:
         result = train_and_measure(
-            backbone, corpus, labels, settings, out, split=split, how=how if gold else None, progress=progress
+            backbone,
+            corpus,
+            labels,
+            settings,
+            out,
+            split=split,
+            how=how if gold else None,
+            held_out=held_out,
+            progress=progress,
         )
     for note in result.pop("notes"):
         typer.echo(f"note: {note}", err=True)
@@ -83,6 +94,8 @@ def _show(result: dict[str, Any], json: bool) -> None:
         print_result(result, None)
         return
     typer.echo(f"trained {result['model']} on {result['labels']:,} labels ({result['labelled_positives']:,} positive)")
+    if held := result.pop("held_out", None):
+        typer.echo(f"held out  {held['pairs']:,} pairs  accuracy {held['accuracy']:.4f}  F1 {held['f1']:.4f}")
     for name, found in result.items():
         if isinstance(found, dict):
             typer.echo(

@@ -8,7 +8,7 @@ import typer
 
 from allpairs.db.corpus.cells import counted
 from allpairs.db.domain import DEFAULT_ENCODER
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, nearest_of
 from allpairs.db.progress import Progress
 from allpairs.learner.cli.options import Json
 from allpairs.learner.published import ADAPTERS, Options, Titles
@@ -39,7 +39,7 @@ def dataset(
     Example: allpairs dataset wikiqa WikiQACorpus --out out/wikiqa
     """
     if name not in ADAPTERS:
-        raise InputError(f"data set {name!r} is not known: use {', '.join(ADAPTERS)}")
+        raise InputError(f"data set {name!r} is not known; {nearest_of(name, ADAPTERS)}")
     released = ADAPTERS[name](path, Options(seed, titles))
     part = evaluated_part(released, evaluate)
     with progress_bar() as progress:

@@ -3,17 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import read_split
 from allpairs.db.errors import InputError, as_option, first_wrong
 from allpairs.db.progress import Progress
+from allpairs.learner.evaluation.given_pairs import pair_f1
 from allpairs.learner.files.evaluate import Method, evaluate_corpus
 from allpairs.learner.files.labels import read_labels, training_pairs
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.runtime.progress_output import print_result
 from allpairs.learner.scorers.cross_encoder import ConcatSettings, save_concat, train_concat
+from allpairs.learner.scorers.scorer import TextScorer
 
 
 def train_and_measure(
@@ -25,32 +28,52 @@ def train_and_measure(
     *,
     split: Path | None,
     how: Method | None,
+    held_out: Path | None,
     progress: Progress,
 ) -> dict[str, Any]:
     """Train on the file's labels into OUT/model; return counts, notes and, with a method, the estimates.
 
-    With a split, only pairs of train items train, and evaluation items measure. Curve and histogram go to
+    With a split, only pairs of train items train, and evaluation items measure. held_out: labelled pairs that measure
+    accuracy and F1 and never train, where the split is one of pairs. Curve and histogram go to
     OUT/evaluation.json. Raises InputError if a file does not fit the corpus.
     """
     labelled = read_labels(labels, corpus)
+    held = read_labels(held_out, corpus) if held_out else None
+    labelled = labelled.take(~_among(labelled, held, corpus)) if held else labelled
     divided = read_split(split, corpus) if split else None
     chosen = training_pairs(labelled, corpus, divided) if divided else labelled
-    _train(backbone, corpus, chosen, settings, out / "model", progress)
+    scorer = _train(backbone, corpus, chosen, settings, out / "model", progress)
     return {
         "labels": len(chosen),
         "labelled_positives": chosen.positives,
         "model": str(out / "model"),
         "notes": [*(divided or corpus).notes, *_left_out(len(labelled) - len(chosen))],
         **(_evaluate(out, divided, how, progress) if divided and how else {}),
+        **({"held_out": _of_held_out(scorer, held, progress)} if held else {}),
     }
 
 
 def _train(
     backbone: str, corpus: Corpus, labelled: Labelled, settings: ConcatSettings, folder: Path, progress: Progress
-) -> None:
+) -> TextScorer:
     scorer = train_concat(backbone, [item.text for item in corpus.items], labelled, settings, progress)
     counts = {"labels": len(labelled), "positives": labelled.positives}
     save_concat(scorer, folder, backbone=backbone, settings=settings.model_dump(), **counts)
+    return scorer
+
+
+def _among(labelled: Labelled, held: Labelled, corpus: Corpus) -> np.ndarray:
+    """Return which of the labelled pairs are held out, (n,) bool."""
+    keys, out = (each.left * len(corpus.items) + each.right for each in (labelled, held))
+    return np.isin(keys, out)
+
+
+def _of_held_out(scorer: TextScorer, held: Labelled, progress: Progress) -> dict[str, float]:
+    """Return accuracy and F1 at p = 1/2 on the pairs, their number, and the share of matches among them."""
+    found = scorer.score(held.left, held.right, progress) >= 0
+    f1 = pair_f1(found, held.label == 1) if held.positives else 0.0
+    right = float((found == (held.label == 1)).mean())
+    return {"accuracy": right, "f1": f1, "pairs": len(held), "positive": held.positives / len(held)}
 
 
 def _evaluate(out: Path, corpus: Corpus, how: Method, progress: Progress) -> dict[str, Any]:

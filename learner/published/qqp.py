@@ -72,7 +72,7 @@ def _drawn(path: Path, rows: list[QuestionPair], broken: int, rng: np.random.Gen
                 texts.append(text)
             ends.append(positions[name])
         pair = min(ends), max(ends)
-        pairs[pair] = max(pairs.get(pair, 0), _label(row.label, path, number))
+        pairs[pair] = max(pairs.get(pair, 0), label_of(row.label, path, number))
     parts = draw_parts(texts, pairs, rng)
     kept, conflicts = without_conflicts(texts, pairs)
     names = list(positions)
@@ -87,7 +87,8 @@ def _drawn(path: Path, rows: list[QuestionPair], broken: int, rng: np.random.Gen
     )
 
 
-def _label(value: str, path: Path, row: int) -> int:
+def label_of(value: str, path: Path, row: int) -> int:
+    """Return the label of a row, 1 or 0. Raises InputError for anything else."""
     if value not in ("0", "1"):
         raise bad(f"the label is {value!r}, not 0 or 1; fetch the file again", path, row, "is_duplicate")
     return int(value)

@@ -19,7 +19,7 @@ from allpairs.db.identity import identity
 
 PARTS = ("train", "dev", "test")
 SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (Mussmann, Jia and Liang 2020, code)
-FILES = ("left.csv", "right.csv", "gold.csv", "split.csv", "split-dev.csv")
+FILES = ("left.csv", "right.csv", "gold.csv", "split.csv", "split-dev.csv", "labels.csv")
 
 
 class Titles(StrEnum):
@@ -65,7 +65,8 @@ class Released:
     """Texts (right: None for one list), the known pairs, and the part of each left id.
 
     conflicts: given negatives that other known pairs imply to be positive, left out of `gold`. titles: whether a title
-    precedes each right text; None where there are none to precede it.
+    precedes each right text; None where there are none to precede it. labels: pairs to train on, where the published
+    split is one of pairs.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Released:
     conflicts: int = 0
     notes: list[str] = field(default_factory=list)
     titles: bool | None = None
+    labels: list[GivenPair] = field(default_factory=list)
 
     @property
     def present(self) -> list[str]:
@@ -147,6 +149,8 @@ def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], lis
     tables["split"] = _split(parts, evaluated)
     if evaluated == "test" and "dev" in released.present:
         tables["split-dev"] = _split(parts, "dev")
+    if released.labels:
+        tables["labels"] = Table(GivenPair._fields, released.labels)
     what = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
     return tables, [f"{counted(moved, 'text')} {what} only."] if moved else []
 

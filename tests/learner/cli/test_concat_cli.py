@@ -67,6 +67,20 @@ def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(files: Pa
     assert json.loads(again.out)["average_precision"] == found["average_precision"]
 
 
+def test_pairs_that_are_held_out_measure_and_do_not_train(files: Path) -> None:
+    header, *rows = (files / "labels.csv").read_text().splitlines()
+    (files / "held.csv").write_text("\n".join([header, *rows[::4]]) + "\n")
+    run = learn(*concat(files, "--held-out", files / "held.csv", "--json"))
+    assert run.code == 0, run.err
+    found = json.loads(run.out)
+    assert (found["labels"], found["held_out"]["pairs"]) == (len(rows) - len(rows[::4]), len(rows[::4]))
+    corpus = load_corpus(files / "left.csv")
+    held = read_labels(files / "held.csv", corpus)
+    logits = load_cross_encoder(str(files / "out" / "model"), TEXTS).score(held.left, held.right)
+    assert found["held_out"]["accuracy"] == pytest.approx(((logits >= 0) == held.label).mean())
+    assert found["held_out"]["positive"] == pytest.approx(held.label.mean())
+
+
 def test_concat_measures_by_sampling(files: Path) -> None:
     measure = ["--gold", files / "gold.csv", "--split", files / "split.csv", "--base", files / "base" / "tiny"]
     run = learn(*concat(files, *measure, "--method", "near-random", "--sample", 100))
@@ -153,7 +167,7 @@ def test_dataset_prints_a_table_beside_the_paper(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["imdb", "."], "data set 'imdb' is not known: use qqp, wikiqa"),
+        (["imdb", "."], "data set 'imdb' is not known; use one of qqp"),
         (["wikiqa", ".", "--titles", "some"], "Invalid value for '--titles'"),
         (["qqp", "/nowhere"], "/nowhere: there is no such file or folder"),
     ],

@@ -174,7 +174,22 @@ def test_files_that_are_not_quoras_are_refused(tmp_path: Path, content: str | by
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(("name", "what"), [("qqp", "quora_duplicate"), ("wikiqa", "WikiQA-train.tsv")])
+def test_glues_split_of_the_pairs_is_kept(tmp_path: Path) -> None:
+    write_quora(tmp_path / "train.tsv", [("1", "2", 1), ("1", "3", 0), ("4", "5", 0)], {"5": ""})
+    write_quora(tmp_path / "dev.tsv", [("2", "3", 0), ("6", "7", 1)])
+    released = ADAPTERS["glue_qqp"](tmp_path, Options())
+    assert released.labels == [GivenPair("1", "2", 1), GivenPair("1", "3", 0)]
+    assert released.gold == [GivenPair("2", "3", 0), GivenPair("6", "7", 1)]
+    corpus = written(released, tmp_path / "out", evaluated_part(released, None))
+    measured = {name for item in corpus.items if item.split == Split.EVALUATION for name in item.ids}
+    assert measured == {"2", "3", "6", "7"}
+    assert (tmp_path / "out" / "labels.csv").read_text() == "id1,id2,label\n1,2,1\n1,3,0\n"
+    assert any("1 rows without six cells or two questions" in note for note in released.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("qqp", "quora_duplicate"), ("glue_qqp", "no train.tsv"), ("wikiqa", "WikiQA-train.tsv")]
+)
 def test_an_empty_folder_is_refused(tmp_path: Path, name: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         ADAPTERS[name](tmp_path, Options())
