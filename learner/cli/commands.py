@@ -5,11 +5,12 @@ from allpairs.learner.cli.dataset import dataset
 from allpairs.learner.cli.evaluate import evaluate
 from allpairs.learner.cli.experiment import experiment
 from allpairs.learner.cli.match import match
+from allpairs.learner.cli.mistakes import mistakes
 from allpairs.learner.cli.pipeline import pipeline
 from allpairs.learner.cli.simulate import simulate
 from allpairs.learner.cli.worker import worker
 from allpairs.program import program
 
 app = program("Train, measure and use matchers on files; run the app's jobs.")
-for command in (match, evaluate, simulate, experiment, pipeline, concat, dataset, worker):
+for command in (match, evaluate, mistakes, simulate, experiment, pipeline, concat, dataset, worker):
     app.command()(command)

@@ -16,6 +16,7 @@ from allpairs.learner.evaluation.calibration import BINS, Reliability, bin_of, c
 from allpairs.learner.evaluation.exact import AllPairs, bar_edges, histogram
 from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
 from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.search.exact import Pairs
 
 DRAWS = 1_000
 TAIL = 2.5  # per cent left out at each end of an interval
@@ -24,11 +25,15 @@ POINTS = 500  # of a curve with a band
 
 @dataclass(frozen=True)
 class Stratum:
-    """The negatives of one part of all pairs: their number, and the scores (n,) of those that were scored."""
+    """The negatives of one part of all pairs: their number, and the scores (n,) of those that were scored.
+
+    pairs: these, by row, where they are known.
+    """
 
     name: str
     size: int
     scores: np.ndarray
+    pairs: Pairs | None = None
 
     @property
     def weight(self) -> float:

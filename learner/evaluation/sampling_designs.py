@@ -97,7 +97,7 @@ def _scored(names: Sequence[str], sizes: Sequence[int], drawn: Sequence[Pairs], 
     """Return the strata, all their pairs scored in one call."""
     left, right = (np.concatenate([getattr(pairs, side) for pairs in drawn]) for side in ("left", "right"))
     parts = np.split(score(left, right), np.cumsum([len(pairs) for pairs in drawn])[:-1])
-    return [Stratum(*each) for each in zip(names, sizes, parts, strict=True)]
+    return [Stratum(*each) for each in zip(names, sizes, parts, drawn, strict=True)]
 
 
 def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.ndarray]:

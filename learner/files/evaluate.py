@@ -87,12 +87,8 @@ def evaluate_corpus(
     read too many pairs.
     """
     dataset = dataset_for(model, corpus)
-    if all_negative := why_all_negative(dataset):
-        raise InputError(all_negative)
-    if not len(dataset.evaluation_positives):
-        raise InputError(
-            "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"
-        )
+    if reason := why_unmeasurable(dataset):
+        raise InputError(reason)
     if against is not None and reads_pairs(against):
         raise InputError(f"{against} reads pairs one by one, but --against must rank all pairs: name a matcher")
     scorer = load_scorer(model, dataset, progress, labelled)
@@ -109,6 +105,14 @@ def evaluate_corpus(
         "against": {name: one.as_dict() for name, one in base.items()},
         "gain": {name: one.as_dict() for name, one in gains(measured.estimates, base).items()},
     }
+
+
+def why_unmeasurable(dataset: Dataset) -> str:
+    """Return why there is nothing to measure; empty if there is something."""
+    if all_negative := why_all_negative(dataset):
+        return all_negative
+    nothing = "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"
+    return "" if len(dataset.evaluation_positives) else nothing
 
 
 def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -210,10 +214,16 @@ def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
     if method.name == "exact":
         strata = [_every_negative(dataset, score)]
     else:
-        cheap = _encode(Matcher(load_encoder(method.base), None), dataset, progress)
-        population = Population(cheap[left], cheap[right], positives, dataset.symmetric)
+        population = population_of(dataset, method.base, progress)
         strata = DESIGNS[str(method.name)](population, score, method.sample, rng, progress)
     return estimate(score(*positives.T), strata, str(method.name), rng, scorer.layer)
+
+
+def population_of(dataset: Dataset, base: str, progress: Progress = no_progress) -> Population:
+    """Return all evaluation pairs with the vectors of the encoder that tells near ones from far ones."""
+    cheap = _encode(Matcher(load_encoder(base), None), dataset, progress)
+    left, right = cheap[dataset.evaluation_left], cheap[dataset.evaluation_right]
+    return Population(left, right, dataset.evaluation_positives, dataset.symmetric)
 
 
 def _every_negative(dataset: Dataset, score: Score) -> Stratum:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score
 
@@ -65,6 +66,44 @@ def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(files: Pa
     assert (details["labels"], details["settings"]["epochs"]) == (66, 15)
     again = learn("evaluate", "--model", files / "out" / "model", "--left", files / "left.csv", *measure)
     assert json.loads(again.out)["average_precision"] == found["average_precision"]
+
+
+def test_mistakes_are_listed_checked_and_correct_the_precision(files: Path) -> None:
+    measure = ["--left", files / "left.csv", "--gold", files / "gold.csv", "--split", files / "split.csv"]
+    assert learn(*concat(files), "--epochs", 1, "--learning-rate", "1e-5").code == 0  # so that it makes mistakes
+    listed = [
+        "mistakes",
+        "--model",
+        files / "out" / "model",
+        *measure,
+        "--base",
+        files / "base" / "tiny",
+        "--recall",
+        1,
+    ]
+    run = learn(*listed, "--out", files / "mistakes.csv", "--checks", 3, "--json")
+    assert run.code == 0, run.err
+    found = json.loads(run.out)
+    rows = pd.read_csv(files / "mistakes.csv", dtype=str, keep_default_na=False)
+    assert (found["true"], found["rows"]) == (15, len(rows)) and set(rows["true"]) == {"15"}
+    near = rows[rows.kind == "confident"]
+    assert len(near) == 3 and list(near.score) == sorted(near.score, key=float, reverse=True)
+    scorer = load_cross_encoder(str(files / "out" / "model"), TEXTS)
+    corpus = load_corpus(files / "left.csv", None, files / "gold.csv")
+    known = {(pair.left, pair.right) for pair in corpus.gold}
+    pairs = [(i, j) for i in range(12, 24) for j in range(i + 1, 24)]
+    scores = dict(zip(pairs, scorer.score(*np.array(pairs).T).tolist(), strict=True))
+    lowest = min(score for pair, score in scores.items() if pair in known)
+    wrong = sorted((score for pair, score in scores.items() if pair not in known and score >= lowest), reverse=True)
+    assert sum(found["mistakes"].values()) == len(wrong)
+    assert [float(score) for score in near.score] == pytest.approx(wrong[:3], abs=1e-5)
+    refused = learn("mistakes", "--checked", files / "mistakes.csv").refused()
+    assert "no pair of the sample has a label" in refused
+    rows.loc[rows.kind == "sample", "label"] = "1"
+    rows.to_csv(files / "checked.csv", index=False)
+    corrected = json.loads(learn("mistakes", "--checked", files / "checked.csv", "--json").out)
+    assert corrected["uncorrected"]["value"] == pytest.approx(15 / (15 + len(wrong)))
+    assert corrected["paper"]["value"] == corrected["consistent"]["value"] == 1  # every checked one is a match
 
 
 def test_pairs_that_are_held_out_measure_and_do_not_train(files: Path) -> None:

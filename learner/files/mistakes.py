@@ -1,0 +1,125 @@
+"""A model's most confident mistakes, and its precision corrected by people who checked a sample of them.
+
+Source: Mussmann, Jia and Liang (2020), Figure 2, section 3.3 and appendix A.3.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.evaluation.false_negatives import Checked, correct
+from allpairs.learner.evaluation.importance_sampling import Stratum
+from allpairs.learner.evaluation.sampling_designs import near_random
+from allpairs.learner.files.evaluate import dataset_for, load_scorer, population_of, why_unmeasurable
+from allpairs.learner.search.exact import Pairs
+
+COLUMNS = ("id1", "id2", "text1", "text2", "score", "kind", "stratum", "size", "true", "label")
+CONFIDENT, SAMPLE = "confident", "sample"
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The pairs that a model calls positive at a threshold, and gold does not list, in one stratum.
+
+    size: how many there are, estimated where only some pairs were scored; pairs: those that were scored, by row.
+    """
+
+    name: str
+    size: int
+    pairs: Pairs
+
+
+def find_mistakes(
+    model: str, corpus: Corpus, recall: float, sample: int, base: str, seed: int, progress: Progress = no_progress
+) -> tuple[Dataset, int, list[Mistakes]]:
+    """Return the dataset, the true positives at the highest threshold with that recall, and the mistakes there.
+
+    Any model will do: near pairs are all scored, of the others a sample (A.2). Raises InputError without a positive.
+    """
+    dataset = dataset_for(model, corpus)
+    if reason := why_unmeasurable(dataset):
+        raise InputError(reason)
+    scorer = load_scorer(model, dataset, progress)
+    left, right = dataset.evaluation_left, dataset.evaluation_right
+
+    def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return scorer.score(left[rows], right[columns], progress)
+
+    positives = np.sort(score(*dataset.evaluation_positives.T))[::-1]
+    threshold = positives[max(int(np.ceil(recall * len(positives) - 1e-9)), 1) - 1]
+    strata = near_random(population_of(dataset, base, progress), score, sample, np.random.default_rng(seed), progress)
+    return dataset, int((positives >= threshold).sum()), [_above(one, dataset, threshold) for one in strata]
+
+
+def _above(stratum: Stratum, dataset: Dataset, threshold: float) -> Mistakes:
+    assert stratum.pairs is not None  # the design knows them
+    at = stratum.scores >= threshold
+    rows = dataset.evaluation_left[stratum.pairs.left[at]], dataset.evaluation_right[stratum.pairs.right[at]]
+    return Mistakes(stratum.name, round(stratum.weight * int(at.sum())), Pairs(*rows, stratum.scores[at]))
+
+
+def write_mistakes(
+    dataset: Dataset, corpus: Corpus, true: int, found: Sequence[Mistakes], n: int, path: Path, rng: np.random.Generator
+) -> int:
+    """Write the n most confident mistakes, and a random n of each stratum to check; return the number of rows."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        rows = [*_confident(found, n), *_sampled(found, n, rng)]
+        for kind, one, at in rows:
+            left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
+            ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
+            texts = dataset.whole_texts[left], dataset.whole_texts[right]
+            score = f"{one.pairs.score[at]:.6f}"
+            writer.writerow([*map(guarded, (*ids, *texts)), score, kind, one.name, one.size, true, ""])
+    return len(rows)
+
+
+def _confident(found: Sequence[Mistakes], n: int) -> Iterator[tuple[str, Mistakes, int]]:
+    every = [(float(score), one, at) for one in found for at, score in enumerate(one.pairs.score)]
+    for _, one, at in sorted(every, key=lambda each: -each[0])[:n]:
+        yield CONFIDENT, one, at
+
+
+def _sampled(found: Sequence[Mistakes], n: int, rng: np.random.Generator) -> Iterator[tuple[str, Mistakes, int]]:
+    for one in found:
+        for at in rng.permutation(len(one.pairs))[:n].tolist():
+            yield SAMPLE, one, at
+
+
+def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
+    """Return the precision at the recall of a file of mistakes, corrected by the labels of its sample (`correct`).
+
+    A label 1 says that the pair is a match all the same; without a label it was not checked. Raises InputError for a
+    label that is neither, for a file without a sample, and if nothing in it was checked.
+    """
+    sizes: dict[str, int] = {}
+    labels: dict[str, list[bool]] = {}
+    true = 0
+    for number, (kind, stratum, size, positives, label) in read_rows(path, COLUMNS[5:]):
+        if kind != SAMPLE:
+            continue
+        sizes[stratum], true = int(size), int(positives)
+        if label.strip():
+            known = LABELS.get(label.strip().lower())
+            if known is None:
+                raise bad(f"the label is {label!r}; write 1, 0, or nothing", path, number, "label")
+            labels.setdefault(stratum, []).append(known)
+    if not labels:
+        raise InputError(f"{path.name}: no pair of the sample has a label: write 1 or 0 into the column label")
+    strata = [
+        Checked(size, len(labels.get(name, ())), labels.get(name, []).count(False)) for name, size in sizes.items()
+    ]
+    return correct(true, strata, rng)
