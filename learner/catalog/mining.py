@@ -50,9 +50,10 @@ class Margin(Section):
         "ratio",
         description="Cosine divided by, or minus, the mean cosine of both texts' neighbours; or the cosine itself.",
     )
-    retrieval: Literal["forward", "backward", "intersection", "max"] = Field(
+    retrieval: Literal["candidates", "forward", "backward", "intersection", "max"] = Field(
         "forward",
-        description="The best pair of each first text, of each second, pairs that are both, or the best of all these.",
+        description="All neighbours of each first text (the paper), the best pair of each first text, of each second, "
+        "pairs that are both, or the best of all these.",
     )
     one_to_one: bool = Field(False, description="Use each text in at most one pair, the best first.")
     top: int = Field(2_000, ge=1, le=1_000_000, description="Pairs that go to the filters, the best first.")
@@ -116,11 +117,13 @@ TASKS: dict[str, dict[str, dict[str, Any]]] = {
     "pairs": {},
     "reading-comprehension": {
         "classifier": {"side": "x"},
+        "margin": {"retrieval": "candidates"},
         "biencoder": {"steps": 200},
         "crossencoder": {"steps": 1000},
     },
     "summarization": {
         "classifier": {"side": "y", "keep": "fraction"},
+        "margin": {"retrieval": "candidates"},
         "filters": {"drop_verbatim": True, "least_sentences": 4, "same_date": "month"},
         "crossencoder": {"objective": "pairwise"},
         "generator": {"steps": 200, "beams": 6, "target_length": 64},

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.learner.experiment.paper import BERT, PAIRS, PAPER_BACKBONES, POSITIVES, printed
 from allpairs.learner.experiment.results import Record, Results
 from allpairs.learner.experiment.spec import Files, Row, settings_of
@@ -62,7 +61,7 @@ def _conditions(results: Results, dataset: str, row: Row) -> Conditions:
     settings = settings_of(results.experiment, row, 0)
     is_concat = row.kind == "concat"
     encoder = row.backbone if is_concat else settings.encoder
-    method = last.method + (f" under {row.base or DEFAULT_ENCODER}" if is_concat and last.method != "exact" else "")
+    method = last.method + (f" under {row.base}" if is_concat and last.method != "exact" else "")
     return Conditions(
         dataset, row.name, encoder, last.labels, last.pairs, last.known, _titles(files.left.parent),
         None if is_concat else settings.hubness, method, len(results.last(dataset, row.name)),

@@ -14,7 +14,7 @@ from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split", "development")
-LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED}  # keys that came later, and what they were before
+LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED}  # at these defaults old runs keep their digest
 LABELS = "labels"  # the file that only comparisons of encoders have
 
 # Names become folders, so they are restricted to what every file system accepts.

@@ -1,13 +1,13 @@
 """The paper's tables beside ours: the rows and figures of each one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from allpairs.db.domain import Stated
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.experiment.conditions import conditions_of
+from allpairs.learner.experiment.conditions import MARKS, conditions_of
 from allpairs.learner.experiment.paper import (
     ACCURACY,
     AP,
@@ -41,6 +41,7 @@ TITLES = {
 }
 COUNTS = (POSITIVES, PAIRS, NEGATIVES, NEAR)
 COSINE, CONCAT = "cosine_", "concat_"
+RANKED = (PRECISION, AP)
 TABLE3 = ("random", "stated", "static-retrieval", "adaptive-retrieval", "uncertainty")
 TABLE5 = ("stratified-match", "stratified-all-positives")
 TABLE6 = ("stated", "static-retrieval", "stratified-match", "uncertainty")
@@ -94,7 +95,7 @@ def paper_tables(
 
     developments: the data sets with a development set, with this to measure on.
     """
-    ranked = (PRECISION, AP)
+    ranked = RANKED
     tables = [
         Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets, developments or {}))),
         Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *ranked),
@@ -171,9 +172,12 @@ def _models(results: Results) -> Iterator[Line]:
             cosine = _first(results, dataset, strategy)
             concat = cosine and _learner_from(results, dataset, cosine.name)
             if cosine and concat:
-                ours = {COSINE + name: mean for name, mean in _last(results, dataset, cosine, (PRECISION, AP)).items()}
-                ours |= {CONCAT + name: mean for name, mean in _last(results, dataset, concat, (PRECISION, AP)).items()}
-                yield _line(results, "table6", dataset, cosine.name, strategy, ours)
+                both = [(prefix, _line(results, "table6", dataset, row.name, strategy, _last(results, dataset, row)))
+                        for prefix, row in ((COSINE, cosine), (CONCAT, concat))]  # fmt: skip
+                ours = {prefix + name: mean for prefix, line in both for name, mean in line.ours.items()}
+                sampled = {prefix + name: ends for prefix, line in both for name, ends in line.sampled.items()}
+                marks = tuple(mark for mark in MARKS if any(mark in line.marks for _, line in both))
+                yield replace(both[0][1], ours=ours, sampled=sampled, marks=marks)
 
 
 def _first(results: Results, dataset: str, strategy: str) -> Row | None:
@@ -189,7 +193,7 @@ def _source(results: Results, row: Row) -> Row:
     return next(other for other in results.experiment.rows if other.name == row.labels)
 
 
-def _last(results: Results, dataset: str, row: Row, measures: Sequence[str]) -> dict[str, Mean]:
+def _last(results: Results, dataset: str, row: Row, measures: Sequence[str] = RANKED) -> dict[str, Mean]:
     means = means_of(results.last(dataset, row.name))
     return {measure: means[measure] for measure in measures if measure in means}
 

@@ -119,13 +119,15 @@ def margins(cos: np.ndarray, mean_x: np.ndarray, mean_y: np.ndarray, kind: Kind)
 def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
     """Return the proposed candidates by falling margin, at most `top`.
 
-    Ties: the higher cosine, then the lower x, then the lower y. forward: the best pair of each x; backward: of each y;
-    intersection: pairs that are both; max: all of these, the best first, each text once. Within one list forward and
-    backward are the same, the best pair of each text. symmetric: within one list.
+    Ties: the higher cosine, then the lower x, then the lower y. candidates: all neighbours of each x; forward: the best
+    pair of each x; backward: of each y; intersection: pairs that are both; max: all of these, the best first, each text
+    once. Within one list forward and backward are the same, the best pair of each text, and candidates are all pairs.
+    symmetric: within one list.
     """
-    found = found.take(_unbeaten(found, symmetric))
+    every = config.retrieval == "candidates"
+    found = found.take(symmetric | (found.rank_forward > 0) if every else _unbeaten(found, symmetric))
     ordered = found.take(np.lexsort((found.y, found.x, -found.cos, -found.margin)))
-    kept = ordered.take(_best(ordered, config.retrieval, symmetric))
+    kept = ordered if every else ordered.take(_best(ordered, config.retrieval, symmetric))
     if config.one_to_one or config.retrieval == "max":
         kept = kept.take(_each_text_once(kept, symmetric, config.top))
     return kept.take(np.arange(min(config.top, len(kept))))

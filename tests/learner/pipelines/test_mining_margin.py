@@ -21,6 +21,7 @@ RATIOS = {
     3: [[1.421053, 1.297297, 0.24], [1.333333, 1.028571, 0.521739], [0.5625, 0.967742, 1.263158]],
 }
 CHOSEN = {
+    "candidates": [(2, 2), (0, 0), (0, 1), (1, 0), (2, 1), (1, 1)],
     "forward": [(2, 2), (0, 0), (1, 0)],
     "backward": [(2, 2), (0, 0), (0, 1)],
     "intersection": [(2, 2), (0, 0)],
@@ -185,7 +186,7 @@ def slowly(cosines: np.ndarray, k: int, mode: Margin, symmetric: bool) -> list[t
     of_x = {min((p for p in near_x if p[0] == x), key=order) for x in range(len(cosines))}
     of_y = {min((p for p in near_y if p[1] == y), key=order) for y in range(cosines.shape[1])}
     chosen = {
-        "forward": of_x, "backward": of_y, "max": of_x | of_y, "intersection": of_x & of_y,
+        "forward": of_x, "backward": of_y, "max": of_x | of_y, "intersection": of_x & of_y, "candidates": near_x,
     }[mode.retrieval]  # fmt: skip
     if symmetric:
         chosen = {(min(pair), max(pair)) for pair in chosen}
