@@ -23,6 +23,14 @@ PARTS: dict[str, list[tuple[Literal["tab", "radio"], str]]] = {
 }
 # The focused element with the ring around it, and the ring's contrast to what is below it; null where none is.
 RING = Path(__file__).with_name("ring.js").read_text(encoding="utf-8")
+# Whether the page has the scheme's background, and no transition to it is under way.
+IN_COLOURS = """(scheme) => {
+  const app = document.querySelector("[data-testid=stApp]")
+  const parts = app && getComputedStyle(app).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)
+  const isDark = !app || parts.reduce((sum, part) => sum + part) < 384 === (scheme === "dark")
+  const isEndless = (one) => one.effect.getTiming().iterations === Infinity
+  return isDark && document.getAnimations().every((one) => one.playState !== "running" || isEndless(one))
+}"""
 # Keep all that is said.
 HEAR = """() => {
   window.heard = []
@@ -37,6 +45,7 @@ def broken(page: Page, where: str) -> list[str]:
     found = violations(page, f"{where}, {now}", TAGS)
     then: Literal["light", "dark"] = "light" if now == "dark" else "dark"
     page.emulate_media(color_scheme=then)
+    page.wait_for_function(IN_COLOURS, arg=then)
     return found + violations(page, f"{where}, {then}", COLOURS)
 
 
