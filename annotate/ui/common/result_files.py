@@ -10,7 +10,7 @@ from allpairs.annotate.jobs.result_files import FigureFile, TableFile
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.figure import figure
 
-WIDE = 7  # columns: a phone has no room for more
+WIDE = 4  # columns: a phone has no room for more
 
 
 def draw_figure(found: FigureFile) -> None:

@@ -42,7 +42,8 @@ def results(experiment: ExperimentRow) -> None:
     if tables:
         st.subheader("Tables", anchor=False)
         if not experiments.compared_encoders(experiment.id):
-            st.caption("Means over seeds, ± half of the 95% interval. “paper”: Mussmann, Jia and Liang (2020).")
+            paper = "“paper”: Mussmann, Jia and Liang (2020); letters: what differs, see Conditions."
+            st.caption(f"Means over seeds, ± half of the 95% interval. {paper}")
     for table in tables:
         draw_table(table)
     _adoption(experiment)
