@@ -69,7 +69,7 @@ class Filters(Section):
     )
     shortest: int = Field(0, ge=0, le=100_000, description="Minimum number of words in either text.")
     same_date: Literal["no", "day", "month", "year"] = Field(
-        "no", description="Keep only pairs of the same day, month or year (both lists then need the column date)."
+        "no", description="Search only among texts of the same day, month or year (both lists need the column date)."
     )
 
 

@@ -6,9 +6,9 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from allpairs.db.corpus.cells import bad, shown
-from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.learner.catalog.mining import Filters
 from allpairs.learner.models.likely_sentence import sentences
@@ -23,7 +23,6 @@ class Reason(StrEnum):
     VERBATIM = "one text within the other"
     SENTENCES = "too few sentences"
     SHORT = "too short"
-    DATE = "other dates"
     ANSWER = "the answer within the question"
 
 
@@ -46,27 +45,13 @@ class SeedPairs:
         return (min(one, other), max(one, other)) if self.symmetric else (one, other)
 
 
-def reasons(
-    pairs: Iterable[Texts], config: Filters, seeds: SeedPairs, dates: Iterable[tuple[date, date]] | None = None
-) -> list[Reason | None]:
-    """Return why each pair is dropped, or None for pairs to keep.
-
-    dates: of the texts of each pair. Raises InputError if the configuration needs them and there are none.
-    """
-    if config.same_date == "no":
-        return [_reason(pair, config, seeds) for pair in pairs]
-    if dates is None:
-        raise InputError(f"same_date is {config.same_date!r}, which needs the column `date` in both lists; add it")
-    found = []
-    for pair, (one, other) in zip(pairs, dates, strict=True):
-        why = _reason(pair, config, seeds)
-        apart = why is None and _period(one, config.same_date) != _period(other, config.same_date)
-        found.append(Reason.DATE if apart else why)
-    return found
+def reasons(pairs: Iterable[Texts], config: Filters, seeds: SeedPairs) -> list[Reason | None]:
+    """Return why each pair is dropped, or None for pairs to keep."""
+    return [_reason(pair, config, seeds) for pair in pairs]
 
 
 def _reason(pair: Texts, config: Filters, seeds: SeedPairs) -> Reason | None:
-    """Return the first reason that does not need dates."""
+    """Return the first reason to drop a pair."""
     if config.drop_seeds and pair in seeds:
         return Reason.SEED
     if config.drop_verbatim and (within(*pair) or within(*reversed(pair))):
@@ -104,6 +89,6 @@ def read_date(value: str, path: Path, row: int, column: str = "date") -> date:
         raise bad(f"{what}; write it as YYYY-MM-DD", path, row, column) from None
 
 
-def _period(day: date, unit: str) -> tuple[int, ...]:
-    """Return the day, the month or the year of a day."""
-    return (day.year, day.month, day.day)[: ("year", "month", "day").index(unit) + 1]
+def period(value: str, unit: Literal["day", "month", "year"], path: Path) -> str:
+    """Return the day, the month or the year of a date in a file, as the beginning of an ISO date."""
+    return read_date(value, path, 0).isoformat()[: {"year": 4, "month": 7, "day": 10}[unit]]

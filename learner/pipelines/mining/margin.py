@@ -4,7 +4,8 @@ Source: Artetxe and Schwenk (2019), whose retrieval modes these are; Joshi et al
 ratio.
 """
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -57,21 +58,60 @@ def mine(
     y: np.ndarray | None,
     config: Margin,
     progress: Progress = no_progress,
+    periods: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Candidates:
     """Return the proposed pairs, best first. x: (n, d), y: (m, d) unit vectors; without y, pairs within x.
 
-    The vectors may be memory-mapped. Raises InputError if the ratio is undefined.
+    periods: of the x (n,) and of the y (m,): then texts of one period are searched among each other alone, and their
+    margins are by neighbours of that period. The vectors may be memory-mapped. Raises InputError if the ratio is
+    undefined.
     """
+    if periods is None:
+        return retrieve(_searched(x, y, config, progress), config, y is None)
+    parts, shards = [], list(_shards(*periods))
+    for number, (rows, columns) in enumerate(shards):
+
+        def part(words: str, done: float, number: int = number) -> None:
+            progress(words, (number + done) / len(shards))
+
+        if y is not None or len(rows) > 1:
+            found = _searched(x[rows], None if y is None else y[columns], config, part)
+            parts.append(replace(found, x=rows[found.x], y=columns[found.y]))
+    return retrieve(_joined(parts), config, y is None)
+
+
+def _searched(x: np.ndarray, y: np.ndarray | None, config: Margin, progress: Progress) -> Candidates:
+    """Return every pair of neighbours with its margin."""
 
     def half(before: float) -> Progress:
         return lambda words, done: progress(words, before + done / 2)
 
     if y is None:
-        forward, backward = neighbours(x, x, config.neighbours, True, progress), None
-    else:
-        forward = neighbours(x, y, config.neighbours, False, half(0.0))
-        backward = neighbours(y, x, config.neighbours, False, half(0.5))
-    return retrieve(candidates(forward, backward, config.margin), config, backward is None)
+        return candidates(neighbours(x, x, config.neighbours, True, progress), None, config.margin)
+    forward = neighbours(x, y, config.neighbours, False, half(0.0))
+    return candidates(forward, neighbours(y, x, config.neighbours, False, half(0.5)), config.margin)
+
+
+def _shards(of_x: np.ndarray, of_y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows of the x and of the y of each period that both have."""
+    (names, rows), (others, columns) = _by_period(of_x), _by_period(of_y)
+    _, first, second = np.intersect1d(names, others, return_indices=True)
+    for one, other in zip(first.tolist(), second.tolist(), strict=True):
+        yield rows[one], columns[other]
+
+
+def _by_period(periods: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the periods, ascending, and the rows of each, ascending."""
+    order = np.argsort(periods, kind="stable")
+    names, first = np.unique(periods[order], return_index=True)
+    return names, np.split(order, first[1:])
+
+
+def _joined(parts: Sequence[Candidates]) -> Candidates:
+    """Return the candidates of all parts; none if there are no parts."""
+    rows, values = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    every = [Candidates(rows, rows, values, values, rows, rows), *parts]
+    return Candidates(*(np.concatenate([getattr(part, field.name) for part in every]) for field in fields(Candidates)))
 
 
 def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> Candidates:

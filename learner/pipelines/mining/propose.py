@@ -17,11 +17,12 @@ from allpairs.learner.models.bi_encoder_training import (
 )
 from allpairs.learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from allpairs.learner.pipelines.mining.filters import period
 from allpairs.learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
 from allpairs.learner.pipelines.mining.margin import mine
 from allpairs.learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from allpairs.learner.pipelines.mining.shards import encode_list
-from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
+from allpairs.learner.pipelines.mining.texts import CHUNK, DATE, ID, TEXT, TextList
 from allpairs.learner.pipelines.pipeline import Run
 
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
@@ -122,12 +123,24 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return vectors if len(rows) == len(vectors) else vectors[rows]
 
 
+def _periods(run: Run, texts: Texts, vectors: Vectors) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the day, month or year of each kept text of both lists, if only texts of one are compared."""
+    unit = run.config.filters.same_date
+    if unit == "no":
+        return None
+    sides = (texts.x, vectors.x_rows), (texts.y, vectors.y_rows)
+    x, y = (
+        np.array([period(one, unit, side.path) for one in side.take(rows, DATE)], dtype=str) for side, rows in sides
+    )
+    return x, y
+
+
 def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the proposed pairs, largest margin first, as rows and by their ids, to the folder."""
     texts = texts_of(run)
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()
-    found = mine(x, None if texts.one_list else y, run.config.margin, progress)
+    found = mine(x, None if texts.one_list else y, run.config.margin, progress, _periods(run, texts, vectors))
     found = replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y])
     found.save(folder / PAIRS)
     columns = [

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,13 @@ from allpairs.db.identity import identity
 from allpairs.db.progress import Progress
 from allpairs.learner.models.bi_encoder_training import load_retriever
 from allpairs.learner.pipelines.mining.crossencoder import train_crossencoder
-from allpairs.learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
+from allpairs.learner.pipelines.mining.filters import reasons, reasons_of_answers
 from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors, wrong_of
 from allpairs.learner.pipelines.mining.reading import ANSWER, PASSAGE
 from allpairs.learner.pipelines.mining.shards import neighbours
-from allpairs.learner.pipelines.mining.texts import DATE, ID
+from allpairs.learner.pipelines.mining.texts import ID
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.scorers.scorer import TextScorer
 
@@ -31,7 +30,7 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the pairs that pass all filters, and the reason for each dropped pair, to the folder."""
     texts, proposed = texts_of(run), Candidates.load(run.of("candidates") / PAIRS)
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
-    why = reasons(pairs, run.config.filters, texts.seeds, _dates(run, texts, proposed))
+    why = reasons(pairs, run.config.filters, texts.seeds)
     if texts.asked:
         answers = zip((x for x, _ in pairs), texts.y.take(proposed.y, ANSWER), strict=True)
         why = [one or other for one, other in zip(why, reasons_of_answers(answers), strict=True)]
@@ -46,14 +45,6 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     (folder / COUNTS).write_text(
         json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}), encoding="utf-8"
     )
-
-
-def _dates(run: Run, texts: Texts, pairs: Candidates) -> list[tuple[date, date]] | None:
-    """Return the days of each pair's texts, if they matter."""
-    if run.config.filters.same_date == "no":
-        return None
-    sides = texts.x.take(pairs.x, DATE), texts.y.take(pairs.y, DATE)  # the first stage checked them
-    return [(read_date(x, texts.x.path, 0), read_date(y, texts.y.path, 0)) for x, y in zip(*sides, strict=True)]
 
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:

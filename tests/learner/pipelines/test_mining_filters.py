@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.catalog.mining import Filters
-from allpairs.learner.pipelines.mining.filters import Reason, SeedPairs, read_date, reasons, reasons_of_answers, within
+from allpairs.learner.pipelines.mining.filters import (
+    Reason,
+    SeedPairs,
+    period,
+    read_date,
+    reasons,
+    reasons_of_answers,
+    within,
+)
 
 NO_SEEDS = SeedPairs([])
 LONG = "One came first. Two came then! Was three the last? It was."
@@ -87,26 +95,18 @@ def test_too_few_words_of_either_text() -> None:
     ],
 )
 def test_dates(unit: Any, one: str, other: str, kept: bool) -> None:
-    dates = [(date.fromisoformat(one), date.fromisoformat(other))]
-    assert reasons([("x", "y")], Filters(same_date=unit), NO_SEEDS, dates) == [None if kept else Reason.DATE]
-    assert reasons([("x", "y")], Filters(), NO_SEEDS, dates) == [None]
-
-
-def test_dates_that_are_asked_for_must_be_there() -> None:
-    with pytest.raises(InputError, match="same_date is 'month', which needs the column `date` in both lists"):
-        reasons([("x", "y")], Filters(same_date="month"), NO_SEEDS)
+    path = Path("x.csv")
+    assert (period(one, unit, path) == period(f"{other}T10:00", unit, path)) is kept
 
 
 def test_the_first_reason_counts() -> None:
     """Take a pair that all filters drop, and remove the filters one by one from the first on."""
-    seeds, dates = SeedPairs([("a", "a")]), [(date(2024, 1, 1), date(2024, 1, 2))]
-    config: dict[str, Any] = {
-        "drop_seeds": True, "drop_verbatim": True, "least_sentences": 2, "shortest": 2, "same_date": "day",
-    }  # fmt: skip
-    off = {"drop_seeds": False, "drop_verbatim": False, "least_sentences": 0, "shortest": 0, "same_date": "no"}
+    seeds = SeedPairs([("a", "a")])
+    config: dict[str, Any] = {"drop_seeds": True, "drop_verbatim": True, "least_sentences": 2, "shortest": 2}
+    off = {"drop_seeds": False, "drop_verbatim": False, "least_sentences": 0, "shortest": 0}
     found = []
     for name in (*config, None):
-        found += reasons([("a", "a")], Filters(**config), seeds, dates)
+        found += reasons([("a", "a")], Filters(**config), seeds)
         if name is not None:
             config[name] = off[name]
     assert found == [reason for reason in Reason if reason != Reason.ANSWER] + [None]

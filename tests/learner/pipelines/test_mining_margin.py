@@ -241,3 +241,23 @@ def test_from_vectors_to_pairs_of_one_list() -> None:
     found = mine(vectors, None, config())
     assert pairs(found) == pairs(expected)
     assert (found.x < found.y).all()
+
+
+@given(st.integers(1, 12), st.integers(1, 12), seeds, st.booleans())
+def test_texts_of_a_period_are_mined_among_each_other(n: int, m: int, seed: int, one_list: bool) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = (np.abs(rng.normal(size=(size, 4))).astype(np.float32) for size in (n, m))
+    x, y = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (x, y))
+    of_x, of_y = (rng.choice(["2023-12", "2024-01", "2024-02"], size) for size in (n, m))
+    y, of_y = (x, of_x) if one_list else (y, of_y)
+    mode = config(retrieval="candidates", neighbours=2)
+    found = mine(x, None if one_list else y, mode, periods=(of_x, of_y))
+    expected = {}
+    for name in {*of_x} & {*of_y}:
+        rows, columns = np.flatnonzero(of_x == name), np.flatnonzero(of_y == name)
+        if len(rows) > 1 or not one_list:
+            part = mine(x[rows], None if one_list else y[columns], mode)
+            placed = zip(rows[part.x].tolist(), columns[part.y].tolist(), strict=True)
+            expected |= dict(zip(placed, part.margin.tolist(), strict=True))
+    assert dict(zip(pairs(found), found.margin.tolist(), strict=True)) == pytest.approx(expected)
+    assert (np.diff(found.margin) <= 0).all()
