@@ -35,8 +35,8 @@ from allpairs.learner.scoring.make_reference import with_reference
 from allpairs.learner.scoring.matcher import Matcher, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.nearest import BYTES, SHARE, most_neighbours
+from allpairs.learner.search.rescored import NOTHING
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
@@ -84,6 +84,27 @@ class Stopwatch:
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
 
 
+@dataclass(frozen=True)
+class _State:
+    """What scores pairs after a round: the matcher, and its vectors of all texts.
+
+    encoded: (texts, e) by its encoder; vectors: (texts, d) blended. Once there were labels of both classes, layer: the
+    output layer of the first score; staged: that of the whole score, and its second stage.
+    """
+
+    matcher: Matcher
+    encoded: np.ndarray
+    vectors: np.ndarray
+    layer: OutputLayer | None = None
+    staged: Staged | None = None
+
+    @property
+    def scorer(self) -> VectorScorer:
+        """The score of all pairs."""
+        rescored = self.staged.rescored if self.staged else NOTHING
+        return VectorScorer(self.vectors, self.matcher.layer, self.matcher.space, rescored)
+
+
 def simulate(
     corpus: Corpus,
     encoder: Encoder,
@@ -113,18 +134,14 @@ def simulate(
     write_split(corpus, out / "split.csv")
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     rng = np.random.default_rng(settings.seed)
-    space = Space(settings.distance, offset=True)
     labels, watch = Labels(), Stopwatch()
-    layer: OutputLayer | None = None
-    staged: Staged | None = None
     with watch.stage("encode"):
         encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.hubness)
-        vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
-    scorer = VectorScorer(vectors, None, space)
-    measured = _measure(dataset, scorer, settings, watch, progress)
-    matcher = Matcher(encoder, None, blend, columns=dataset.columns)
-    start = _row(0, labels, staged, measured, watch) | near_by(dataset, encoded, progress)
-    start |= _beside(beside, matcher, encoded, watch, progress)
+        pretrained = blended(dataset, encoded, blend, settings.distance, progress)
+    state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, pretrained)
+    measured = _measure(dataset, state.scorer, settings, watch, progress)
+    start = _row(0, labels, None, measured, watch) | near_by(dataset, encoded, progress)
+    start |= _beside(beside, state, watch, progress)
     (out / "base.json").write_text(json.dumps(start, indent=2), encoding="utf-8")
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
@@ -133,39 +150,48 @@ def simulate(
             with watch.stage("choose"):
                 known, size = labels.keys(dataset), _size(number, settings)
                 gold = gold_of(dataset, known, composition[number - 1] if composition else None)
-                background = Background(labels.arrays(), pretrained, gold)
-                batch = choose(dataset, vectors, layer, known, size, settings, rng, progress, background, space)
+                seen = Background(labels.arrays(), pretrained, gold)
+                space = state.matcher.space
+                batch = choose(dataset, state.vectors, state.layer, known, size, settings, rng, progress, seen, space)
             labels.add(dataset, batch.pairs, number)
-            labelled = labels.arrays()
-            if labelled.has_both_classes:
+            if labels.arrays().has_both_classes:
                 if not settings.warm_start:
                     encoder.model.load_state_dict(base)
-                with watch.stage("train"):
-                    train(encoder, dataset.texts, labelled, settings, progress)
-                with watch.stage("encode"):
-                    encoded = encoder.encode(dataset.texts, progress)
-                    if settings.lexical:
-                        blend = Blend(settings.hubness, fit_lexical(dataset, labelled, pretrained))
-                    vectors = blended(dataset, encoded, blend, settings.distance, progress)
-                    layer = refit(vectors, labelled, space)
-                with watch.stage("second_stage"):
-                    use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
-                    staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
-                scorer = VectorScorer(vectors, staged.layer, space, staged.rescored)
-                matcher = replace(matcher, layer=staged.layer, blend=blend, second=staged.second)
-            measured = _measure(dataset, scorer, settings, watch, progress)
-            row = _row(number, labels, staged, measured, watch) | {"stated": corpus.stated}
+                state = _trained(state, dataset, labels.arrays(), pretrained, number, settings, watch, progress)
+            measured = _measure(dataset, state.scorer, settings, watch, progress)
+            row = _row(number, labels, state.staged, measured, watch) | {"stated": corpus.stated}
             row |= {"search": batch.near.as_dict()} if batch.near else {}
-            written.append(row | _beside(beside, matcher, encoded, watch, progress))
+            written.append(row | _beside(beside, state, watch, progress))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    bare = {}
-    if staged is not None:
-        bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress)
+    matcher, bare = state.matcher, {}
+    if state.staged is not None:
+        bare = measured_bare(dataset, state.vectors, matcher.blend, labels.arrays(), settings, progress)
         own = np.random.default_rng(settings.seed)
-        matcher = with_reference(matcher, dataset, vectors, own, staged.competition)
+        matcher = with_reference(matcher, dataset, state.vectors, own, state.staged.competition)
     _save(matcher, measured, labels, settings, out / "model", bare)
     return written
+
+
+def _trained(
+    before: _State, dataset: Dataset, labelled: Labelled, pretrained: np.ndarray, number: int, settings: Settings,
+    watch: Stopwatch, progress: Progress,
+) -> _State:  # fmt: skip
+    """Train the encoder in place on the labels, and return what scores with it."""
+    encoder, space, blend = before.matcher.encoder, before.matcher.space, before.matcher.blend
+    with watch.stage("train"):
+        train(encoder, dataset.texts, labelled, settings, progress)
+    with watch.stage("encode"):
+        encoded = encoder.encode(dataset.texts, progress)
+        if settings.lexical:
+            blend = Blend(settings.hubness, fit_lexical(dataset, labelled, pretrained))
+        vectors = blended(dataset, encoded, blend, settings.distance, progress)
+        layer = refit(vectors, labelled, space)
+    with watch.stage("second_stage"):
+        use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
+        staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
+    matcher = replace(before.matcher, layer=staged.layer, blend=blend, second=staged.second)
+    return _State(matcher, encoded, vectors, layer, staged)
 
 
 def composition_of(labels_csv: Path) -> Composition:
@@ -231,14 +257,12 @@ def _measure(
     return measured
 
 
-def _beside(
-    development: Development | None, matcher: Matcher, encoded: np.ndarray, watch: Stopwatch, progress: Progress
-) -> dict[str, Any]:
+def _beside(development: Development | None, state: _State, watch: Stopwatch, progress: Progress) -> dict[str, Any]:
     """Return the figures of the development set under its name, if there is one."""
     if development is None:
         return {}
     with watch.stage("development"):
-        return {"development": development.measure(matcher, encoded, progress)}
+        return {"development": development.measure(state.matcher, state.encoded, progress)}
 
 
 def _row(number: int, labels: Labels, staged: Staged | None, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:
