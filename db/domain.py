@@ -279,7 +279,7 @@ class Settings(BaseModel):
     )
     distance: Distance = Field("cosine", description="Score of two texts: cosine, inner product, or -(distance)².")
     max_length: int = Field(
-        128, ge=8, le=8192, description="Tokens of a text that the encoder reads, in training and in encoding."
+        128, ge=8, le=8192, description="Most tokens of a text that the encoder reads, up to the model's own limit."
     )
     warm_start: bool = Field(False, description="Continue from the last round's encoder instead of the base encoder.")
     auto_train: bool = Field(True, description="Train automatically when a batch is complete.")

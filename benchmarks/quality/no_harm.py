@@ -2,8 +2,8 @@
 
     python -m benchmarks.quality.no_harm [--data out/data] [--labels 100] [--seeds 0 1 2]
 
-Each set: the pre-trained encoder, a third of the left texts to measure (or the set's own split), and as many of the
-nearest training pairs as labels, half of them called matches by chance. Prints exact average precision over all
+Each set: the pre-trained encoder, a third of the left texts to measure, and as many of the nearest training pairs
+as labels, half of them called matches by chance. Prints exact average precision over all
 evaluation pairs of the cosine, of the cosine with lexical features, and with a second stage (auto) on top; means over
 seeds of the labels. `benchmarks.data.datasets` writes the files.
 """

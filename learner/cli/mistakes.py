@@ -12,7 +12,7 @@ from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
 
 def mistakes(
-    model: Annotated[str | None, typer.Option(help="Any model that `allpairs evaluate` measures.")] = None,
+    model: Annotated[str | None, typer.Option(help="A matcher, an encoder, a cross-encoder or a re-ranker.")] = None,
     left: Annotated[Path | None, typer.Option(help="Items of the left (or only) list.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label.")] = None,
     out: Annotated[Path | None, typer.Option(help="File for the mistakes: csv.")] = None,

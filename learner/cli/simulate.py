@@ -46,7 +46,7 @@ def simulate(
         bool, typer.Option(help="Normalise scores (batch norm) when training the output layer.")
     ] = True,
     pooling: Annotated[str, typer.Option(help="model (as in its folder), mean, cls or max.")] = "model",
-    max_length: Annotated[int, typer.Option(help="Tokens of a text that the encoder reads.")] = 128,
+    max_length: Annotated[int, typer.Option(help="Most tokens of a text that the encoder reads.")] = 128,
     distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
     hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
     crowding: Annotated[float | None, typer.Option(hidden=True)] = None,

@@ -87,6 +87,12 @@ def compare(one: Checked, other: Checked) -> float:
     return float(mannwhitneyu(*samples, method="asymptotic").pvalue)
 
 
+def threshold_at(scores: np.ndarray, recall: float) -> float:
+    """Return the highest threshold that this share of the positives reaches; scores: theirs, (k,), at least one."""
+    wanted = max(int(np.ceil(recall * len(scores) - 1e-9)), 1)
+    return float(np.sort(scores)[-wanted])
+
+
 def find_putative(
     left: np.ndarray,
     right: np.ndarray,
@@ -104,9 +110,8 @@ def find_putative(
     false positives.
     """
     products = np.einsum("kd,kd->k", left[positives[:, 0]], right[positives[:, 1]])
-    scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], products))[::-1]
-    wanted = int(np.ceil(recall * len(scores) - 1e-9))
-    threshold = float(scores[max(wanted, 1) - 1]) - TIE  # includes pairs that tie with the last positive
+    scores = rescored.replace(positives[:, 0], positives[:, 1], products)
+    threshold = threshold_at(scores, recall) - TIE  # includes pairs that tie with the last positive
     top = MOST + len(scores) + 1
     found = best_pairs(left, right, symmetric, top=top, threshold=threshold, rescored=rescored, progress=progress)
     known = positives[:, 0] * len(right) + positives[:, 1]

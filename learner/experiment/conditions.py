@@ -52,11 +52,11 @@ class Conditions:
 
 def conditions_of(results: Results) -> list[Conditions]:
     """Return the conditions of every row that trains on labels, in the experiment's order."""
-    found = ((name, row) for name in results.datasets for row in results.rows(name))
-    return [_conditions(results, name, row) for name, row in found]
+    return [conditions_of_row(results, name, row) for name in results.datasets for row in results.rows(name)]
 
 
-def _conditions(results: Results, dataset: str, row: Row) -> Conditions:
+def conditions_of_row(results: Results, dataset: str, row: Row) -> Conditions:
+    """Return the conditions of a row on a data set."""
     files, last = results.experiment.datasets[dataset], results.last(dataset, row.name)[0]
     settings = settings_of(results.experiment, row, 0)
     is_concat = row.kind == "concat"

@@ -87,18 +87,18 @@ def read_results(experiment: Experiment, out: Path) -> Results:
     records, near = [], dict[tuple[str, str], int]()
     for cell in cells_of(experiment):
         if is_done(cell, out):
-            near |= _near(out / cell.folder / BASE, cell.dataset, experiment.datasets[cell.dataset].part)
+            near |= near_of(out / cell.folder / BASE, cell.dataset, experiment.datasets[cell.dataset].part)
             lines = (out / cell.folder / ROUNDS).read_text(encoding="utf-8").splitlines()
             records += [_record(cell.dataset, cell.row, cell.seed, json.loads(line)) for line in lines]
     return Results(experiment, records, near)
 
 
-def _near(base: Path, dataset: str, part: str) -> dict[tuple[str, str], int]:
+def near_of(base: Path, dataset: str, part: str) -> dict[tuple[str, str], int]:
     """Return the near negatives that a run counted before it trained, by data set and part."""
     if not base.is_file():
         return {}
     known = json.loads(base.read_text(encoding="utf-8"))
-    parts = {part: known, "dev": known.get("development", {})}
+    parts = {"dev": known.get("development", {}), part: known}
     return {(dataset, name): figures[NEAR] for name, figures in parts.items() if NEAR in figures}
 
 

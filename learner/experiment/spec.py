@@ -14,8 +14,10 @@ from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split", "development")
-LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED}  # at these defaults old runs keep their digest
 LABELS = "labels"  # the file that only comparisons of encoders have
+# Keys that came later: at these defaults old runs keep their digest.
+LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED, "development": None, LABELS: None}
+MethodName = Literal["exact", "near-random", "stratified"]
 
 # Names become folders, so they are restricted to what every file system accepts.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}$", strip_whitespace=True)]
@@ -61,7 +63,7 @@ class Row(Part):
     labels: str | None = None  # the row whose labels a concat row uses, or whose counts a matched row uses
     backbone: str = DEFAULT_ENCODER  # of concat rows and encoders
     sample: int = Field(20_000, ge=100)  # negatives that a concat row is measured with
-    method: Literal["exact", "near-random", "stratified"] | None = None  # how it is measured; None: by the pairs
+    method: MethodName | None = None  # how it is measured; None: by the pairs
     base: str = DEFAULT_ENCODER  # the encoder that tells near pairs from far ones in a sampled method
 
 
@@ -71,7 +73,7 @@ class Concat(Part):
     backbone: str
     sample: int
     settings: ConcatSettings
-    method: Literal["exact", "near-random", "stratified"] | None = None
+    method: MethodName | None = None
     base: str = DEFAULT_ENCODER
 
 
@@ -274,7 +276,7 @@ def digest(files: Files) -> str:
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
     for name in (*PATHS, LABELS):
         path = getattr(files, name)
-        if path is None and name in (LABELS, "development"):  # they came later
+        if path is None and name in LATER:
             continue
         whole.update(f"{name}:".encode())
         if path is not None:

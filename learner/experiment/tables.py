@@ -7,7 +7,7 @@ import numpy as np
 
 from allpairs.db.domain import Stated
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.experiment.conditions import MARKS, conditions_of
+from allpairs.learner.experiment.conditions import MARKS, conditions_of_row
 from allpairs.learner.experiment.paper import (
     ACCURACY,
     AP,
@@ -95,16 +95,15 @@ def paper_tables(
 
     developments: the data sets with a development set, with this to measure on.
     """
-    ranked = RANKED
     tables = [
         Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets, developments or {}))),
-        Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *ranked),
+        Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *RANKED),
               list(_backbones(results)), _known_pairs(results)),
-        Table("table3", "Strategies", ranked, list(_strategies(results, "table3", TABLE3, ranked))),
+        Table("table3", "Strategies", RANKED, list(_strategies(results, "table3", TABLE3, RANKED))),
         Table("table4", "Positives found", (POSITIVES,), list(_strategies(results, "table4", TABLE3, (POSITIVES,)))),
-        Table("table5", "Stratified labels (oracles)", ranked, list(_strategies(results, "table5", TABLE5, ranked))),
+        Table("table5", "Stratified labels (oracles)", RANKED, list(_strategies(results, "table5", TABLE5, RANKED))),
         Table("table6", "CosineBERT and ConcatBERT on the same labels",
-              [prefix + measure for prefix in (COSINE, CONCAT) for measure in ranked], list(_models(results))),
+              [prefix + measure for prefix in (COSINE, CONCAT) for measure in RANKED], list(_models(results))),
     ]  # fmt: skip
     return [table for table in tables if table.lines]
 
@@ -153,7 +152,7 @@ def _strategies(results: Results, table: str, strategies: Sequence[str], measure
     for dataset in results.datasets:
         for strategy in strategies:
             if row := _first(results, dataset, strategy):
-                yield _line(results, table, dataset, row.name, strategy, _last(results, dataset, row, measures))
+                yield _line(results, table, dataset, row, strategy, _last(results, dataset, row, measures))
 
 
 def _backbones(results: Results) -> Iterator[Line]:
@@ -162,7 +161,7 @@ def _backbones(results: Results) -> Iterator[Line]:
         for row in results.rows(dataset):
             if row.kind == "concat" and _source(results, row).strategy == "stated":
                 measures = (ACCURACY, F1, MAP, PAIR_F1, PRECISION, AP)
-                yield _line(results, "table2", dataset, row.name, row.backbone, _last(results, dataset, row, measures))
+                yield _line(results, "table2", dataset, row, row.backbone, _last(results, dataset, row, measures))
 
 
 def _models(results: Results) -> Iterator[Line]:
@@ -172,7 +171,7 @@ def _models(results: Results) -> Iterator[Line]:
             cosine = _first(results, dataset, strategy)
             concat = cosine and _learner_from(results, dataset, cosine.name)
             if cosine and concat:
-                both = [(prefix, _line(results, "table6", dataset, row.name, strategy, _last(results, dataset, row)))
+                both = [(prefix, _line(results, "table6", dataset, row, strategy, _last(results, dataset, row)))
                         for prefix, row in ((COSINE, cosine), (CONCAT, concat))]  # fmt: skip
                 ours = {prefix + name: mean for prefix, line in both for name, mean in line.ours.items()}
                 sampled = {prefix + name: ends for prefix, line in both for name, ends in line.sampled.items()}
@@ -198,11 +197,11 @@ def _last(results: Results, dataset: str, row: Row, measures: Sequence[str] = RA
     return {measure: means[measure] for measure in measures if measure in means}
 
 
-def _line(results: Results, table: str, dataset: str, row: str, key: str, ours: Mapping[str, Mean]) -> Line:
+def _line(results: Results, table: str, dataset: str, row: Row, key: str, ours: Mapping[str, Mean]) -> Line:
     paper = printed(table, results.experiment.datasets[dataset].paper, key)
-    last = results.last(dataset, row)
-    (known,) = [one for one in conditions_of(results) if (one.dataset, one.row) == (dataset, row)]
-    return Line(dataset, row, len(last), ours, paper, _sampled(last), known.marks if paper else ())
+    last = results.last(dataset, row.name)
+    marks = conditions_of_row(results, dataset, row).marks if paper else ()
+    return Line(dataset, row.name, len(last), ours, paper, _sampled(last), marks)
 
 
 def _sampled(records: Sequence[Record]) -> dict[str, tuple[float, float]]:

@@ -4,13 +4,14 @@ Source: Mussmann, Jia and Liang (2020), Figure 2, section 3.3 and appendix A.3.
 """
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.formula import guarded
@@ -19,10 +20,11 @@ from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.evaluation.false_negatives import Checked, correct
+from allpairs.learner.evaluation.false_negatives import Checked, correct, threshold_at
 from allpairs.learner.evaluation.importance_sampling import Stratum
 from allpairs.learner.evaluation.sampling_designs import near_random
 from allpairs.learner.files.evaluate import dataset_for, load_scorer, population_of, why_unmeasurable
+from allpairs.learner.runtime.progress_output import write_text
 from allpairs.learner.search.exact import Pairs
 
 COLUMNS = ("id1", "id2", "text1", "text2", "score", "kind", "stratum", "size", "true", "label")
@@ -57,8 +59,8 @@ def find_mistakes(
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return scorer.score(left[rows], right[columns], progress)
 
-    positives = np.sort(score(*dataset.evaluation_positives.T))[::-1]
-    threshold = positives[max(int(np.ceil(recall * len(positives) - 1e-9)), 1) - 1]
+    positives = score(*dataset.evaluation_positives.T)
+    threshold = threshold_at(positives, recall)
     strata = near_random(population_of(dataset, base, progress), score, sample, np.random.default_rng(seed), progress)
     return dataset, int((positives >= threshold).sum()), [_above(one, dataset, threshold) for one in strata]
 
@@ -73,17 +75,21 @@ def _above(stratum: Stratum, dataset: Dataset, threshold: float) -> Mistakes:
 def write_mistakes(
     dataset: Dataset, corpus: Corpus, true: int, found: Sequence[Mistakes], n: int, path: Path, rng: np.random.Generator
 ) -> int:
-    """Write the n most confident mistakes, and a random n of each stratum to check; return the number of rows."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        rows = [*_confident(found, n), *_sampled(found, n, rng)]
-        for kind, one, at in rows:
-            left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
-            ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
-            texts = dataset.whole_texts[left], dataset.whole_texts[right]
-            score = f"{one.pairs.score[at]:.6f}"
-            writer.writerow([*map(guarded, (*ids, *texts)), score, kind, one.name, one.size, true, ""])
+    """Write the n most confident mistakes, and a random n of each stratum to check; return the number of rows.
+
+    Raises InputError if the file cannot be written.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    rows = [*_confident(found, n), *_sampled(found, n, rng)]
+    for kind, one, at in rows:
+        left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
+        ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
+        texts = dataset.whole_texts[left], dataset.whole_texts[right]
+        score = f"{one.pairs.score[at]:.6f}"
+        writer.writerow([*map(guarded, (*ids, *texts)), score, kind, one.name, one.size, true, ""])
+    write_text(path, text.getvalue())
     return len(rows)
 
 
@@ -103,7 +109,7 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
     """Return the precision at the recall of a file of mistakes, corrected by the labels of its sample (`correct`).
 
     A label 1 says that the pair is a match all the same; without a label it was not checked. Raises InputError for a
-    label that is neither, for a file without a sample, and if nothing in it was checked.
+    label that is neither, for a count that is none, and if nothing in the sample was checked.
     """
     sizes: dict[str, int] = {}
     labels: dict[str, list[bool]] = {}
@@ -111,11 +117,11 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
     for number, (kind, stratum, size, positives, label) in read_rows(path, COLUMNS[5:]):
         if kind != SAMPLE:
             continue
-        sizes[stratum], true = int(size), int(positives)
+        sizes[stratum], true = _count(size, path, number, "size"), _count(positives, path, number, "true")
         if label.strip():
             known = LABELS.get(label.strip().lower())
             if known is None:
-                raise bad(f"the label is {label!r}; write 1, 0, or nothing", path, number, "label")
+                raise bad(f"the label is {shown(label)}; write 1, 0, or nothing", path, number, "label")
             labels.setdefault(stratum, []).append(known)
     if not labels:
         raise InputError(f"{path.name}: no pair of the sample has a label: write 1 or 0 into the column label")
@@ -123,3 +129,9 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
         Checked(size, len(labels.get(name, ())), labels.get(name, []).count(False)) for name, size in sizes.items()
     ]
     return correct(true, strata, rng)
+
+
+def _count(value: str, path: Path, row: int, column: str) -> int:
+    if not value.strip().isdecimal():
+        raise bad(f"{shown(value)} is not a count; list the mistakes again", path, row, column)
+    return int(value)

@@ -116,7 +116,7 @@ class Encoder(Portable):
     ) -> "Encoder":
         """Return this encoder, sharing its weights, with another pooling (mean, cls, max) or for another distance.
 
-        max_length: tokens of a text that it reads from now on, and when it is loaded again, if not its own limit.
+        max_length: the most tokens of a text that both read from now on, unless the model's own limit is lower.
         Raises InputError if it has no token vectors to pool.
         """
         if max_length is not None and not self._is_static:

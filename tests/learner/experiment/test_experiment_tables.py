@@ -17,7 +17,7 @@ from allpairs.learner.experiment.comparison import costs_of, points_of
 from allpairs.learner.experiment.conditions import MARKS, conditions_markdown, conditions_of
 from allpairs.learner.experiment.figures import data_of, describe, draw, figures_of, panel
 from allpairs.learner.experiment.paper import AP, PAPER, PRECISION, printed
-from allpairs.learner.experiment.results import Record, Results
+from allpairs.learner.experiment.results import Record, Results, near_of
 from allpairs.learner.experiment.spec import Experiment, make_experiment
 from allpairs.learner.experiment.tables import Table, paper_tables
 from allpairs.learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, table_rows
@@ -211,3 +211,12 @@ def test_whether_there_are_titles_is_read_beside_the_files(experiment: Experimen
     (tmp_path / "stats.json").write_text(json.dumps({"titles": True}))
     (line,) = conditions_of(Results(experiment, [record("ours", 0, 1, 0.1)]))
     assert line.titles is True
+
+
+def test_near_negatives_are_those_of_the_part_that_was_measured(tmp_path: Path) -> None:
+    base = tmp_path / "base.json"
+    base.write_text(json.dumps({"near_negatives": 7}))
+    assert near_of(base, "d", "dev") == {("d", "dev"): 7} and near_of(base, "d", "test") == {("d", "test"): 7}
+    base.write_text(json.dumps({"near_negatives": 7, "development": {"near_negatives": 5}}))
+    assert near_of(base, "d", "test") == {("d", "test"): 7, ("d", "dev"): 5}
+    assert near_of(tmp_path / "none.json", "d", "test") == {}

@@ -184,7 +184,7 @@ def test_glues_split_of_the_pairs_is_kept(tmp_path: Path) -> None:
     measured = {name for item in corpus.items if item.split == Split.EVALUATION for name in item.ids}
     assert measured == {"2", "3", "6", "7"}
     assert (tmp_path / "out" / "labels.csv").read_text() == "id1,id2,label\n1,2,1\n1,3,0\n"
-    assert any("1 rows without six cells or two questions" in note for note in released.notes)
+    assert any("1 row without six cells or two questions" in note for note in released.notes)
 
 
 @pytest.mark.parametrize(
