@@ -14,6 +14,7 @@ def open_page(page: Page, app: App) -> Locator:
     """Open the page and return its button *Create*."""
     page.goto(f"{app.url}/new_project")
     expect(page.get_by_role("heading", name="New project", exact=True)).to_be_visible(timeout=30_000)
+    drawn(page)  # a field of files that is still drawn anew would lose the file
     return page.get_by_role("button", name="Create")
 
 
