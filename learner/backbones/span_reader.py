@@ -23,6 +23,7 @@ from allpairs.learner.backbones.windows import Windows, cut
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.training_loop import Watch
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
 
 CHUNK = 512  # questions whose windows are in memory at once
@@ -76,9 +77,13 @@ def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanRead
 
 
 def train_reader(
-    reader: SpanReader, examples: Sequence[Example], settings: ReaderSettings, progress: Progress = no_progress
+    reader: SpanReader,
+    examples: Sequence[Example],
+    settings: ReaderSettings,
+    progress: Progress = no_progress,
+    watch: Watch | None = None,
 ) -> None:
-    """Train the reader in place on every window of every passage.
+    """Train the reader in place on every window of every passage; watch: called after every step, may use the reader.
 
     The target of a window without the whole answer is the no-answer position. Raises InputError without examples, and
     where an answer does not stand where it should.
@@ -96,7 +101,7 @@ def train_reader(
         return (wrong + nn.functional.cross_entropy(end, last, reduction="sum")) / 2
 
     with seeded(settings.seed, reader.device):
-        descend(reader.model, windows.tokens.lengths, np.ones(len(windows)), loss, settings, progress)
+        descend(reader.model, windows.tokens.lengths, np.ones(len(windows)), loss, settings, progress, watch=watch)
 
 
 def answer(

@@ -111,6 +111,6 @@ TWO_LISTS = ("back-training",)  # these need a project with two lists
 # Fields of the configuration that a run on a project does not need, such as those for answers in passages: they keep
 # their defaults.
 ON_FILES_ALONE: dict[str, tuple[str, ...]] = {
-    "few-shot-mining": ("task", "tagger", "reader", "generator"),
+    "few-shot-mining": ("task", "tagger", "development", "reader", "generator"),
     "multi-view-reranking": ("sizes",),
 }

@@ -28,6 +28,10 @@ class MiningInputs(Section):
         None,
         description="Pairs that are never trained on, to measure the trained models: columns as in the seed pairs.",
     )
+    dev_pairs: str | None = Field(
+        None,
+        description="Pairs that choose learning rates and numbers of steps: columns as in the seed pairs.",
+    )
 
 
 class Classifier(Section):
@@ -79,6 +83,11 @@ class Crossencoder(Section):
     use: bool = Field(
         True, title="Re-rank", description="Re-rank with a cross-encoder; otherwise the margin's order stays."
     )
+    keep_score: bool = Field(
+        True,
+        title="Keep the bi-encoder's score",
+        description="Learn what to add to the bi-encoder's score; otherwise (the paper) begin anew.",
+    )
     backbone: str = Field(
         "all-MiniLM-L6-v2", min_length=1,
         description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
@@ -94,6 +103,15 @@ class Crossencoder(Section):
     )
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
     max_length: int = Field(192, ge=8, le=8192, description="Tokens of both texts together.")
+
+
+class Development(Section):
+    """How the development pairs choose: the model is kept that measures best on them."""
+
+    checks: int = Field(4, ge=1, le=1000, description="Times that a model is measured in its training.")
+    learning_rates: list[float] = Field(
+        [], max_length=20, description="Learning rates to try for every model, instead of its own."
+    )
 
 
 class Downstream(Section):
@@ -112,16 +130,19 @@ class Downstream(Section):
     steps: int = Field(200, ge=1, le=100_000, description="Training steps of each retriever.")
 
 
+BART = "facebook/bart-large"
+READING, SUMMARIES = "reading-comprehension", "summarization"
+SMALL = "-small"  # the end of a task's name: the task from MiniLM
+
 # The paper's values for its two tasks (sections 4 and 5), unless the configuration sets others.
-TASKS: dict[str, dict[str, dict[str, Any]]] = {
-    "pairs": {},
-    "reading-comprehension": {
+_TASKS: dict[str, dict[str, dict[str, Any]]] = {
+    READING: {
         "classifier": {"side": "x"},
         "margin": {"retrieval": "candidates"},
         "biencoder": {"steps": 200},
         "crossencoder": {"steps": 1000},
     },
-    "summarization": {
+    SUMMARIES: {
         "classifier": {"side": "y", "keep": "fraction"},
         "margin": {"retrieval": "candidates"},
         "filters": {"drop_verbatim": True, "least_sentences": 4, "same_date": "month"},
@@ -129,15 +150,31 @@ TASKS: dict[str, dict[str, dict[str, Any]]] = {
         "generator": {"steps": 200, "beams": 6, "target_length": 64},
     },
 }
+_LARGE: dict[str, dict[str, Any]] = {
+    "biencoder": {"backbone": BART},
+    "crossencoder": {"backbone": BART, "keep_score": False},
+    "reader": {"backbone": BART},
+    "generator": {"backbone": BART},
+}
+
+
+def values_of(task: str) -> dict[str, dict[str, Any]]:
+    """Return the values that the task brings, by part of the configuration; none for an unknown task."""
+    values, backbones = _TASKS.get(task.removesuffix(SMALL)), {} if task.endswith(SMALL) else _LARGE
+    if values is None:
+        return {}
+    return {part: {**backbones.get(part, {}), **values.get(part, {})} for part in (*values, *backbones)}
 
 
 class MiningConfig(Section):
     """How few-shot mining works."""
 
-    task: Literal["pairs", "reading-comprehension", "summarization"] = Field(
+    task: Literal[
+        "pairs", "reading-comprehension", "summarization", "reading-comprehension-small", "summarization-small"
+    ] = Field(
         "pairs",
         description="Any pairs; a question and a passage with its answer; a document and its summary. The latter "
-        "two use the paper's values for settings that are not given.",
+        "two use the paper's values for settings that are not given, and BART, or MiniLM if they end in small.",
     )
     tagger: str = Field(
         "patterns", min_length=1,
@@ -150,9 +187,15 @@ class MiningConfig(Section):
     margin: Margin = Field(default_factory=Margin)
     filters: Filters = Field(default_factory=Filters)
     crossencoder: Crossencoder = Field(default_factory=Crossencoder, title="Cross-encoder")
+    development: Development = Field(default_factory=Development)
     downstream: Downstream = Field(default_factory=Downstream)
     reader: ReaderSettings = Field(default_factory=ReaderSettings)
     generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
+
+    @property
+    def kind(self) -> str:
+        """The task without the size of its models."""
+        return self.task.removesuffix(SMALL)
 
     @model_validator(mode="before")
     @classmethod
@@ -161,7 +204,7 @@ class MiningConfig(Section):
         if not isinstance(values, dict):
             return values
         merged = dict(values)
-        for part, defaults in TASKS.get(values.get("task", "pairs"), {}).items():
+        for part, defaults in values_of(str(values.get("task", "pairs"))).items():
             chosen = merged.get(part, {})
             merged[part] = {**defaults, **chosen} if isinstance(chosen, dict) else chosen
         return merged

@@ -20,6 +20,10 @@ class RetrieverSettings(Section):
         "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, and …-ctx_encoder-… here).",
     )  # fmt: skip
     towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
+    states: Literal["encoder", "decoder"] = Field(
+        "encoder",
+        description="States of an encoder-decoder (BART) that are pooled.",
+    )
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
     scale: float = Field(20.0, ge=1, le=1000, description="Factor on the cosine in training: at 1 it cannot be fitted.")
     steps: int = Field(100, ge=1, le=100_000, description="Training steps (Joshi et al. 2022: 100 and 200).")

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.encoder_states import pool_encoder_states
 from allpairs.learner.models.training_loop import adamw, batches, take_steps
 from allpairs.learner.runtime.device import fast_training
 from allpairs.learner.runtime.training_group import ALONE, Group
@@ -40,6 +42,11 @@ class Retriever:
     def towers(self) -> list[Encoder]:
         """Each encoder once."""
         return [self.query] if self.query is self.passage else [self.query, self.passage]
+
+    @property
+    def networks(self) -> list[nn.Module]:
+        """The network of each tower."""
+        return [encoder.model for encoder in self.towers]
 
     def save(self, folder: Path) -> None:
         """Save the towers to the folder, each as sentence-transformers loads it."""
@@ -96,7 +103,10 @@ def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Ret
     """Return an untrained retriever, whose towers are their backbones. Raises InputError if one cannot be loaded."""
 
     def tower(name: str) -> Encoder:
-        return load_encoder(name, device).variant(distance=settings.similarity)
+        encoder = load_encoder(name, device)
+        if settings.states == "encoder":
+            pool_encoder_states(encoder)
+        return encoder.variant(distance=settings.similarity)
 
     query = tower(settings.backbone)
     passage = query if settings.towers == 1 else tower(settings.passage_backbone or settings.backbone)
@@ -129,19 +139,22 @@ def train_retriever(
     seed: int,
     progress: Progress = no_progress,
     beside: Beside | None = None,
+    best: BestWeights | None = None,
 ) -> None:
-    """Train the encoders in place.
+    """Train the encoders in place; best: measures them, and gives them their best weights.
 
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. Passages known
     to be right are never negatives, nor is the query itself.
     """
-    networks = _networks(retriever, beside)
-    train_together(_descend, (retriever, lesson, settings, np.random.default_rng(seed), beside), networks, progress)
+    networks, rng = _networks(retriever, beside), np.random.default_rng(seed)
+    train_together(_descend, (retriever, lesson, settings, rng, beside, best), networks, progress)
+    if best is not None and best.best is None:  # other processes have measured
+        best(settings.steps, settings.steps)
 
 
 def _networks(retriever: Retriever, beside: Beside | None) -> list[nn.Module]:
     """Return the modules to train."""
-    return [*(encoder.model for encoder in retriever.towers), *([beside.head] if beside else [])]
+    return [*retriever.networks, *([beside.head] if beside else [])]
 
 
 def _descend(
@@ -150,6 +163,7 @@ def _descend(
     settings: RetrieverSettings,
     rng: np.random.Generator,
     beside: Beside | None,
+    best: BestWeights | None,
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
@@ -164,8 +178,12 @@ def _descend(
     def losses(batch: np.ndarray) -> Iterator[Tensor]:
         yield step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
 
+    if best is not None:
+        best(0, settings.steps)
     order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)
-    take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group)
+    take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group, best)
+    if best is not None:
+        best.restore()
     return _networks(retriever, beside)
 
 

@@ -91,7 +91,7 @@ def begin(name: str, folder: Path, inputs: Section, config: Section) -> Run:
     if missing:
         raise InputError(f"{missing[0]}: file not found; check the path")
     pipeline.check(run)
-    _keep(folder, {"pipeline": name, "config": config.model_dump(), "inputs": _digests(inputs)})
+    _keep(folder, {"pipeline": name, "config": config.model_dump(), "inputs": _digests(inputs)}, type(config))
     return run
 
 
@@ -163,12 +163,17 @@ def _digests(inputs: Section) -> dict[str, str]:
     return found
 
 
-def _keep(folder: Path, what: dict[str, Any]) -> None:
-    """Record the run's pipeline, configuration and inputs. Raises InputError if the folder records others already."""
+def _keep(folder: Path, what: dict[str, Any], kind: type[Section]) -> None:
+    """Record the run's pipeline, configuration and inputs. Raises InputError if the folder records others already.
+
+    A setting that an earlier version did not have counts as its default.
+    """
     path = folder / RUN
     text = json.dumps(what, indent=1)
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
+        if before.get("pipeline") == what["pipeline"]:
+            before["config"] = kind.model_validate(before["config"]).model_dump()
         changed = [key for key, value in json.loads(text).items() if before.get(key) != value]
         if changed:
             raise InputError(

@@ -6,6 +6,8 @@ probabilities.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,43 +16,95 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog.mining import Crossencoder
-from allpairs.learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
+from allpairs.learner.catalog.mining import Crossencoder, Development
+from allpairs.learner.models.best_weights import BestWeights
+from allpairs.learner.models.cross_encoder_input import pair_logits, read_pairs, score_pairs
 from allpairs.learner.models.training_loop import adamw, batches, take_steps
+from allpairs.learner.pipelines.mining.development import rank_measure, watch_of
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
 from allpairs.learner.scorers.cross_encoder import load_backbone
 
 WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+HEAD_RATE = 100.0  # times the learning rate, for an output layer that begins at zero
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """Right pairs (n, 2) and wrong second texts of each pair's first text (n, k), as rows of the texts, int64.
+
+    first: (n, 1 + k) float32, the bi-encoder's log-odds of the right pair and of each wrong one, which the
+    cross-encoder's are added to; zeros if it begins anew.
+    """
+
+    texts: Sequence[str]
+    right: np.ndarray
+    wrong: np.ndarray
+    first: np.ndarray
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """All pairs, (n · (1 + k), 2): each right one, followed by its wrong ones."""
+        seconds = np.column_stack([self.right[:, 1], self.wrong])
+        return np.column_stack([np.repeat(self.right[:, 0], seconds.shape[1]), seconds.ravel()])
 
 
 def train_crossencoder(
-    texts: Sequence[str],
-    right: np.ndarray,
-    wrong: np.ndarray,
+    contrasts: Contrasts,
     settings: Crossencoder,
     seed: int,
     progress: Progress = no_progress,
-) -> CrossEncoder:
-    """Return the trained cross-encoder. right: (n, 2) text rows; wrong: (n, k) wrong partners of right[:, 0].
+    development: Contrasts | None = None,
+    config: Development | None = None,
+) -> tuple[CrossEncoder, BestWeights | None]:
+    """Return the trained cross-encoder, and the measurements on the development pairs, if there are any.
 
-    Each step has as many right pairs as wrong ones. Raises InputError if the backbone cannot be loaded.
+    Each step has as many right pairs as wrong ones. If the bi-encoder's score is kept, the output layer begins at zero,
+    where both models have the same order. Raises InputError if the backbone cannot be loaded.
     """
     rng = np.random.default_rng(seed)
     device = torch.device(default_device())
     with seeded(seed, device):
         model = load_backbone(settings.backbone, settings.max_length, str(device))
-        optimizer, schedule = adamw(model.parameters(), settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
-        left, n, k = right[:, 0], *wrong.shape
-        tokens = read_pairs(model, texts, np.r_[left, np.repeat(left, k)], np.r_[right[:, 1], wrong.ravel()])
+        optimizer, schedule = adamw(
+            _groups(model, settings), settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY
+        )
+        tokens = read_pairs(model, contrasts.texts, *contrasts.pairs.T)
+        first = torch.from_numpy(contrasts.first.ravel()).to(device)
+        n, k = contrasts.wrong.shape
 
         def losses(batch: np.ndarray) -> Iterator[Tensor]:
-            others = n + batch * k + rng.integers(k, size=len(batch))
-            yield pair_loss(*_logits(model, tokens, batch, others), settings.objective)
+            right = batch * (1 + k)
+            both = np.r_[right, right + 1 + rng.integers(k, size=len(batch))]
+            with fast_training(device):
+                logits = pair_logits(model, tokens, both).float() + first[both]
+            yield pair_loss(logits[: len(batch)], logits[len(batch) :], settings.objective)
 
+        measure = partial(rank_measure, partial(scores, model, development)) if development is not None else None
+        best = watch_of([model], measure, config or Development(), settings.learning_rate)
+        if best is not None and settings.keep_score:
+            best(0, settings.steps)
         model.train()
         order = batches(n, max(1, settings.batch_size // 2), settings.steps, rng)
-        take_steps(order, settings.steps, losses, optimizer, schedule, [model.parameters()], progress)
-    return model.eval()
+        take_steps(order, settings.steps, losses, optimizer, schedule, [model.parameters()], progress, watch=best)
+    return model.eval(), best
+
+
+def _groups(model: CrossEncoder, settings: Crossencoder) -> list[dict[str, object]]:
+    """Return the parameters; to keep the bi-encoder's score the output layer becomes zero, and learns faster."""
+    parameters = dict(model.named_parameters())
+    if not settings.keep_score:
+        return [{"params": list(parameters.values())}]
+    name = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)][-1]
+    head = [parameters.pop(f"{name}.{part}") for part in ("weight", "bias")]
+    for parameter in head:
+        nn.init.zeros_(parameter)
+    return [{"params": list(parameters.values())}, {"params": head, "lr": settings.learning_rate * HEAD_RATE}]
+
+
+def scores(model: CrossEncoder, contrasts: Contrasts) -> np.ndarray:
+    """Return the score of each right pair and of its wrong ones, (n, 1 + k) float32."""
+    found = score_pairs(model, contrasts.texts, *contrasts.pairs.T)
+    return found.reshape(contrasts.first.shape) + contrasts.first
 
 
 def pair_loss(right: Tensor, wrong: Tensor, objective: Literal["binary", "pairwise"]) -> Tensor:
@@ -58,9 +112,3 @@ def pair_loss(right: Tensor, wrong: Tensor, objective: Literal["binary", "pairwi
     if objective == "pairwise":
         return nn.functional.softplus(wrong - right).mean()
     return (nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()) / 2
-
-
-def _logits(model: CrossEncoder, tokens: PairTokens, right: np.ndarray, wrong: np.ndarray) -> tuple[Tensor, Tensor]:
-    with fast_training(torch.device(model.device)):
-        both = pair_logits(model, tokens, np.r_[right, wrong]).float()
-    return both[: len(right)], both[len(right) :]

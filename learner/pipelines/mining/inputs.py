@@ -12,13 +12,12 @@ from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.models.encoder import require_folder
-from allpairs.learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
-from allpairs.learner.pipelines.mining.filters import SeedPairs
-from allpairs.learner.pipelines.mining.negatives import Asked
-from allpairs.learner.pipelines.mining.reading import (
+from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger
+from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.reading import (
     ANSWER,
     ASKED,
     as_pairs,
@@ -28,13 +27,14 @@ from allpairs.learner.pipelines.mining.reading import (
     write_asked,
     write_candidates,
 )
+from allpairs.learner.pipelines.mining.filters import SeedPairs
 from allpairs.learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
 from allpairs.learner.pipelines.pipeline import Run
 
 LEAST_SEEDS = 2
-SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
-SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, for reading comprehension
-READING, SUMMARIES = "reading-comprehension", "summarization"  # tasks besides `pairs`
+SEEDS, DEV, TEST, GOLD = "seeds.json", "dev.json", "test.json", "gold.npy"
+# The same, for reading comprehension.
+SEEDS_ASKED, DEV_ASKED, TEST_ASKED = "seeds_asked.json", "dev_asked.json", "test_asked.json"
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,7 @@ class Texts:
     @cached_property
     def seeds(self) -> SeedPairs:
         """The seed pairs."""
-        return SeedPairs(
-            [(x, y) for x, y in json.loads((self.folder / SEEDS).read_text(encoding="utf-8"))], self.one_list
-        )
+        return SeedPairs(self._pairs(SEEDS), self.one_list)
 
     def directed(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the training pairs: within one list, where their order does not matter, each in both directions."""
@@ -80,9 +78,22 @@ class Texts:
         return load_asked(self.folder / TEST_ASKED)
 
     @cached_property
+    def dev_asked(self) -> list[Asked]:
+        """The development pairs likewise."""
+        return load_asked(self.folder / DEV_ASKED)
+
+    @cached_property
     def test(self) -> list[tuple[str, str]]:
         """The test pairs; empty if there are none."""
-        path = self.folder / TEST
+        return self._pairs(TEST)
+
+    @cached_property
+    def dev(self) -> list[tuple[str, str]]:
+        """The development pairs; empty if there are none."""
+        return self._pairs(DEV)
+
+    def _pairs(self, name: str) -> list[tuple[str, str]]:
+        path = self.folder / name
         return [(x, y) for x, y in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
     @cached_property
@@ -109,7 +120,7 @@ def check_inputs(run: Run) -> None:
         raise InputError("biencoder.towers: two encoders need two lists, but there is only one: choose 1")
     for backbone in (*config.biencoder.backbones, config.crossencoder.backbone, config.reader.backbone):
         require_folder(backbone)
-    reading = config.task == READING
+    reading = config.kind == READING
     if reading:
         tagger_of(config)
     if reading and inputs.corpus_y is None:
@@ -120,8 +131,11 @@ def check_inputs(run: Run) -> None:
             require_columns(Path(path), [ID, TEXT, *dated])
     if inputs.gold is not None:
         require_columns(Path(inputs.gold), ["id1", "id2", *([ANSWER] if reading else [])])
-    if inputs.test_pairs is not None:
-        require_columns(Path(inputs.test_pairs), ASKED if reading else ("x", "y"))
+    for path in (inputs.dev_pairs, inputs.test_pairs):
+        if path is not None:
+            require_columns(Path(path), ASKED if reading else ("x", "y"))
+    if config.development.learning_rates and inputs.dev_pairs is None:
+        raise InputError("development.learning_rates: only development pairs can choose one: add inputs.dev_pairs")
     seeds = Path(inputs.seed_pairs)
     require_columns(seeds, ASKED if reading else ("x", "y"))
     if (count := len(_pairs(seeds, reading))) < LEAST_SEEDS:
@@ -137,8 +151,12 @@ def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write texts, seed pairs and known pairs to the folder."""
     inputs, config = run.inputs, run.config
-    reading, dated = config.task == READING, config.filters.same_date != "no"
-    for path, file, as_asked in ((inputs.seed_pairs, SEEDS, SEEDS_ASKED), (inputs.test_pairs, TEST, TEST_ASKED)):
+    reading, dated = config.kind == READING, config.filters.same_date != "no"
+    for path, file, as_asked in (
+        (inputs.seed_pairs, SEEDS, SEEDS_ASKED),
+        (inputs.dev_pairs, DEV, DEV_ASKED),
+        (inputs.test_pairs, TEST, TEST_ASKED),
+    ):
         if path is not None:
             (folder / file).write_text(json.dumps(_pairs(Path(path), reading)), encoding="utf-8")
         if path is not None and reading:
@@ -154,7 +172,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _second(source: Path, target: Path, config: MiningConfig, progress: Progress) -> None:
-    if config.task == READING:
+    if config.kind == READING:
         write_candidates(source, target, tagger_of(config), progress)
     else:
         copy_texts(source, target, config.filters.same_date != "no", progress)

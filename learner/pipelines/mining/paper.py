@@ -1,7 +1,7 @@
 """The figures of Joshi et al. (2022): Tables 1 and 2, and section 7.1."""
 
+from allpairs.learner.catalog.mining import READING, SUMMARIES
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, SEED_ONLY
-from allpairs.learner.pipelines.mining.inputs import READING, SUMMARIES
 
 ADDED = 500  # mined examples
 Printed = dict[tuple[str, int], dict[str, float]]  # by method and number of examples added: measures

@@ -1,6 +1,7 @@
 """The stages that propose pairs: a bi-encoder trained on the seed pairs, vectors of all texts, and their margins."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
+from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import (
     Retriever,
     lesson_of,
@@ -15,12 +19,14 @@ from allpairs.learner.models.bi_encoder_training import (
     new_retriever,
     train_retriever,
 )
+from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.reading import PASSAGE, wrong_texts
 from allpairs.learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from allpairs.learner.pipelines.mining.development import best_model, retrieval_measure, watch_of, write_looks
 from allpairs.learner.pipelines.mining.filters import period
 from allpairs.learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
 from allpairs.learner.pipelines.mining.margin import mine
-from allpairs.learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from allpairs.learner.pipelines.mining.shards import encode_list
 from allpairs.learner.pipelines.mining.texts import CHUNK, DATE, ID, TEXT, TextList
 from allpairs.learner.pipelines.pipeline import Run
@@ -28,38 +34,62 @@ from allpairs.learner.pipelines.pipeline import Run
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")
 RANDOM_TEXTS = 20_000  # texts to draw random negatives from
+DEV_OTHERS = 1_000  # random texts besides those of the development pairs, among which these are searched
 SYNTHETIC = 8  # wrong second texts for each seed pair, if the task can construct them
+_Trained = tuple[Retriever, TextClassifier | None]
 ENCODED = 0.95  # share of the stage's work that encodes both lists
 
 
 def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
-    """Train the retriever, and the classifier if one is configured, and save both in the folder."""
+    """Train the retriever, and the classifier if one is configured, and save both in the folder.
+
+    Development pairs choose the learning rate and the step.
+    """
     texts, config = texts_of(run), run.config
-    retriever = new_retriever(config.biencoder)
     rng = np.random.default_rng([config.seed, 1])
     others = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
-    beside = None
-    if config.classifier.side != "none":
-        encoder = retriever.query if config.classifier.side == "x" else retriever.passage
-        seeds = [pair["xy".index(config.classifier.side)] for pair in texts.seeds.pairs]
-        size, longest = config.biencoder.batch_size, config.biencoder.max_length
-        beside = TextClassifier(encoder, seeds, others[config.classifier.side], config.classifier, size, longest)
-    wrong = wrong_of(run, texts, SYNTHETIC, rng)
+    wrong = wrong_of(run, texts, texts.asked, SYNTHETIC, rng)
     lesson = lesson_of(texts.directed(texts.seeds.pairs), others["y"], wrong)
-    train_retriever(retriever, lesson, config.biencoder, config.seed, progress, beside)
+
+    def train(settings: RetrieverSettings, part: Progress) -> tuple[_Trained, BestWeights | None]:
+        retriever = new_retriever(settings)
+        beside = _classifier(texts, config, retriever, others)
+        networks = [*retriever.networks, *([beside.head] if beside else [])]
+        measure = retrieval_measure(retriever, texts.dev, others["y"][:DEV_OTHERS])
+        best = watch_of(networks, measure, config.development, settings.learning_rate)
+        train_retriever(retriever, lesson, settings, config.seed, part, beside, best)
+        return (retriever, beside), best
+
+    (retriever, beside), looks = best_model(config.biencoder, config.development, train, progress)
+    write_looks(folder, looks)
     retriever.save(folder / RETRIEVER)
     if beside is not None:
         beside.save(folder / CLASSIFIER)
 
 
-def wrong_of(run: Run, texts: Texts, n: int, rng: np.random.Generator) -> list[list[str]] | None:
-    """Construct n wrong second texts for each seed pair; None if the task cannot construct any."""
-    if not texts.asked:
+def _classifier(
+    texts: Texts, config: MiningConfig, retriever: Retriever, others: Mapping[str, Sequence[str]]
+) -> TextClassifier | None:
+    """Return the untrained classifier of the texts of one side, if one is configured."""
+    side = config.classifier.side
+    if side == "none":
         return None
-    passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [one.passage for one in texts.asked]
-    found = wrong_texts(texts.asked, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
-    if short := [one.question for one, some in zip(texts.asked, found, strict=True) if not some]:
-        raise InputError(f"no wrong passage was found for the seed question {short[0][:60]!r}: add more passages")
+    encoder = retriever.query if side == "x" else retriever.passage
+    seeds = [pair["xy".index(side)] for pair in texts.seeds.pairs]
+    size, longest = config.biencoder.batch_size, config.biencoder.max_length
+    return TextClassifier(encoder, seeds, others[side], config.classifier, size, longest)
+
+
+def wrong_of(
+    run: Run, texts: Texts, asked: Sequence[Asked], n: int, rng: np.random.Generator
+) -> list[list[str]] | None:
+    """Construct n wrong second texts for each of these pairs; None if the task cannot construct any."""
+    if not asked:
+        return None
+    passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [one.passage for one in asked]
+    found = wrong_texts(asked, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
+    if short := [one.question for one, some in zip(asked, found, strict=True) if not some]:
+        raise InputError(f"no wrong passage was found for the question {short[0][:60]!r}: add more passages")
     return [[some[at % len(some)] for at in range(n)] for some in found]
 
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from allpairs.db.estimate import wilson
 from allpairs.db.progress import Progress
+from allpairs.learner.catalog.mining import SUMMARIES
 from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.pipelines.mining.development import read_looks
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER
 from allpairs.learner.pipelines.mining.downstream.tables import report_downstream
-from allpairs.learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
+from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
 from allpairs.learner.pipelines.mining.results_copying import report_copying
@@ -39,8 +41,9 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     kept = Candidates.load(run.of("kept") / PAIRS)
     if texts.gold is not None:
         _precision(report, texts, kept, orders)
+    _development(report, run)
     report_downstream(report, run)
-    if run.config.task == SUMMARIES:
+    if run.config.kind == SUMMARIES:
         report_copying(report, run, texts, kept, orders)
     _side_by_side(report, texts, kept, orders)
     report.close()
@@ -73,6 +76,22 @@ def _counts(report: Report, run: Run, texts: Texts) -> None:
     ]
     body = [[what, f"{n:,}"] for what, n in rows]
     report.table("counts", "From texts to pairs", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+
+
+def _development(report: Report, run: Run) -> None:
+    """Report what the development pairs said of the bi-encoder and the cross-encoder, if there are any."""
+    rows = [
+        {"model": model, **look}
+        for model, stage in ((BIENCODER, "biencoder"), (CROSS, "mined"))
+        for look in read_looks(run.of(stage))
+    ]
+    if not rows:
+        return
+    body = [[row["model"], f"{row['learning_rate']:.0e}", f"{row['step']:,}", f"{row['value']:.3f}",
+             "yes" if row["chosen"] else ""] for row in rows]  # fmt: skip
+    report.text("Mean reciprocal rank on the development pairs. Step 0 is before training.")
+    header = ["", "learning rate", "steps", "MRR", "chosen"]
+    report.table("development", "Choice of the models", rows, grid(header, body))
 
 
 def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:

@@ -2,22 +2,22 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from sentence_transformers import CrossEncoder
 
-from allpairs.db.errors import InputError
-from allpairs.db.identity import identity
 from allpairs.db.progress import Progress
-from allpairs.learner.models.bi_encoder_training import load_retriever
+from allpairs.learner.catalog.mining import Crossencoder
+from allpairs.learner.models.best_weights import BestWeights
+from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE
+from allpairs.learner.pipelines.mining.contrasts import contrasts, with_first_scores
 from allpairs.learner.pipelines.mining.crossencoder import train_crossencoder
+from allpairs.learner.pipelines.mining.development import best_model, write_looks
 from allpairs.learner.pipelines.mining.filters import reasons, reasons_of_answers
 from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
-from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors, wrong_of
-from allpairs.learner.pipelines.mining.reading import ANSWER, PASSAGE
-from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.pipelines.mining.propose import PAIRS
 from allpairs.learner.pipelines.mining.texts import ID
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.scorers.scorer import TextScorer
@@ -60,49 +60,27 @@ def rank_again(run: Run, folder: Path, progress: Progress) -> None:
 
 def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) -> np.ndarray:
     """Return the cross-encoder's score of each kept pair, (n,) float32, and save the model."""
-    texts, settings = texts_of(run), run.config.crossencoder
-    rows, right, wrong = _contrasts(run, texts, settings.negatives)
-    model = train_crossencoder(
-        rows, right, wrong, settings, run.config.seed, lambda stage, done: progress(stage, TRAIN * done)
+    texts, config = texts_of(run), run.config
+    seeds = contrasts(run, texts, texts.seeds.pairs, texts.asked, 4)
+    development = contrasts(run, texts, texts.dev, texts.dev_asked, 6) if texts.dev else None
+    first = np.zeros(len(kept), dtype=np.float32)
+    if config.crossencoder.keep_score:
+        seeds, development, first = with_first_scores(run, texts, seeds, development, kept)
+
+    def train(settings: Crossencoder, part: Progress) -> tuple[CrossEncoder, BestWeights | None]:
+        return train_crossencoder(seeds, settings, config.seed, part, development, config.development)
+
+    model, looks = best_model(
+        config.crossencoder, config.development, train, lambda stage, done: progress(stage, TRAIN * done)
     )
+    write_looks(folder, looks)
     model.save_pretrained(str(folder / CROSSENCODER), create_model_card=False)
     both = [*texts.x.take(kept.x), *texts.y.take(kept.y)]
     left = np.arange(len(kept))
-    scorer = TextScorer(model, both)
-    return scorer.score(left, left + len(kept), lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done))
-
-
-def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return texts, and right pairs (n, 2) and wrong second texts (n, k) as rows of them.
-
-    Wrong texts are constructed if the task can, else they are the bi-encoder's finds for each seed pair's first text
-    (Joshi et al. 2022, section 3.2).
-    """
-    wrong = wrong_of(run, texts, k, np.random.default_rng([run.config.seed, 4])) or _found(run, texts, k)
-    rows: dict[str, int] = {}
-
-    def numbered(lists: Iterable[Sequence[str]]) -> np.ndarray:
-        return np.array([[rows.setdefault(text, len(rows)) for text in some] for some in lists], dtype=np.int64)
-
-    right, others = numbered(texts.seeds.pairs), numbered(wrong)
-    return list(rows), right, others
-
-
-def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
-    """Return, for each seed pair, k texts that the bi-encoder finds for its first text, without right ones."""
-    right: dict[str, set[str]] = {}  # by first text, which counts as right for itself
-    for x, y in texts.directed(texts.seeds.pairs):
-        right.setdefault(identity(x), {identity(x)}).add(identity(y))
-    queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds.pairs])
-    found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
-    near = np.array(texts.y.take(found.ravel()), dtype=object).reshape(found.shape).tolist()
-    wrong = []
-    for (x, _), texts_near in zip(texts.seeds.pairs, near, strict=True):
-        others = [text for text in texts_near if identity(text) not in right[identity(x)]]
-        if not others:
-            raise InputError("the second list has no wrong text for a seed pair: add more texts")
-        wrong.append([others[place % len(others)] for place in range(k)])
-    return wrong
+    read = TextScorer(model, both).score(
+        left, left + len(kept), lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done)
+    )
+    return read + first
 
 
 def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, score: np.ndarray | None) -> None:

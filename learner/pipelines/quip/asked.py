@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from allpairs.db.corpus.files import column_names, read_rows, reading
 from allpairs.db.errors import InputError
-from allpairs.learner.pipelines.mining.reading import ASKED
+from allpairs.learner.pipelines.mining.answers.reading import ASKED
 from allpairs.learner.pipelines.mining.texts import require_columns
 
 PACKED = ".gz"

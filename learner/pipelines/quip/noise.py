@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.learner.models.likely_sentence import sentences
-from allpairs.learner.pipelines.mining.entities import Entity, PatternTagger
+from allpairs.learner.pipelines.mining.answers.entities import Entity, PatternTagger
 
 REACH, DROP, BLANK = 3, 0.1, 0.2  # distance that words move; share of words dropped; share of the others blanked
 GAP = "BLANK"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import DPRConfig, DPRContextEncoder
+from transformers import AutoModel, DPRConfig, DPRContextEncoder
 
 from allpairs.db.errors import InputError
 from allpairs.learner.catalog.retrieval import RetrieverSettings
@@ -20,14 +20,16 @@ from allpairs.learner.models.bi_encoder_training import (
 )
 from allpairs.learner.search.gold_ranks import ranks_of_gold
 from tests.helpers.tiny import tiny_encoder, tiny_tokenizer
+from tests.helpers.tiny_backbones import tiny_backbone
 
 ANIMALS = ("cat", "dog", "cow", "pig", "hen", "fox", "owl", "bee")
 PAIRS = [(f"what is a {name}", f"the {name} {name} lives here") for name in ANIMALS]
+TEXTS = [text for pair in PAIRS for text in pair]
 
 
 @pytest.fixture(scope="module")
 def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("backbone"), [text for pair in PAIRS for text in pair])
+    return tiny_encoder(tmp_path_factory.mktemp("backbone"), TEXTS)
 
 
 def settings(backbone: Path, **values: object) -> RetrieverSettings:
@@ -153,3 +155,20 @@ def test_ranks_are_those_of_a_sort_whatever_the_blocks(monkeypatch: pytest.Monke
     order = np.argsort(-(queries @ passages.T), axis=1)
     expected = [int(np.flatnonzero(order[i] == gold[i])[0]) + 1 for i in range(70)]
     assert ranks_of_gold(queries, passages, gold).tolist() == expected
+
+
+@pytest.mark.parametrize("states", ["encoder", "decoder"])
+def test_vectors_of_an_encoder_decoder_are_of_the_states_that_are_chosen(tmp_path: Path, states: str) -> None:
+    folder = tiny_backbone(tmp_path, "bart", TEXTS)
+    settings = RetrieverSettings.model_validate({"backbone": str(folder), "states": states})
+    retriever = new_retriever(settings, "cpu")
+    whole = AutoModel.from_pretrained(folder).eval()
+    tokens = retriever.query.model.tokenizer(TEXTS[:1], return_tensors="pt")
+    with torch.inference_mode():
+        found = whole(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
+    state = found.encoder_last_hidden_state if states == "encoder" else found.last_hidden_state
+    mean = state[0].mean(dim=0).numpy()
+    assert np.allclose(retriever.query.encode(TEXTS[:1])[0], mean / np.linalg.norm(mean), atol=1e-5)
+    retriever.save(tmp_path / "saved")
+    again = new_retriever(RetrieverSettings(backbone=str(tmp_path / "saved" / "query"), states="encoder"), "cpu")
+    assert np.allclose(again.query.encode(TEXTS[:1]), retriever.query.encode(TEXTS[:1]), atol=1e-5)

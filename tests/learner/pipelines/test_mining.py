@@ -38,6 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tiny_encoder(folder, [text for pair in [*PAIRS, *NEWS] for text in pair] + PASSAGES + ["where does |"])
     table(folder / "seed.csv", "x,y", PAIRS[:5])
     table(folder / "test.csv", "x,y", PAIRS[15:])
+    table(folder / "dev.csv", "x,y", PAIRS[10:15])
     table(folder / "x.csv", "id,text", [(f"q{i}", x) for i, (x, _) in enumerate(PAIRS[:15])])
     table(folder / "y.csv", "id,text", [(f"p{i}", y) for i, (_, y) in enumerate(PAIRS)])
     table(folder / "gold.csv", "id1,id2,label", [(f"q{i}", f"p{j}", "1" if i == j else "0")
@@ -104,6 +105,22 @@ def test_two_lists_with_known_pairs(make: Make) -> None:
     )
     report = (run.of(RESULTS) / "report.md").read_text()
     assert "Precision of the mined pairs" in report and (run.of(RESULTS) / "figures" / "precision.png").is_file()
+
+
+def test_development_pairs_choose_rates_and_steps(make: Make) -> None:
+    given = {"corpus_y": "y.csv", "test_pairs": "test.csv", "dev_pairs": "dev.csv"}
+    development = {"checks": 2, "learning_rates": [1e-4, 2e-3]}
+    run = make(given, wanted=8, development=development, downstream={"amounts": [2], "steps": 4, "seeds": 1})
+    run_pipeline(NAME, run)
+    for stage in ("biencoder", "mined"):
+        looks = json.loads((run.of(stage) / "development.json").read_text())
+        assert [(look["learning_rate"], look["step"]) for look in looks] == [
+            (rate, step) for rate in (1e-4, 2e-3) for step in (0, 6, 12)
+        ]
+        assert all(0 < look["value"] <= 1 for look in looks)
+    assert "Choice of the models" in (run.of(RESULTS) / "report.md").read_text()
+    with pytest.raises(InputError, match=r"development\.learning_rates: only development pairs can choose"):
+        make({"corpus_y": "y.csv"}, development=development)
 
 
 def test_figures_downstream_go_on_where_they_stopped(make: Make) -> None:

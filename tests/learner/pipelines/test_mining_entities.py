@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
 from allpairs.learner.metrics.text import squad_form
-from allpairs.learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
+from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger
 
 
 def tagged(text: str, tagger: EntityTagger | None = None) -> list[tuple[str, str]]:

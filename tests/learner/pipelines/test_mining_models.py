@@ -1,5 +1,6 @@
 """The models of few-shot mining: the classifier beside the bi-encoder, the cross-encoder, and search on disk."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,21 +9,24 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.learner.catalog.mining import Classifier, Crossencoder
+from allpairs.learner.catalog.mining import Classifier, Crossencoder, Development
 from allpairs.learner.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from allpairs.learner.pipelines.mining import shards
 from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
-from allpairs.learner.pipelines.mining.crossencoder import pair_loss, train_crossencoder
+from allpairs.learner.pipelines.mining.crossencoder import Contrasts, pair_loss, scores, train_crossencoder
+from allpairs.learner.pipelines.mining.first_score import features, fit_first_score
 from allpairs.learner.pipelines.mining.shards import encode_list, neighbours
 from allpairs.learner.pipelines.mining.texts import copy_texts
-from allpairs.learner.scorers.scorer import TextScorer
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
 
 SEEDS = [(f"what is number {word}", f"number {word} is here") for word in ("one", "two", "three", "four", "five")]
 OTHERS = [f"buy cheap {word} now" for word in ("shoes", "hats", "cars", "bikes", "boats")]
 TEXTS = [text for pair in SEEDS for text in pair] + OTHERS
+CONTRASTS = Contrasts(
+    TEXTS, np.arange(10).reshape(5, 2), np.tile(np.arange(10, 13), (5, 1)), np.zeros((5, 4), dtype=np.float32)
+)
 
 
 def test_pairwise_and_binary_losses() -> None:
@@ -41,14 +45,41 @@ def test_the_crossencoder_tells_right_from_wrong(tmp_path: Path, objective: str)
     config = Crossencoder.model_validate(
         {"backbone": str(backbone), "objective": objective, "steps": 40, "learning_rate": 3e-3, "max_length": 32}
     )
-    right = np.arange(10).reshape(5, 2)
-    wrong = np.tile(np.arange(10, 13), (5, 1))
     before = torch.get_rng_state()
-    scorer = TextScorer(train_crossencoder(TEXTS, right, wrong, config, 0), TEXTS)
-    assert torch.equal(before, torch.get_rng_state())
-    of_right = scorer.score(right[:, 0], right[:, 1])
-    of_wrong = scorer.score(np.repeat(right[:, 0], 3), wrong.ravel()).reshape(5, 3)
-    assert (of_right[:, None] > of_wrong).all()
+    model, looks = train_crossencoder(CONTRASTS, config, 0)
+    assert torch.equal(before, torch.get_rng_state()) and looks is None
+    found = scores(model, CONTRASTS)
+    assert (found[:, :1] > found[:, 1:]).all()
+
+
+def test_a_kept_score_is_where_the_crossencoder_begins(tmp_path: Path) -> None:
+    backbone = tiny_backbone(tmp_path, "bert", TEXTS)
+    config = Crossencoder(backbone=str(backbone), steps=6, learning_rate=3e-3, max_length=32)
+    first = np.random.default_rng(0).normal(size=CONTRASTS.first.shape).astype(np.float32)
+    given_ = replace(CONTRASTS, first=first)
+    ranks = 1 + (first[:, 1:] >= first[:, :1]).sum(axis=1)
+    for keep in (True, False):
+        settings = config.model_copy(update={"keep_score": keep})
+        _, best = train_crossencoder(given_, settings, 0, development=given_, config=Development(checks=2))
+        assert best is not None and [look.step for look in best.looks] == ([0, 3, 6] if keep else [3, 6])
+        assert not keep or best.looks[0].value == pytest.approx((1 / ranks).mean())
+
+
+def test_the_first_score_weighs_a_cosine_and_those_of_the_neighbours() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (some / np.linalg.norm(some, axis=1, keepdims=True) for some in rng.normal(size=(2, 30, 4)))
+    pairs = np.column_stack([np.arange(30), rng.integers(30, size=30)])
+    found = features(x, y, pairs, (x, y), 4, False)
+    cosines = x @ y.T
+    of_x, of_y = (np.sort(some, axis=1)[:, -4:].mean(axis=1) for some in (cosines, cosines.T))
+    assert np.allclose(found, np.column_stack([cosines[*pairs.T], of_x[pairs[:, 0]], of_y[pairs[:, 1]]]), atol=1e-5)
+    within = x @ x.T - 3 * np.eye(30)  # no text is its own neighbour
+    of_own = np.sort(within, axis=1)[:, -4:].mean(axis=1)
+    assert np.allclose(features(x, x, pairs, (x, x), 4, True)[:, 1], of_own[pairs[:, 0]], atol=1e-5)
+    shift = np.array([0.5, 0.0, 0.0])
+    right, wrong = found + shift, found - shift
+    score = fit_first_score(right, wrong)
+    assert score(right).mean() > 0 > score(wrong).mean() and (score(right) > score(found)).all()
 
 
 def test_the_classifier_sorts_out_texts_unlike_the_seeds(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.learner.pipelines.mining.entities import PatternTagger
-from allpairs.learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.answers.entities import PatternTagger
+from allpairs.learner.pipelines.mining.answers.negatives import Asked, wrong_answers, wrong_passages
 
 PASSAGE = "In 1999 Kofi Annan met Mary Robinson in New York. Annan left York on 5 May with $20. Annan spoke."
 ASKED = Asked("Who met Mary Robinson?", PASSAGE, "Kofi Annan")

@@ -8,16 +8,16 @@ import numpy as np
 
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import generate, load_generator, train_generator
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.catalog.mining import SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import GENERATED, Added
-from allpairs.learner.pipelines.mining.inputs import SUMMARIES, Texts
+from allpairs.learner.pipelines.mining.inputs import Texts
 
 TRAIN = 0.3  # share of the work
 
 
 def write_texts(config: MiningConfig, texts: Texts, rows: np.ndarray, seed: int, progress: Progress) -> Added:
     """Return the pairs (n, 2) with one text of each generated; pairs with an empty generation are left out."""
-    side = "y" if config.task == SUMMARIES else "x"
+    side = "y" if config.kind == SUMMARIES else "x"
     given = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
     pairs = texts.seeds.pairs if side == "y" else [(y, x) for x, y in texts.seeds.pairs]
     settings = config.generator.model_copy(update={"seed": seed})

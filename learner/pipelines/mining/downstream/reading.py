@@ -1,41 +1,66 @@
 """Reading as the use of mined answers: a span reader trained on them answers the test questions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from allpairs.db.progress import Progress
-from allpairs.learner.backbones.span_reader import Example, answer, load_reader, train_reader
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.backbones.span_reader import Example, SpanReader, answer, load_reader, train_reader
+from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import exact_match, token_f1
+from allpairs.learner.models.best_weights import BestWeights
+from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE, START
+from allpairs.learner.pipelines.mining.development import best_model, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
 from allpairs.learner.pipelines.mining.inputs import Texts
-from allpairs.learner.pipelines.mining.negatives import Asked
-from allpairs.learner.pipelines.mining.reading import ANSWER, PASSAGE, START
 
 
 class Reading:
-    """Answers the test questions; a question in several rows with the same passage has several right answers."""
+    """Answers the test questions."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.texts, self.settings = texts, config.reader
-        self.right: dict[tuple[str, str], list[str]] = {}
-        for one in texts.test_asked:
-            self.right.setdefault((one.question, one.passage), []).append(one.answer)
+        self.texts, self.config = texts, config
+        self.test, self.dev = _answers(texts.test_asked), _answers(texts.dev_asked)
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return exact match and token F1 after training on the seed questions and these."""
-        settings = self.settings.model_copy(update={"seed": seed})
-        reader = load_reader(settings.backbone, seed)
+        settings = self.config.reader.model_copy(update={"seed": seed})
         examples = [*_with_start(self.texts.asked), *_mined(added)]
-        train_reader(reader, examples, settings, lambda stage, done: progress(stage, done / 2))
-        questions, passages = zip(*self.right, strict=True)
-        found = answer(reader, questions, passages, settings, lambda stage, done: progress(stage, 0.5 + done / 2))
-        both = list(zip((one.text for one in found), self.right.values(), strict=True))
-        return {
-            "exact_match": float(np.mean([exact_match(text, right) for text, right in both])),
-            "token_f1": float(np.mean([token_f1(text, right) for text, right in both])),
-        }
+
+        def train(chosen: ReaderSettings, part: Progress) -> tuple[SpanReader, BestWeights | None]:
+            reader = load_reader(chosen.backbone, seed)
+            measure = (lambda: _figures(reader, self.dev, chosen)["token_f1"]) if self.dev else None
+            best = watch_of([reader.model], measure, self.config.development, chosen.learning_rate)
+            train_reader(reader, examples, chosen, part, best)
+            return reader, best
+
+        reader, _ = best_model(settings, self.config.development, train, part_of(progress, 0.0, 0.5))
+        return _figures(reader, self.test, settings, part_of(progress, 0.5, 1.0))
+
+
+def _answers(asked: Iterable[Asked]) -> dict[tuple[str, str], list[str]]:
+    """Return the right answers of each question on a passage: in several rows it has several."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in asked:
+        found.setdefault((one.question, one.passage), []).append(one.answer)
+    return found
+
+
+def _figures(
+    reader: SpanReader,
+    right: Mapping[tuple[str, str], list[str]],
+    settings: ReaderSettings,
+    progress: Progress = no_progress,
+) -> dict[str, float]:
+    questions, passages = zip(*right, strict=True)
+    found = answer(reader, questions, passages, settings, progress)
+    both = list(zip((one.text for one in found), right.values(), strict=True))
+    return {
+        "exact_match": float(np.mean([exact_match(text, answers) for text, answers in both])),
+        "token_f1": float(np.mean([token_f1(text, answers) for text, answers in both])),
+    }
 
 
 def _mined(added: Added) -> list[Example]:

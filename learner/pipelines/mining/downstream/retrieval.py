@@ -5,11 +5,14 @@ import numpy as np
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress
 from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
+from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
+from allpairs.learner.pipelines.mining.development import best_model, retrieval_measure, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
 from allpairs.learner.pipelines.mining.inputs import Texts
-from allpairs.learner.pipelines.mining.propose import RANDOM_TEXTS, sample
+from allpairs.learner.pipelines.mining.propose import DEV_OTHERS, RANDOM_TEXTS, sample
 from allpairs.learner.search.gold_ranks import ranks_of_gold
 
 AT = (1, 10)  # ranks at which recall is measured
@@ -19,7 +22,7 @@ class Retrieval:
     """Finds each test pair's second text among all distinct second texts of the list and of the test pairs."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.texts = texts
+        self.texts, self.development = texts, config.development
         self.settings = config.biencoder.model_copy(update={"steps": config.downstream.steps})
         distinct: dict[str, str] = {}
         for text in (*texts.y.all(), *(y for _, y in texts.test)):
@@ -39,6 +42,13 @@ class Retrieval:
         texts = self.texts
         pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
         others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
-        retriever = new_retriever(self.settings)
-        train_retriever(retriever, lesson_of(texts.directed(pairs), others), self.settings, seed, progress)
-        return retriever
+        lesson = lesson_of(texts.directed(pairs), others)
+
+        def train(settings: RetrieverSettings, part: Progress) -> tuple[Retriever, BestWeights | None]:
+            retriever = new_retriever(settings)
+            measure = retrieval_measure(retriever, texts.dev, others[:DEV_OTHERS])
+            best = watch_of(retriever.networks, measure, self.development, settings.learning_rate)
+            train_retriever(retriever, lesson, settings, seed, part, best=best)
+            return retriever, best
+
+        return best_model(self.settings, self.development, train, progress)[0]

@@ -12,13 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.catalog.mining import READING, SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
 from allpairs.learner.pipelines.mining.downstream.generated import write_texts
 from allpairs.learner.pipelines.mining.downstream.reading import Reading
 from allpairs.learner.pipelines.mining.downstream.retrieval import Retrieval
 from allpairs.learner.pipelines.mining.downstream.summaries import Summaries
-from allpairs.learner.pipelines.mining.inputs import READING, SUMMARIES, Texts, texts_of
+from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS
 from allpairs.learner.pipelines.pipeline import Run, finish
@@ -58,7 +58,7 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
 
 def _task(run: Run, texts: Texts) -> Task:
     kinds: dict[str, Callable[[MiningConfig, Texts], Task]] = {READING: Reading, SUMMARIES: Summaries}
-    return kinds.get(run.config.task, Retrieval)(run.config, texts)
+    return kinds.get(run.config.kind, Retrieval)(run.config, texts)
 
 
 def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progress: Progress) -> None:

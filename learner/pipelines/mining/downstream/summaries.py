@@ -3,12 +3,17 @@
 Source: Joshi et al. (2022), section 4: mined documents carry a special token, as their style differs from the seed's.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from allpairs.db.progress import Progress
-from allpairs.learner.backbones.generator import generate, load_generator, train_generator, with_token
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.backbones.generator import TextGenerator, generate, load_generator, train_generator, with_token
+from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import ROUGES, rouge
+from allpairs.learner.models.best_weights import BestWeights
+from allpairs.learner.pipelines.mining.development import best_model, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import GOLD, Added
 from allpairs.learner.pipelines.mining.inputs import Texts
 
@@ -19,17 +24,34 @@ class Summaries:
     """Writes a summary of each test document."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.settings, self.texts = config.generator, texts
+        self.config, self.texts = config, texts
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return the F1 of ROUGE-1, ROUGE-2 and ROUGE-L after training on the seed pairs and these."""
-        settings = self.settings.model_copy(update={"seed": seed})
-        generator = with_token(load_generator(settings.backbone, settings.decoder_layers, seed), MINED, seed)
+        settings = self.config.generator.model_copy(update={"seed": seed})
         marked = added.x if added.method == GOLD else [f"{MINED} {document}" for document in added.x]
-        pairs = [*self.texts.seeds.pairs, *zip(marked, added.y, strict=True)]
-        documents, summaries = zip(*pairs, strict=True)
-        train_generator(generator, documents, summaries, settings, lambda stage, done: progress(stage, done / 2))
-        asked, right = zip(*self.texts.test, strict=True)
-        written = generate(generator, asked, settings, lambda stage, done: progress(stage, (1 + done) / 2), seed)
-        found = [rouge(text, summary) for text, summary in zip(written, right, strict=True)]
-        return {name: float(np.mean([one[name] for one in found])) for name in ROUGES}
+        documents, summaries = zip(*self.texts.seeds.pairs, *zip(marked, added.y, strict=True), strict=True)
+
+        def train(chosen: GeneratorSettings, part: Progress) -> tuple[TextGenerator, BestWeights | None]:
+            generator = with_token(load_generator(chosen.backbone, chosen.decoder_layers, seed), MINED, seed)
+            dev = self.texts.dev
+            measure = (lambda: _figures(generator, dev, chosen, seed)["rougeL"]) if dev else None
+            best = watch_of([generator.model], measure, self.config.development, chosen.learning_rate)
+            train_generator(generator, documents, summaries, chosen, part, best)
+            return generator, best
+
+        generator, _ = best_model(settings, self.config.development, train, part_of(progress, 0.0, 0.5))
+        return _figures(generator, self.texts.test, settings, seed, part_of(progress, 0.5, 1.0))
+
+
+def _figures(
+    generator: TextGenerator,
+    pairs: Sequence[tuple[str, str]],
+    settings: GeneratorSettings,
+    seed: int,
+    progress: Progress = no_progress,
+) -> dict[str, float]:
+    asked, right = zip(*pairs, strict=True)
+    written = generate(generator, asked, settings, progress, seed)
+    found = [rouge(text, summary) for text, summary in zip(written, right, strict=True)]
+    return {name: float(np.mean([one[name] for one in found])) for name in ROUGES}

@@ -25,7 +25,7 @@ def report_downstream(report: Report, run: Run) -> None:
     found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text(encoding="utf-8").splitlines()]
     if not found:
         return
-    printed = DOWNSTREAM.get(run.config.task, {})
+    printed = DOWNSTREAM.get(run.config.kind, {})
     measures = [name for name in found[0] if name in TITLES]
     rows, body = [], []
     for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
@@ -44,7 +44,7 @@ def report_downstream(report: Report, run: Run) -> None:
     header = ["", "pairs added"]
     for name in measures:
         header += [TITLES[name], "paper"] if printed else [TITLES[name]]
-    report.text(" ".join([WORDS, NOTES.get(run.config.task, "")]).strip())
+    report.text(" ".join([WORDS, NOTES.get(run.config.kind, "")]).strip())
     report.table("downstream", TITLE, rows, grid(header, body))
     _curves(report, rows, measures[-1])
 

@@ -16,8 +16,8 @@ from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.metrics.text import squad_form
-from allpairs.learner.pipelines.mining.entities import EntityTagger
-from allpairs.learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
+from allpairs.learner.pipelines.mining.answers.negatives import Asked, wrong_answers, wrong_passages
 from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 
 ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"

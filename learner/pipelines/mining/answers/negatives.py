@@ -8,7 +8,7 @@ import numpy as np
 
 from allpairs.db.identity import identity
 from allpairs.learner.metrics.text import squad_form
-from allpairs.learner.pipelines.mining.entities import EntityTagger
+from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
 
 
 class Asked(NamedTuple):

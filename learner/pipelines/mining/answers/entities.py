@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from allpairs.db.errors import InputError
 from allpairs.learner.models.likely_sentence import sentences
-from allpairs.learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
+from allpairs.learner.pipelines.mining.answers.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
 
 _UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: not a dictionary word
 

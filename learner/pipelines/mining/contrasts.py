@@ -1,0 +1,90 @@
+"""Right pairs beside wrong ones, which teach and measure a cross-encoder, and the bi-encoder's score of each."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
+from allpairs.learner.models.bi_encoder_training import load_retriever
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.crossencoder import Contrasts
+from allpairs.learner.pipelines.mining.first_score import features, fit_first_score
+from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.margin import Candidates
+from allpairs.learner.pipelines.mining.propose import RETRIEVER, Vectors, wrong_of
+from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.pipelines.pipeline import Run
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def contrasts(run: Run, texts: Texts, pairs: Pairs, asked: Sequence[Asked], stream: int) -> Contrasts:
+    """Return these pairs with wrong second texts of each; asked: the same as questions, if they are.
+
+    Wrong texts are constructed if the task can, with the random numbers of this stream; else they are the bi-encoder's
+    finds for each pair's first text (Joshi et al. 2022, section 3.2). Raises InputError if there are none.
+    """
+    k = run.config.crossencoder.negatives
+    wrong = wrong_of(run, texts, asked, k, np.random.default_rng([run.config.seed, stream])) or _found(
+        run, texts, pairs, k
+    )
+    rows: dict[str, int] = {}
+
+    def numbered(lists: Iterable[Sequence[str]]) -> np.ndarray:
+        return np.array([[rows.setdefault(text, len(rows)) for text in some] for some in lists], dtype=np.int64)
+
+    right, others = numbered(pairs), numbered(wrong)
+    return Contrasts(list(rows), right, others, np.zeros((len(right), 1 + k), dtype=np.float32))
+
+
+def _found(run: Run, texts: Texts, pairs: Pairs, k: int) -> list[list[str]]:
+    """Return, for each pair, k texts that the bi-encoder finds for its first text, without right ones."""
+    right: dict[str, set[str]] = {}  # by first text, which counts as right for itself
+    for x, y in texts.directed(pairs):
+        right.setdefault(identity(x), {identity(x)}).add(identity(y))
+    queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in pairs])
+    found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
+    near = np.array(texts.y.take(found.ravel()), dtype=object).reshape(found.shape).tolist()
+    wrong = []
+    for (x, _), texts_near in zip(pairs, near, strict=True):
+        others = [text for text in texts_near if identity(text) not in right[identity(x)]]
+        if not others:
+            raise InputError("the second list has no wrong text for a seed pair: add more texts")
+        wrong.append([others[place % len(others)] for place in range(k)])
+    return wrong
+
+
+def with_first_scores(
+    run: Run, texts: Texts, seeds: Contrasts, development: Contrasts | None, kept: Candidates
+) -> tuple[Contrasts, Contrasts | None, np.ndarray]:
+    """Return the same with the bi-encoder's log-odds, and those of the kept pairs, (n,) float32.
+
+    They are fitted to the seed pairs.
+    """
+    retriever, vectors = load_retriever(run.of("biencoder") / RETRIEVER), Vectors(run.of("vectors"))
+    lists, k = vectors.kept(), run.config.margin.neighbours
+
+    def of_texts(some: Contrasts) -> np.ndarray:
+        (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in some.pairs.T)
+        both = (_unit(retriever.query, some.texts, x), _unit(retriever.passage, some.texts, y))
+        return features(*both, np.column_stack([left, right]), lists, k, texts.one_list)
+
+    found = of_texts(seeds)
+    is_right = np.arange(len(found)) % seeds.first.shape[1] == 0
+    score = fit_first_score(found[is_right], found[~is_right])
+    (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in (kept.x, kept.y))
+    both = (vectors.x[x].astype(np.float32), vectors.y[y].astype(np.float32))
+    of_kept = score(features(*both, np.column_stack([left, right]), lists, k, texts.one_list))
+    seeds = replace(seeds, first=score(found).reshape(seeds.first.shape))
+    if development is not None:
+        development = replace(development, first=score(of_texts(development)).reshape(development.first.shape))
+    return seeds, development, of_kept
+
+
+def _unit(encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> np.ndarray:
+    """Return unit vectors of these rows of the texts, (len(rows), d) float32."""
+    found = encoder.encode([texts[row] for row in rows])
+    return found / np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
