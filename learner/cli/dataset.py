@@ -12,6 +12,7 @@ from allpairs.db.errors import InputError, nearest_of
 from allpairs.db.progress import Progress
 from allpairs.learner.cli.options import Json
 from allpairs.learner.published import ADAPTERS, Options, Titles
+from allpairs.learner.published.few_shot import FEW_SHOT, write_few_shot
 from allpairs.learner.published.released import Released, evaluated_part, write_released
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
 
 
 def dataset(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(ADAPTERS)}.")],
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join([*ADAPTERS, *FEW_SHOT])}.")],
     path: Annotated[Path, typer.Argument(help="The released file, or the folder that holds the files.")],
-    out: Annotated[Path, typer.Option(help="Folder for left.csv, right.csv, gold.csv, split.csv and stats.json.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for the files: left.csv, right.csv, gold.csv, split.csv and stats.json; "
+            "of squad and xsum those that few-shot mining reads."
+        ),
+    ],
     evaluate: Annotated[
         str | None, typer.Option(help="The part to measure on, dev or test; default: the last part there is.")
     ] = None,
@@ -38,8 +45,11 @@ def dataset(
 
     Example: allpairs dataset wikiqa WikiQACorpus --out out/wikiqa
     """
+    if name in FEW_SHOT:
+        _few_shot(name, path, out, seed, json)
+        return
     if name not in ADAPTERS:
-        raise InputError(f"data set {name!r} is not known; {nearest_of(name, ADAPTERS)}")
+        raise InputError(f"data set {name!r} is not known; {nearest_of(name, [*ADAPTERS, *FEW_SHOT])}")
     released = ADAPTERS[name](path, Options(seed, titles))
     part = evaluated_part(released, evaluate)
     with progress_bar() as progress:
@@ -50,6 +60,15 @@ def dataset(
         print_result(result, None)
     else:
         _show(result)
+
+
+def _few_shot(name: str, path: Path, out: Path, seed: int, json: bool) -> None:
+    """Write the files of few-shot mining, and tell how many rows each has."""
+    counts = write_few_shot(name, path, out, Options(seed))
+    if json:
+        print_result({"dataset": name, "rows": counts}, None)
+    else:
+        typer.echo("\n".join(f"{file:14s} {rows:12,d} rows" for file, rows in counts.items()))
 
 
 def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None") -> dict[str, Any]:

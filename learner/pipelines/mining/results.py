@@ -39,7 +39,7 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     _counts(report, run, texts)
     orders = _orders(run)
     kept = Candidates.load(run.of("kept") / PAIRS)
-    if texts.gold is not None:
+    if texts.gold is not None and len(kept):
         _precision(report, texts, kept, orders)
     _development(report, run)
     report_downstream(report, run)

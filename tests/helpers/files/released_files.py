@@ -1,6 +1,7 @@
 """Small data sets in the format of the released ones, for tests of the adapters."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 QUORA_HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
@@ -40,4 +41,35 @@ def write_wikiqa(folder: Path, parts: dict[str, Sequence[tuple[str, str, str, st
             for number, (name, question, title, sentence, label) in enumerate(rows)
         )
         (folder / f"WikiQA-{part}.tsv").write_text(WIKIQA_HEADER + "".join(lines))
+    return folder
+
+
+def write_squad(folder: Path, parts: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]]) -> Path:
+    """Write SQuAD 1.1's JSON files of these questions, passages and answers, by file name; return the folder."""
+    for name, asked in parts.items():
+        paragraphs = [
+            {"context": passage, "qas": [{
+                "id": f"{row}", "question": question,
+                "answers": [{"text": answer, "answer_start": passage.index(answer)} for answer in answers],
+            }]}
+            for row, (question, passage, answers) in enumerate(asked)
+        ]  # fmt: skip
+        content = {"version": "1.1", "data": [{"title": "All", "paragraphs": paragraphs}]}
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def write_xsum(folder: Path, parts: Mapping[str, Sequence[tuple[str, str]]]) -> Path:
+    """Write XSum's files of these documents and summaries, and its split; return the folder."""
+    (folder / "bbc-summary-data").mkdir(parents=True)
+    split: dict[str, list[str]] = {}
+    for part, articles in parts.items():
+        for row, (document, summary) in enumerate(articles):
+            name = f"{part}{row}"
+            split.setdefault(part, []).append(name)
+            sections = {"URL": "http://bbc.co.uk/1", "TITLE": "News", "FIRST-SENTENCE": summary, "RESTBODY": document}
+            text = "\n\n".join(f"[SN]{section}[SN]\n{content}" for section, content in sections.items())
+            (folder / "bbc-summary-data" / f"{name}.summary").write_text(text, encoding="utf-8")
+        split[part].append("gone")  # an article that has left the web
+    (folder / "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json").write_text(json.dumps(split), encoding="utf-8")
     return folder
