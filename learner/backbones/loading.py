@@ -30,7 +30,7 @@ def loading(name: str) -> Iterator[str]:
         try:
             yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
         except ERRORS as error:
-            raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
+            raise InputError(f"backbone {name!r} cannot be loaded: {_reason(name, error)}") from error
 
 
 def load_tokenizer(source: str) -> Any:
@@ -55,9 +55,11 @@ def longest(config: Any, tokenizer: Any, wanted: int) -> int:
     return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
 
 
-def _reason(error: Exception) -> str:
+def _reason(name: str, error: Exception) -> str:
     """Return the reason in one line that says what to do."""
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "connect to" in first or "offline" in first.lower():
         return f"no model hub can be reached, and the model is not cached: name a folder, or {DEFAULT_ENCODER}"
+    if "model.safetensors" in first:
+        return f"it has no safetensors: convert it with `allpairs convert {name} --out FOLDER`, and name the folder"
     return first

@@ -1,6 +1,7 @@
 """All commands of `python -m learner`."""
 
 from allpairs.learner.cli.concat import concat
+from allpairs.learner.cli.convert import convert
 from allpairs.learner.cli.dataset import dataset
 from allpairs.learner.cli.evaluate import evaluate
 from allpairs.learner.cli.experiment import experiment
@@ -12,5 +13,5 @@ from allpairs.learner.cli.worker import worker
 from allpairs.program import program
 
 app = program("Train, measure and use matchers on files; run the app's jobs.")
-for command in (match, evaluate, mistakes, simulate, experiment, pipeline, concat, dataset, worker):
+for command in (match, evaluate, mistakes, simulate, experiment, pipeline, concat, dataset, convert, worker):
     app.command()(command)

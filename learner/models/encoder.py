@@ -59,7 +59,7 @@ def require_folder(name: str) -> None:
     for file in _weights(folder):
         if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
             what = f"{file.relative_to(folder)} could run code when it is loaded"
-            raise InputError(f"model {name!r}: {what}: save the model as safetensors (save_pretrained does)")
+            raise InputError(f"model {name!r}: {what}: convert it with `allpairs convert`")
 
 
 def _weights(folder: Path) -> Iterator[Path]:

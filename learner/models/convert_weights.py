@@ -1,0 +1,75 @@
+"""Weights in PyTorch's own format, which can hold code, written as safetensors, which cannot."""
+
+import json
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from safetensors.torch import save_file
+
+from allpairs.db.domain import PICKLED
+from allpairs.db.errors import InputError
+
+PARTS, WHOLE = "pytorch_model.bin.index.json", "pytorch_model.bin"
+OTHERS = (*PICKLED, ".h5", ".msgpack", ".ot", ".onnx", ".safetensors", ".tflite", ".md")  # not copied, like PARTS
+
+
+def convert_weights(source: Path, target: Path) -> int:
+    """Write the folder's model to a new folder with its weights as safetensors; return the number of tensors.
+
+    The old weights are read in a process of their own, by a reader that accepts tensors alone (torch's weights_only).
+    Raises InputError if the folder has none or they hold anything else, and if the target exists.
+    """
+    files = _weights(source)
+    if target.exists():
+        raise InputError(f"{target} exists already: choose another folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
+        made = Path(name) / target.name
+        made.mkdir()
+        try:
+            with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+                tensors = alone.submit(_convert, files, made / "model.safetensors").result()
+        except BrokenProcessPool as error:
+            raise InputError(f"{source}: reading the weights took too much memory: use another machine") from error
+        for file in source.iterdir():
+            if file.is_file() and not file.name.endswith(OTHERS) and file.name != PARTS:
+                shutil.copy2(file, made / file.name)
+        made.replace(target)
+    return tensors
+
+
+def _weights(source: Path) -> list[Path]:
+    """Return the folder's files of weights: the one, or the parts that its index names."""
+    if (source / PARTS).is_file():
+        try:
+            names = set(json.loads((source / PARTS).read_text(encoding="utf-8"))["weight_map"].values())
+        except (ValueError, KeyError, AttributeError) as error:
+            raise InputError(f"{source / PARTS}: this is no index of weights ({error!r}): download it again") from error
+    else:
+        names = {WHOLE}
+    files = [source / Path(name).name for name in sorted(names)]
+    if missing := [file for file in files if not file.is_file()]:
+        raise InputError(f"{missing[0]}: file not found: name a model's folder with {WHOLE}")
+    return files
+
+
+def _convert(files: list[Path], target: Path) -> int:
+    """Write the tensors of all files to one; those that share memory, such as tied tables of words, are copied."""
+    tensors: dict[str, torch.Tensor] = {}
+    for file in files:
+        try:
+            found = torch.load(file, map_location="cpu", weights_only=True)
+        except (UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+            what = f"{file.name} holds more than tensors, or is damaged ({str(error).splitlines()[0]})"
+            raise InputError(f"{what}: do not use it unless you know where it is from, and never with code") from None
+        if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+            raise InputError(f"{file.name} is not a table of tensors by name: name a model's folder")
+        tensors |= {name: value.detach().clone().contiguous() for name, value in found.items()}
+    save_file(tensors, target, {"format": "pt"})
+    return len(tensors)
