@@ -166,31 +166,57 @@ def generate(
     engine: Engine | None = None,
 ) -> list[str]:
     """Return the text written from each source, in order: the best of a beam search, or one drawn from the seed."""
+    return [text for (text,) in generate_several(generator, sources, 1, settings, progress, seed, engine)]
+
+
+def generate_several(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    each: int,
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+    seed: int = 0,
+    engine: Engine | None = None,
+) -> list[list[str]]:
+    """Return this many texts written from each source, in order: each drawn by itself, or the best of a beam search.
+
+    Every source is read once.
+    """
     order = sorted(range(len(sources)), key=lambda at: len(sources[at]))  # similar lengths are written together
-    parts = [([sources[at] for at in order[part]], seed + part.start) for part in slices(len(sources), WRITTEN)]
-    found = (engine or default_engine()).map(_writing, (generator, settings), parts, "write", progress)
-    written = dict(zip(order, (text for some in found for text in some), strict=True))
+    size = max(1, WRITTEN // each)
+    parts = [([sources[at] for at in order[part]], seed + part.start * each) for part in slices(len(sources), size)]
+    found = (engine or default_engine()).map(_writing, (generator, each, settings), parts, "write", progress)
+    written = dict(zip(order, (texts for some in found for texts in some), strict=True))
     return [written[at] for at in range(len(sources))]
 
 
-def _writing(generator: TextGenerator, settings: GeneratorSettings) -> Work[tuple[list[str], int], list[str]]:
-    """Return the work that runs `generate` on a part of the sources with a seed."""
-    return lambda part, progress: _write(generator, part[0], settings, progress, part[1])
+def _writing(
+    generator: TextGenerator, each: int, settings: GeneratorSettings
+) -> Work[tuple[list[str], int], list[list[str]]]:
+    """Return the work that runs `generate_several` on a part of the sources with a seed."""
+    return lambda part, progress: _write(generator, part[0], each, settings, progress, part[1])
 
 
 def _write(
-    generator: TextGenerator, sources: Sequence[str], settings: GeneratorSettings, progress: Progress, seed: int
-) -> list[str]:
+    generator: TextGenerator,
+    sources: Sequence[str],
+    each: int,
+    settings: GeneratorSettings,
+    progress: Progress,
+    seed: int,
+) -> list[list[str]]:
     read = tokens_of(generator, sources, settings.source_length)
-    written = [""] * len(sources)
+    written: list[list[str]] = [[] for _ in sources]
     config, done = decoding(generator, settings), 0
+    config.num_return_sequences = each
     generator.model.eval()
     with torch.inference_mode(), seeded(seed, generator.device):
-        for rows in _batches(read, writers(generator, config.num_beams)):
+        for rows in _batches(read, writers(generator, max(config.num_beams, each))):
             inputs = padded(generator, [read[i] for i in rows])
             ids = generator.model.generate(**inputs, generation_config=config)
-            for row, text in zip(rows, generator.tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
-                written[row] = text.strip()
+            texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            for at, text in enumerate(texts):
+                written[rows[at // each]].append(text.strip())
             done += len(rows)
             progress("write", done / len(sources))
     return written

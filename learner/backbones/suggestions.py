@@ -1,6 +1,6 @@
 """Distinct questions about one text: the most likely ones and some drawn at random."""
 
-from allpairs.learner.backbones.generator import TextGenerator, generate, nll
+from allpairs.learner.backbones.generator import TextGenerator, generate, generate_several, nll
 from allpairs.learner.backbones.loading import longest
 from allpairs.learner.backbones.reranker_templates import PASSAGE
 from allpairs.learner.catalog.backbones import GeneratorSettings
@@ -23,7 +23,7 @@ def suggest(
     """Return up to n distinct questions about the text and their mean negative log-likelihoods, most likely first."""
     likeliest = generate(generator, [text], settings.model_copy(update={"decoding": "beam"}))
     drawing = settings.model_copy(update={"decoding": "sample"})
-    drawn = generate(generator, [text] * (DRAWS * n), drawing, seed=seed)
+    (drawn,) = generate_several(generator, [text], DRAWS * n, drawing, seed=seed)
     different: dict[str, str] = {}
     for question in (*likeliest, *drawn):
         if question:

@@ -13,7 +13,7 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.backbones.generator import generate, load_generator, train_generator
+from allpairs.learner.backbones.generator import generate_several, load_generator, train_generator
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.noise import pseudo_questions
@@ -97,10 +97,10 @@ def _by_generator(run: Run) -> Any:
 
     def make(passages: Sequence[str], rows: np.ndarray, seed: int, progress: Progress) -> dict[str, Any]:
         each = settings.each if settings.decoding == "sample" else 1
-        found = generate(generator, [p for p in passages for _ in range(each)], settings, progress, seed)
-        pairs = [(at // each, parsed(text)) for at, text in enumerate(found)]
+        found = generate_several(generator, passages, each, settings, progress, seed)
+        pairs = [(at, parsed(text)) for at, texts in enumerate(found) for text in texts]
         questions = [asdict(question_of(int(rows[at]), passages[at], *pair)) for at, pair in pairs if pair is not None]
-        return {"questions": questions, "malformed": len(found) - len(questions)}
+        return {"questions": questions, "malformed": len(pairs) - len(questions)}
 
     return make
 

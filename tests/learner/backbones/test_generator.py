@@ -14,6 +14,7 @@ from allpairs.learner.backbones.generator import (
     TextGenerator,
     decoding,
     generate,
+    generate_several,
     load_generator,
     nll,
     token_losses,
@@ -147,6 +148,18 @@ def test_draws_come_from_the_seed_and_leave_other_randomness_alone(tmp_path: Pat
     likeliest = generate(generator, SOURCES, settings.model_copy(update={"decoding": "beam", "beams": 1}))
     assert generate(generator, SOURCES, settings.model_copy(update={"top_k": 1})) == likeliest
     assert generate(generator, SOURCES, settings.model_copy(update={"top_k": 0, "top_p": 1e-6})) == likeliest
+
+
+@pytest.mark.parametrize("architecture", ["bert", "bart"])
+def test_several_texts_are_written_from_each_source(tmp_path: Path, architecture: str) -> None:
+    generator = fresh(tmp_path, architecture)
+    draw = FAST.model_copy(update={"decoding": "sample", "top_k": 5})
+    drawn = generate_several(generator, SOURCES, 6, draw, seed=1)
+    assert [len(texts) for texts in drawn] == [6] * len(SOURCES)
+    assert all(len(set(texts)) > 1 for texts in drawn)
+    surest = generate_several(generator, SOURCES, 3, draw.model_copy(update={"top_k": 1}))
+    likeliest = generate(generator, SOURCES, FAST.model_copy(update={"beams": 1}))
+    assert surest == [[text] * 3 for text in likeliest]
 
 
 def test_a_seed_fixes_decoder_and_training(tmp_path: Path) -> None:
