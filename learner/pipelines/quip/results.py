@@ -17,6 +17,7 @@ from allpairs.learner.pipelines.quip.results_tables import (
     report_stability,
 )
 from allpairs.learner.pipelines.quip.shards import read_shards, read_speed
+from allpairs.learner.pipelines.quip.student import skipped
 from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import cell, grid
 
@@ -36,6 +37,8 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     """Write tables/, report.md and artifacts.json to the folder."""
     report = Report(folder, "Question-answering infused pre-training (Jia, Lewis and Zettlemoyer 2022)")
     report.text(SMALL)
+    for name, why in skipped(run).items():
+        report.text(f"Left out: {name}, since {why}.")
     _counts(report, run)
     report_speed(report, run)
     _examples(report, run)

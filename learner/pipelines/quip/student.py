@@ -15,7 +15,6 @@ from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import Example, load_reader, train_reader
-from allpairs.learner.catalog.quip import QuipConfig
 from allpairs.learner.pipelines.pipeline import Run, finish
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
@@ -25,6 +24,7 @@ from allpairs.learner.pipelines.quip.two_stage import two_stage
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
+SKIPPED = "skipped.txt"  # in the folder of a variant that could not be trained: why
 SENTENCES_NOISY, TEACHER, CROSS = "unsupervised questions", "teacher", "cross-encoder student"
 
 
@@ -38,16 +38,24 @@ class Model:
 
 
 def models_of(run: Run) -> list[Model]:
-    """Return the encoder before pre-training, after it, and every variant."""
-    config: QuipConfig = run.config
+    """Return the encoder before pre-training, after it, and every variant that could be trained."""
+    config, without = run.config, skipped(run)
     found = [Model(UNTRAINED, "bare", config.student.backbone), Model(QUIP, "bi-encoder", str(run.of("student")))]
     for name in dict.fromkeys(config.variants):
+        if name in without:
+            continue
         if name == TEACHER:
             found.append(Model(name, "cross-encoder", str(run.of("teacher"))))
         else:
             kind: Kind = "cross-encoder" if name == CROSS else "bi-encoder"
             found.append(Model(name, kind, str(run.of("variants") / slug(name))))
     return found
+
+
+def skipped(run: Run) -> dict[str, str]:
+    """Return why a variant could not be trained, by the names of those that could not."""
+    files = {name: run.of("variants") / slug(name) / SKIPPED for name in run.config.variants}
+    return {name: file.read_text(encoding="utf-8") for name, file in files.items() if file.is_file()}
 
 
 def slug(name: str) -> str:
@@ -158,6 +166,10 @@ def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
     """Train on the teacher's answers to questions that were generated in two stages."""
     config, passages = run.config, Texts(run).passages
     questions = two_stage(run, part_of(progress, 0.0, 0.4))
+    if not questions:
+        why = "the generator wrote no answer with a question; train it longer (generator.epochs)"
+        (folder / SKIPPED).write_text(why, encoding="utf-8")
+        return
     reader, texts = load_reader(str(run.of("teacher"))), [passages[one.passage] for one in questions]
     asked, hear = [one.question for one in questions], part_of(progress, 0.4, 0.6)
     labels = relabelled(reader, asked, texts, config.teacher, Places(config), hear)

@@ -5,7 +5,6 @@ Source: Jia, Lewis and Zettlemoyer (2022), appendix A.7 and Table 8.
 
 from collections.abc import Sequence
 
-from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.beams import beginnings, continued
 from allpairs.learner.backbones.generator import load_generator
@@ -18,10 +17,7 @@ SPARE = 2  # answers generated for each one kept (the paper generates 20 and kee
 
 
 def two_stage(run: Run, progress: Progress) -> list[Question]:
-    """Return the likeliest question for each of several diverse answers of every passage.
-
-    Raises InputError if there are none.
-    """
+    """Return the likeliest question for each of several diverse answers of every passage; none if none is written."""
     passages, settings = Texts(run).passages, run.config.generator
     generator, sign = load_generator(str(run.of("generator"))), SEPARATOR.strip()
     wanted = SPARE * settings.each
@@ -30,10 +26,7 @@ def two_stage(run: Run, progress: Progress) -> list[Question]:
     begun = [f"{answer}{SEPARATOR.rstrip()}" for _, answer in chosen]
     texts = continued(generator, [passages[row] for row, _ in chosen], begun, settings, part_of(progress, 0.5, 1.0))
     pairs = [(row, parsed(text)) for (row, _), text in zip(chosen, texts, strict=True)]
-    questions = [question_of(row, passages[row], *pair) for row, pair in pairs if pair is not None]
-    if not questions:
-        raise InputError("two-stage beam: the generator wrote no answer with a question: train it longer")
-    return questions
+    return [question_of(row, passages[row], *pair) for row, pair in pairs if pair is not None]
 
 
 def unlike(answers: Sequence[str], n: int) -> list[str]:

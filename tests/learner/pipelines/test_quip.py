@@ -67,6 +67,17 @@ def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
     assert load_encoder(str(made["biencoder"]), "cpu").encode(PASSAGES).shape == (6, 32)
 
 
+def test_a_variant_without_a_question_is_left_out(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allpairs.learner.pipelines.quip.two_stage.continued", lambda g, texts, *_: [""] * len(texts))
+    reading = {name: ALL[name] for name in ("questions", "reading")}
+    run = run_of(data, tmp_path / "out", reading, variants=["two-stage beam", "hard labels"])
+    run_pipeline(NAME, run)
+    assert {row["model"] for row in rows(run, "table1")} == {"QuIP", "hard labels"}
+    assert (
+        "Left out: two-stage beam, since the generator wrote" in (run.of(RESULTS) / "report.md").read_text()
+    )
+
+
 def test_passages_alone_are_enough(data: Path, tmp_path: Path) -> None:
     run = run_of(data, tmp_path / "out", {}, variants=["unsupervised questions"])
     run_pipeline(NAME, run)
