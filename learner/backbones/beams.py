@@ -12,6 +12,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
 from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.runtime.device import fast_reading
 
 
 def beginnings(
@@ -35,7 +36,8 @@ def beginnings(
     with torch.inference_mode():
         for rows in _batches(np.array([len(ids) for ids in read]), writers(generator, config.num_beams)):
             inputs = padded(generator, [read[i] for i in rows])
-            ids = generator.model.generate(**inputs, generation_config=config)
+            with fast_reading(generator.device):
+                ids = generator.model.generate(**inputs, generation_config=config)
             texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
             for at, row in enumerate(rows):
                 found[row] = _before(texts[at * n : (at + 1) * n], stop)
@@ -62,7 +64,8 @@ def continued(
         for rows in _batches(np.array([len(ids) for ids in before]), writers(generator, config.num_beams), equal=True):
             inputs = padded(generator, [texts.sources[i] for i in rows])
             given = torch.tensor([before[i] for i in rows], device=generator.device)
-            ids = generator.model.generate(**inputs, decoder_input_ids=given, generation_config=config)
+            with fast_reading(generator.device):
+                ids = generator.model.generate(**inputs, decoder_input_ids=given, generation_config=config)
             for row, text in zip(rows, generator.tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
                 written[row] = text.strip()
             done += len(rows)

@@ -25,7 +25,7 @@ from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE
 from allpairs.learner.models.training_loop import Watch
-from allpairs.learner.runtime.device import Portable, default_device, fast_training, seeded
+from allpairs.learner.runtime.device import Portable, default_device, fast_reading, fast_training, seeded
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
 
@@ -213,7 +213,8 @@ def _write(
     with torch.inference_mode(), seeded(seed, generator.device):
         for rows in _batches(read, writers(generator, max(config.num_beams, each))):
             inputs = padded(generator, [read[i] for i in rows])
-            ids = generator.model.generate(**inputs, generation_config=config)
+            with fast_reading(generator.device):
+                ids = generator.model.generate(**inputs, generation_config=config)
             texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
             for at, text in enumerate(texts):
                 written[rows[at // each]].append(text.strip())
@@ -295,7 +296,8 @@ def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple
     inputs, real = padded(generator, [texts.sources[i] for i in rows]), labels != IGNORED
     hook = generator.model.get_output_embeddings().register_forward_pre_hook(lambda _, states: (states[0][real],))
     try:
-        logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
+        with fast_reading(generator.device):
+            logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
     finally:
         hook.remove()
     return logits, labels

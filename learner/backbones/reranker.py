@@ -6,7 +6,6 @@ can learn other tasks besides: trained to write a passage's query, it generates 
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
 from allpairs.learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from allpairs.learner.runtime.device import multiplies_bfloat16
+from allpairs.learner.runtime.device import fast_reading
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
@@ -156,12 +155,11 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
     alone = _rows_of(generator.model, truth_tokens(generator.tokenizer))
     prefix = torch.tensor([prefix_of(generator)], device=device)
-    fast = device.type == "cuda" and multiplies_bfloat16(device)
     encoder = compiled_on_gpu(generator.model.get_encoder(), reranker.reading.compiled, device)
     with torch.inference_mode():
         for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
             ids, mask = _padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
-            with torch.autocast(device.type, torch.bfloat16) if fast else nullcontext():
+            with fast_reading(device):
                 read = encoder(input_ids=ids, attention_mask=mask)
             read.last_hidden_state = read.last_hidden_state.float()
             inputs = {"encoder_outputs": read, "attention_mask": mask, "use_cache": False,

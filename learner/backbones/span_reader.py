@@ -24,7 +24,7 @@ from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
 from allpairs.learner.models.training_loop import Watch
-from allpairs.learner.runtime.device import default_device, fast_training, seeded
+from allpairs.learner.runtime.device import default_device, fast_reading, fast_training, seeded
 
 CHUNK = 512  # questions whose windows are in memory at once
 
@@ -173,7 +173,8 @@ def span_logits(reader: SpanReader, windows: Windows, rows: np.ndarray) -> tuple
     padded = reader.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(reader.device)
     allowed = windows.inside(rows)
     allowed[torch.arange(len(rows)), windows.nowhere[rows]] = True
-    outputs = reader.model(**padded)
+    with fast_reading(reader.device):
+        outputs = reader.model(**padded)
     start, end = (
         logits.float().masked_fill(~allowed.to(reader.device), torch.finfo(torch.float32).min)
         for logits in (outputs.start_logits, outputs.end_logits)

@@ -12,7 +12,7 @@ from transformers import AutoModel
 from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
-from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.device import default_device, fast_reading
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,14 @@ class TokenEncoder:
 
     def layer_vectors(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """Return the vectors (n, t, d) float32 after the embedding and after each layer; keeps gradients."""
-        states = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states
+        with fast_reading(self.device):
+            states = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states
         return tuple(state.float() for state in states)
 
     def vectors(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return the vectors (n, t, d) float32 of the last layer; keeps gradients."""
-        states: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        with fast_reading(self.device):
+            states: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
         return states.float()
 
     def blocks(self, ids: Sequence[list[int]]) -> Iterator[np.ndarray]:

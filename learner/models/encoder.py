@@ -19,7 +19,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import require_whole
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.runtime.device import Portable, default_device
+from allpairs.learner.runtime.device import Portable, default_device, fast_reading
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
@@ -222,7 +222,8 @@ class Encoder(Portable):
             yield block
 
     def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
-        vectors = self.model(self._inputs(tokens))["sentence_embedding"].float()
+        with fast_reading(self.device):
+            vectors = self.model(self._inputs(tokens))["sentence_embedding"].float()
         return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors
 
     def _inputs(self, tokens: Sequence[list[int]]) -> dict[str, Tensor]:

@@ -9,11 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal_models
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.catalog.section import Section
+from allpairs.learner.runtime.device import default_device, reads_in_bfloat16
 
 RUN = "run.json"  # in a run's folder: its pipeline, configuration and inputs
 RESULTS = "results"  # the last stage of every pipeline
@@ -131,10 +134,10 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
 
 
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:
-    """Write the list of the run's artifacts into the results' folder."""
-    (results / ARTIFACTS).write_text(
-        json.dumps([asdict(artifact) for artifact in artifacts], indent=1), encoding="utf-8"
-    )
+    """Write the list of the run's artifacts into the results' folder, and that a GPU rounded, if one did."""
+    rounded = {"read in": "bfloat16"} if reads_in_bfloat16(torch.device(default_device())) else {}
+    found = [asdict(artifact) | {"about": artifact.about | rounded} for artifact in artifacts]
+    (results / ARTIFACTS).write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 def read_artifacts(results: Path) -> list[dict[str, Any]]:

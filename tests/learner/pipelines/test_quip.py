@@ -73,9 +73,7 @@ def test_a_variant_without_a_question_is_left_out(data: Path, tmp_path: Path, mo
     run = run_of(data, tmp_path / "out", reading, variants=["two-stage beam", "hard labels"])
     run_pipeline(NAME, run)
     assert {row["model"] for row in rows(run, "table1")} == {"QuIP", "hard labels"}
-    assert (
-        "Left out: two-stage beam, since the generator wrote" in (run.of(RESULTS) / "report.md").read_text()
-    )
+    assert "Left out: two-stage beam, since the generator wrote" in (run.of(RESULTS) / "report.md").read_text()
 
 
 def test_passages_alone_are_enough(data: Path, tmp_path: Path) -> None:
