@@ -7,6 +7,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.catalog.backbones import Training
 from allpairs.learner.models.cross_encoder_input import blocks
 from allpairs.learner.models.training_loop import Watch, adamw, take_steps
@@ -52,9 +53,10 @@ def descend(
             model.train()
 
     model.train()
-    take_steps(
-        order, steps, losses, optimizer, schedule, [model.parameters()], progress, watch=watched if watch else None
-    )
+    with recomputing(model, settings.recompute):
+        take_steps(
+            order, steps, losses, optimizer, schedule, [model.parameters()], progress, watch=watched if watch else None
+        )
     model.eval()
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
 from allpairs.learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
+from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
 from allpairs.learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.catalog.multiview import RerankerSettings
@@ -58,7 +59,7 @@ def train_reranker(
                 loss = losses_of(generator, texts, part).sum() / written
             yield loss
 
-    with seeded(seed, device):
+    with seeded(seed, device), recomputing(model, settings.recompute):
         model.train()
         order = _batches(generator, rows, settings, rng)
         take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)

@@ -16,6 +16,12 @@ class Training(Section):
     steps: int | None = Field(None, ge=1, le=1_000_000, description="Training steps, instead of passes.")
     warm_up: float = Field(0.06, ge=0, le=1, description="Share of the steps over which the rate rises; then it falls.")
     weight_decay: float = Field(0.01, ge=0, lt=1, description="Weight decay.")
+    recompute: bool = Field(
+        False,
+        title="Save memory",
+        description="Compute activations again in the backward pass instead of keeping them: for large models; a third "
+        "more time.",
+    )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of new layers, order and dropout.")
 
 

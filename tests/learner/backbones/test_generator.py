@@ -1,11 +1,13 @@
 """The text generator: every architecture trains; likelihoods; beams and samples; a decoder made from an encoder."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from torch import nn
 from transformers import AutoModelForSeq2SeqLM
 
 from allpairs.db.errors import InputError
@@ -260,3 +262,17 @@ def test_beams_end_at_a_sign_and_go_on_from_there(tmp_path: Path, architecture: 
     assert continued(generator, [], [], settings) == []
     with pytest.raises(InputError, match="tokenizer has no token for '§'"):
         beginnings(generator, SOURCES, "§", 4, settings)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "bart", "t5"])
+def test_recomputed_activations_give_the_same_weights(tmp_path: Path, architecture: str) -> None:
+    found, calls = [], Counter[bool]()
+    for recompute in (False, True):
+        generator = fresh(tmp_path / str(recompute), architecture)
+        for part in generator.model.modules():
+            if isinstance(part, nn.Linear):
+                part.register_forward_hook(lambda *_, recompute=recompute: calls.update([recompute]))
+        train_generator(generator, SOURCES, TARGETS, FAST.model_copy(update={"steps": 3, "recompute": recompute}))
+        found.append(torch.cat([one.detach().ravel() for one in generator.model.parameters()]))
+    assert torch.allclose(*found, atol=2e-3)
+    assert calls[True] > 1.5 * calls[False]  # all layers, but not the output layer
