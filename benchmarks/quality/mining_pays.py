@@ -11,6 +11,7 @@ under the default settings, one line a seed; finished lines are in --out and are
 import argparse
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,8 +38,9 @@ from allpairs.learner.strategies.pool import Background
 SETS = {
     "Amazon–Google": ("amazon_google_left", "amazon_google_right", "amazon_google_gold"),
     "QQP, 5,000 questions": ("qqp_small_questions", None, "qqp_small_gold"),
-    "MLQuestions": ("mlquestions_test_queries", "mlquestions_passages", "mlquestions_test_gold"),
+    "MLQuestions, judged passages": ("mlquestions_test_queries", "mlquestions_passages", "mlquestions_test_gold"),
 }
+JUDGED = ("mlquestions_train_gold", "mlquestions_test_gold")  # whose passages are the list
 LABELS, MINED, SHARE = 100, 500, 0.5
 MINING = {"wanted": 700, "biencoder": {"steps": 60}, "crossencoder": {"steps": 60}}
 NAME = "few-shot-mining"
@@ -122,6 +124,15 @@ def joined(one: Labelled, other: Labelled) -> Labelled:
     return Labelled(*(np.r_[a, b] for a, b in ((one.left, other.left), (one.right, other.right), (one.label, other.label))))  # fmt: skip  # noqa: E501
 
 
+def _judged(texts: Path, gold: Sequence[Path], folder: Path) -> Path:
+    """Return a file with the texts that known pairs name; the others would only cost time to encode."""
+    named = pd.concat([pd.read_csv(file, dtype=str) for file in gold])["id2"]
+    table = pd.read_csv(texts, dtype=str)
+    path = folder / "judged.csv"
+    table[table["id"].isin(named)].to_csv(path, index=False)
+    return path
+
+
 def main() -> None:
     """Print a table in Markdown, one line for each set and seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,6 +146,9 @@ def main() -> None:
     for name in arguments.sets:
         left, right, gold = (arguments.data / f"{file}.csv" if file else None for file in SETS[name])
         assert left is not None
+        if name.endswith("judged passages"):
+            assert right is not None
+            right = _judged(right, [arguments.data / f"{file}.csv" for file in JUDGED], arguments.out)
         dataset = dataset_of(split_corpus(load_corpus(left, right, gold), SHARE, np.random.default_rng(0)))
         encoded = load_encoder().encode(dataset.texts)
         for seed in arguments.seeds:

@@ -57,6 +57,10 @@ class FirstStage(Section):
         description="Encoder of the dense first stage: a name, or a folder (a project's encoder).",
     )
     both: bool = Field(True, title="Measure both", description="Also measure the other first stage.")
+    words: Literal["as written", "english"] = Field(
+        "as written",
+        description="BM25: words as they are; or English ones by Porter's stems, without stop words (the paper).",
+    )
     k1: float = Field(0.82, ge=0, le=10, description="BM25: how soon repeated words saturate (the paper: 0.82).")
     b: float = Field(0.68, ge=0, le=1, description="BM25: how strongly long texts are penalised (the paper: 0.68).")
 

@@ -15,15 +15,24 @@ from allpairs.learner.search.exact import Neighbours
 K1, B = 0.82, 0.68  # tuned on MS MARCO passages (Ju, Yang and Wang 2021, section 3)
 QUERIES = 512  # searched at once
 WORD = r"(?u)\b\w+\b"
+# Lucene's English stop words, which Anserini (the first stage of Ju, Yang and Wang 2021) leaves out.
+STOP_WORDS = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+]  # fmt: skip
 
 
 class Bm25:
-    """An index of texts. Words are lower-cased runs of letters and digits; no stop words, no stemming."""
+    """An index of texts. Words are lower-cased runs of letters and digits.
 
-    def __init__(self, texts: Sequence[str], k1: float = K1, b: float = B) -> None:
+    english: stop words are left out, and words are compared by Porter's stems.
+    """
+
+    def __init__(self, texts: Sequence[str], k1: float = K1, b: float = B, english: bool = False) -> None:
         """Index the texts. Raises ValueError if no text has a word."""
         logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs every index at debug level
-        words = _words(texts)
+        self.english = english
+        words = _words(texts, english)
         if not any(words):
             raise ValueError("no text contains a word to search by")
         self.index: Any = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -47,15 +56,24 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
     def work(queries: Sequence[str], progress: Progress) -> Neighbours:
         if not len(queries):
             return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
-        found, scores = index.index.retrieve(_words(queries), k=most, show_progress=False)
+        found, scores = index.index.retrieve(_words(queries, index.english), k=most, show_progress=False)
         progress("search", 1.0)
         return Neighbours(found.astype(np.int64), scores.astype(np.float32))
 
     return work
 
 
-def _words(texts: Sequence[str]) -> list[list[str]]:
+def _words(texts: Sequence[str], english: bool) -> list[list[str]]:
     tokens: list[list[str]] = bm25s.tokenize(
-        list(texts), token_pattern=WORD, stopwords=None, return_ids=False, show_progress=False
-    )
+        list(texts), token_pattern=WORD, stopwords=STOP_WORDS if english else None, stemmer=_stems if english else None,
+        return_ids=False, show_progress=False,
+    )  # fmt: skip
     return tokens
+
+
+def _stems(words: Sequence[str]) -> list[str]:
+    """Return the stem of each word. Source: Porter (1980)."""
+    from nltk.stem.porter import PorterStemmer  # seconds to import
+
+    stemmer = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM)
+    return [stemmer.stem(word) for word in words]

@@ -114,7 +114,7 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
     """Return a search function over the passages. kept: path for the vectors of a dense search."""
     if kind == BM25:
         try:
-            index = Bm25(passages.all(), settings.k1, settings.b)
+            index = Bm25(passages.all(), settings.k1, settings.b, settings.words == "english")
         except ValueError:
             raise InputError("no passage has a word that BM25 can index: choose the dense first stage") from None
 

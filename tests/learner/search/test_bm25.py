@@ -22,3 +22,11 @@ def test_a_query_without_a_known_word_and_too_large_k() -> None:
 def test_texts_without_words_are_refused() -> None:
     with pytest.raises(ValueError, match="no text"):
         Bm25(["", "!"])
+
+
+def test_english_words_are_compared_by_their_stems() -> None:
+    texts = ["The cat is sleeping on the mats", "a dog and this mat", "the birds"]
+    assert (Bm25(texts).search(["is it on a mat"], 3).scores > 0).sum() == 2  # by `is`, `on`, `a` and `mat`
+    found = Bm25(texts, english=True).search(["sleep on the mat", "is it on"], 3)
+    assert found.ids[0].tolist()[:2] == [0, 1] and (found.scores[0] > 0).tolist() == [True, True, False]
+    assert not found.scores[1].any()  # stop words alone
