@@ -36,6 +36,11 @@ class Texts:
         """The passages to write questions for."""
         return [passage for part in self.parts(ALL) for passage in part]
 
+    def __len__(self) -> int:
+        """Return the number of passages."""
+        with (self.folder / "passages.jsonl").open("rb") as lines:
+            return sum(1 for _ in lines)
+
     def parts(self, size: int) -> Iterator[list[str]]:
         """Yield the same passages, `size` at a time, keeping no others in memory."""
         with (self.folder / "passages.jsonl").open() as lines:

@@ -4,7 +4,7 @@ Source: Jia, Lewis and Zettlemoyer (2022), section 2.2.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from allpairs.learner.backbones.generator import generate_several, load_generato
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.noise import pseudo_questions
-from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards, shard_size
 
 SEPARATOR = " | "  # between answer and question; one token of most vocabularies
 STRIDE = 1_000_003  # between the seeds of two runs' shards
@@ -61,13 +61,14 @@ def train_writer(run: Run, folder: Path, progress: Progress) -> None:
 
 def write_questions(run: Run, folder: Path, progress: Progress) -> None:
     """Write the questions on all passages to the folder, in shards."""
-    texts = Texts(run)
+    texts, size = Texts(run), size_of(run)
     make = _by_generator(run) if texts.examples else _by_noise(run)
 
-    def work(rows: np.ndarray, number: int, part: Progress) -> dict[str, Any]:
-        return make([texts.passages[i] for i in rows], rows, run.config.seed * STRIDE + number, part)
+    def work(passages: list[str], number: int, part: Progress) -> dict[str, Any]:
+        rows = np.arange(number * size, number * size + len(passages))
+        return make(passages, rows, run.config.seed * STRIDE + number, part)
 
-    each_shard(folder, len(texts.passages), run.config.shard, work, progress)
+    each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
     if not any(read_written(folder)):
         raise InputError(
             "the generator wrote no answer with a question for any passage: train it longer (generator.epochs), or "
@@ -75,9 +76,14 @@ def write_questions(run: Run, folder: Path, progress: Progress) -> None:
         )
 
 
-def read_written(folder: Path) -> list[list[Question]]:
-    """Return the questions of each shard."""
-    return [questions_of(shard) for shard in read_shards(folder)]
+def size_of(run: Run) -> int:
+    """Return the number of passages in each shard of the run."""
+    return shard_size(len(Texts(run)), run.config.shard, run.of("questions"))
+
+
+def read_written(folder: Path) -> Iterator[list[Question]]:
+    """Yield the questions of each shard."""
+    return (questions_of(shard) for shard in read_shards(folder))
 
 
 def questions_of(shard: Mapping[str, Any]) -> list[Question]:

@@ -1,5 +1,7 @@
 """The last stage: what was generated and how fast, and the paper's Tables 1 to 6 and 8 on this run's data."""
 
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ from allpairs.db.progress import Progress
 from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.paper import EPOCHS, QUESTIONS
-from allpairs.learner.pipelines.quip.questions import read_written
+from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written
 from allpairs.learner.pipelines.quip.results_tables import (
     report_entities,
     report_paraphrases,
@@ -22,6 +24,7 @@ from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import cell, grid
 
 SECONDS = 86_400  # of a day
+SHOWN = 8  # questions as examples
 LONGEST = 120  # characters of a text in a table
 MADE = {  # timed work: its stage, and how often the paper did it for each question
     "questions written": ("questions", 1), "questions labelled": ("targets", 1),
@@ -50,16 +53,16 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _counts(report: Report, run: Run) -> None:
-    texts, shards = Texts(run), read_shards(run.of("questions"))
-    questions = [one for shard in read_written(run.of("questions")) for one in shard]
-    rows = {
-        "questions to train generator and teacher": len(texts.examples),
-        "passages": len(texts.passages),
-        "generated texts without answer or question": sum(shard["malformed"] for shard in shards),
-        "questions": len(questions),
-        "distinct questions": len({(one.passage, one.question) for one in questions}),
-        "answers found in their passage": sum(one.start >= 0 for one in questions),
-    }
+    texts = Texts(run)
+    rows = {"questions to train generator and teacher": len(texts.examples), "passages": len(texts)}
+    found = Counter[str]()
+    for shard in read_shards(run.of("questions")):
+        questions = questions_of(shard)
+        found["generated texts without answer or question"] += int(shard["malformed"])
+        found["questions"] += len(questions)
+        found["distinct questions"] += len({(one.passage, one.question) for one in questions})
+        found["answers found in their passage"] += sum(one.start >= 0 for one in questions)
+    rows |= found
     body = [[what, f"{n:,}"] for what, n in rows.items()]
     table = [{"what": what, "n": n} for what, n in rows.items()]
     report.table("counts", "From passages to questions", table, grid(["", "n"], body))
@@ -85,11 +88,14 @@ def report_speed(report: Report, run: Run) -> None:
 
 def _examples(report: Report, run: Run) -> None:
     """Report one question for each of the first passages."""
-    texts, seen = Texts(run), dict[int, dict[str, Any]]()
+    first = dict[int, Question]()
     for one in (one for shard in read_written(run.of("questions")) for one in shard):
-        if len(seen) < 8 and one.passage not in seen:
-            seen[one.passage] = {"answer": one.answer, "question": one.question, "passage": texts.passages[one.passage]}
-    rows = list(seen.values())
+        first.setdefault(one.passage, one)
+        if len(first) == SHOWN:
+            break
+    passages = dict(enumerate(islice(Texts(run).parts(1), max(first, default=-1) + 1)))
+    rows = [{"answer": one.answer, "question": one.question, "passage": passages[number][0]}
+            for number, one in first.items()]  # fmt: skip
     if rows:
         body = [[cell(row[name], LONGEST) for name in ("answer", "question", "passage")] for row in rows]
         title = "Questions used for training"
@@ -98,7 +104,7 @@ def _examples(report: Report, run: Run) -> None:
 
 def _artifacts(run: Run) -> list[Artifact]:
     questions = sum(len(shard) for shard in read_written(run.of("questions")))
-    about = {"questions": questions, "passages": len(Texts(run).passages)}
+    about = {"questions": questions, "passages": len(Texts(run))}
     made = [Artifact("biencoder", "Pre-trained encoder", "student", about)]
     if Texts(run).examples:
         made.append(Artifact("reader", "Teacher", "teacher", {"questions": len(Texts(run).examples)}))

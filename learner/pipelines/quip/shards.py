@@ -1,59 +1,126 @@
-"""Work in shards: each has a file, which exists only when complete, so that a stopped stage resumes with the next."""
+"""Work in shards: each has a file, which exists only when complete, so that a stopped stage resumes with the next.
+
+A shard is a Parquet file. Its contents are a dictionary: lists and arrays are columns, numbers are in the file's
+metadata. Earlier versions wrote JSON, which is still read.
+"""
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 
 from allpairs.db.progress import Progress
 from allpairs.learner.pipelines.pipeline import finish
 
 SPEED = "speed.json"
+MOST = 500  # files of a stage: shards grow with the passages
+ABOUT = b"about"
+Part = TypeVar("Part")
+
+
+def shard_size(passages: int, least: int, folder: Path) -> int:
+    """Return the passages of each shard: at least `least`, and more where there would be over 500 files.
+
+    folder: that of the stage that writes the questions; a run that an earlier version began goes on with `least`.
+    """
+    places = (folder, folder.with_name(f".{folder.name}"))  # finished, and not
+    old = any(path for place in places for path in place.glob("[0-9]*.json"))
+    return least if old else max(least, -(-passages // MOST))
 
 
 def each_shard(
-    folder: Path, n: int, size: int, work: Callable[[np.ndarray, int, Progress], dict[str, Any]], progress: Progress
+    folder: Path,
+    parts: Iterable[Part],
+    count: int,
+    work: Callable[[Part, int, Progress], dict[str, Any]],
+    progress: Progress,
 ) -> None:
-    """Write a file NNNNN.json for each shard of n rows, and the total time, to the folder.
+    """Write a file NNNNN.parquet for each of `count` parts, and the total time, to the folder.
 
-    work(rows, shard number, progress) returns the contents of the shard's file; its key `questions` is a list. progress
-    is told how many questions are done, and how fast.
+    work(part, shard number, progress) returns the contents of the shard's file; its key `questions` is a list. progress
+    is told how many questions are done, and how fast. A part is in memory only while it is worked on.
     """
-    starts, speed = range(0, n, size), _Speed()
-    for number, start in enumerate(starts):
+    speed = _Speed()
+    for number, part in enumerate(parts):
 
-        def part(words: str, done: float, number: int = number) -> None:
-            progress(f"{words}, shard {number + 1} of {len(starts)}{speed}", (number + done) / len(starts))
+        def hear(words: str, done: float, number: int = number) -> None:
+            progress(f"{words}, shard {number + 1} of {count}{speed}", (number + done) / count)
 
-        def write(partial: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
-            began = time.perf_counter()
-            found = work(np.arange(start, min(n, start + size)), number, hear)
-            partial.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}), encoding="utf-8")
+        if not _old(folder, number).exists():
 
-        finish(shard_path(folder, number), write)
+            def write(
+                partial: Path, number: int = number, part: Part = part, hear: Callable[[str, float], None] = hear
+            ) -> None:
+                began = time.perf_counter()
+                found = work(part, number, hear)
+                _write(partial, {"seconds": time.perf_counter() - began, **found})
+
+            finish(shard_path(folder, number), write)
         speed.add(read_shard(folder, number))
-        part("done", 1.0)
+        hear("done", 1.0)
     write_speed(folder, speed.questions, speed.seconds)
 
 
 def shard_path(folder: Path, number: int) -> Path:
     """Return the file of a shard."""
+    return folder / f"{number:05d}.parquet"
+
+
+def _old(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.json"
 
 
-def read_shards(folder: Path) -> list[dict[str, Any]]:
-    """Return the contents of all shards, in order."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("[0-9]*.json"))]
+def read_shards(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the contents of all shards, in order."""
+    numbers = {int(path.stem) for kind in ("parquet", "json") for path in folder.glob(f"[0-9]*.{kind}")}
+    return (read_shard(folder, number) for number in sorted(numbers))
 
 
 def read_shard(folder: Path, number: int) -> dict[str, Any]:
-    """Return the contents of this shard."""
-    found: dict[str, Any] = json.loads(shard_path(folder, number).read_text(encoding="utf-8"))
+    """Return the contents of this shard; arrays (n, k) as such."""
+    if (old := _old(folder, number)).exists():
+        found: dict[str, Any] = json.loads(old.read_text(encoding="utf-8"))
+        return found
+    table = pyarrow.parquet.read_table(shard_path(folder, number))
+    found = json.loads(table.schema.metadata[ABOUT])
+    for name in table.column_names:
+        inner, column = found, table.column(name)
+        *outer, last = name.split(".")
+        for key in outer:
+            inner = inner.setdefault(key, {})
+        inner[last] = _array(column) if pyarrow.types.is_fixed_size_list(column.type) else column.to_pylist()
     return found
+
+
+def _array(column: pyarrow.ChunkedArray) -> np.ndarray:
+    return column.combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
+
+
+def _write(path: Path, contents: Mapping[str, Any]) -> None:
+    """Write a shard's file: numbers as metadata, the rest as columns; a dictionary's are named KEY.NAME."""
+    columns: dict[str, Any] = {}
+    about: dict[str, float] = {}
+    for name, value in contents.items():
+        if isinstance(value, Mapping):
+            columns |= {f"{name}.{key}": _column(inner) for key, inner in value.items()}
+        elif isinstance(value, list | np.ndarray):
+            columns[name] = _column(value)
+        else:
+            about[name] = value
+    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
+    pyarrow.parquet.write_table(table, path)
+
+
+def _column(values: list[Any] | np.ndarray) -> pyarrow.Array:
+    if isinstance(values, np.ndarray):
+        return pyarrow.FixedSizeListArray.from_arrays(values.ravel(), values.shape[1])
+    return pyarrow.array(values)
 
 
 def write_speed(folder: Path, done: int, seconds: float) -> None:

@@ -17,7 +17,7 @@ from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import Example, load_reader, train_reader
 from allpairs.learner.pipelines.pipeline import Run, finish
 from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
+from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written, size_of, unsupervised
 from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
 from allpairs.learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
 from allpairs.learner.pipelines.quip.two_stage import two_stage
@@ -106,7 +106,7 @@ def _train(
 def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
     """Yield the passages of each shard, the number of the first one, and the questions on them."""
     first = 0
-    for number, passages in enumerate(Texts(run).parts(run.config.shard)):
+    for number, passages in enumerate(Texts(run).parts(size_of(run))):
         yield passages, first, questions_of(read_shard(run.of("questions"), number))
         first += len(passages)
 

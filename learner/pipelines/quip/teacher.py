@@ -22,8 +22,8 @@ from allpairs.learner.catalog.quip import QuipConfig, Teacher
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, read_written
-from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shard, read_shards
 
 SIDES = ("start", "end")
 
@@ -44,25 +44,23 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
 
     Without a teacher, write those of the answer that was generated with the question.
     """
-    texts, shards = Texts(run), read_written(run.of("questions"))
+    texts, size = Texts(run), size_of(run)
     config: QuipConfig = run.config
     reader = load_reader(str(run.of("teacher"))) if texts.examples else None
     places = Places(config)
 
-    def work(rows: np.ndarray, number: int, part: Progress) -> dict[str, Any]:
-        questions = shards[number]
-        passages = [texts.passages[one.passage] for one in questions]
+    def work(own: list[str], number: int, part: Progress) -> dict[str, Any]:
+        questions = questions_of(read_shard(run.of("questions"), number))
+        passages = [own[one.passage - number * size] for one in questions]
         if reader is None:
             spans = [(one.start, one.start + len(one.answer)) for one in questions]
             found = places.hard(passages, spans, "start"), places.hard(passages, spans, "end")
         else:
             found = relabelled(reader, [one.question for one in questions], passages, config.teacher, places, part)
-        labels = {
-            side: {"at": one.at.tolist(), "mass": one.mass.tolist()} for side, one in zip(SIDES, found, strict=True)
-        }
+        labels = {side: {"at": one.at, "mass": one.mass} for side, one in zip(SIDES, found, strict=True)}
         return {"questions": list(range(len(questions))), **labels}
 
-    each_shard(folder, len(texts.passages), config.shard, work, progress)
+    each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
 
 
 def read_labels(folder: Path) -> tuple[Sparse, Sparse]:

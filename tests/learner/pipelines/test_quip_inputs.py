@@ -16,7 +16,7 @@ from allpairs.learner.catalog.quip import QuipConfig
 from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from allpairs.learner.pipelines.quip.asked import read_questions
 from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.shards import each_shard, read_shards
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shards, shard_size
 from tests.helpers.files.quip_files import ALL, NAME, STUDENT, run_of, table, write_files
 
 PAIRS, TAGGED = "dataset,split,x,y,label", "dataset,split,tokens,tags"
@@ -168,14 +168,35 @@ def test_prompts_stand_beside_the_known_ones() -> None:
 def test_shards_tell_their_speed(tmp_path: Path) -> None:
     said: list[str] = []
 
-    def work(rows: np.ndarray, number: int, progress: Any) -> dict[str, Any]:
+    def work(part: list[int], number: int, progress: Any) -> dict[str, Any]:
         progress("write", 0.5)
-        return {"questions": [0] * len(rows), "seconds": 0.5}
+        return {"questions": [0] * len(part), "seconds": 0.5}
 
-    each_shard(tmp_path, 3, 2, work, lambda words, done: said.append(words))
+    each_shard(tmp_path, [[1, 2], [3]], 2, work, lambda words, done: said.append(words))
     assert said == ["write, shard 1 of 2", "done, shard 1 of 2; 2 questions, 4.0 a second",
                     "write, shard 2 of 2; 2 questions, 4.0 a second",
                     "done, shard 2 of 2; 3 questions, 3.0 a second"]  # fmt: skip
+
+
+def test_shards_keep_arrays_and_go_on_after_those_of_an_earlier_version(tmp_path: Path) -> None:
+    old = {
+        "questions": [{"passage": 0, "question": "who", "answer": "he", "start": -1}],
+        "seconds": 2.0,
+        "malformed": 3,
+    }
+    (tmp_path / "00000.json").write_text(json.dumps(old))
+    at = np.arange(6).reshape(2, 3)
+
+    def work(part: str, number: int, progress: Any) -> dict[str, Any]:
+        assert (part, number) == ("new", 1)
+        return {"questions": [1, 2], "start": {"at": at, "mass": at.astype(np.float32)}}
+
+    each_shard(tmp_path, ["old", "new"], 2, work, lambda words, done: None)
+    one, other = read_shards(tmp_path)
+    assert one == old and other["questions"] == [1, 2] and other["seconds"] >= 0
+    assert np.array_equal(other["start"]["at"], at) and other["start"]["mass"].dtype == np.float32
+    assert shard_size(8_000_000, 64, tmp_path) == 64
+    assert shard_size(8_000_000, 64, tmp_path / "none") == 16_000 and shard_size(3_000, 64, tmp_path / "none") == 64
 
 
 def times(folder: Path) -> dict[str, int]:
@@ -211,8 +232,8 @@ def test_a_stopped_stage_goes_on_where_it_was_and_leaves_the_same(data: Path, tm
         else:
             stages_of(stopped, name)
     for name in ("questions", "targets"):
-        one, other = ([shard | {"seconds": 0} for shard in read_shards(run.of(name))] for run in (whole, stopped))
-        assert one == other and len(one) == 3
+        one, other = (repr([shard | {"seconds": 0} for shard in read_shards(run.of(name))]) for run in (whole, stopped))
+        assert one == other and len(list(read_shards(whole.of(name)))) == 3
     for path in whole.of("variants").glob("*/*.safetensors"):
         weights, again = load_file(path), load_file(stopped.of("variants") / path.parent.name / path.name)
         assert all(torch.equal(again[name], values) for name, values in weights.items())

@@ -146,11 +146,12 @@ def written(engine: Engine, folder: Path) -> dict[str, list[str]]:
     model = load_generator(str(tiny_backbone(folder, "bart", WORDS)), 1)
     settings = GeneratorSettings(decoding="sample", source_length=32, target_length=6)
 
-    def work(rows: np.ndarray, number: int, progress: Progress) -> dict[str, Any]:
-        return {"questions": generate(model, [TEXTS[row] for row in rows], settings, seed=number, engine=engine)}
+    def work(texts: list[str], number: int, progress: Progress) -> dict[str, Any]:
+        return {"questions": generate(model, texts, settings, seed=number, engine=engine)}
 
     (folder / "shards").mkdir()
-    each_shard(folder / "shards", len(TEXTS), 20, work, no_progress)
+    parts = [TEXTS[at : at + 20] for at in range(0, len(TEXTS), 20)]
+    each_shard(folder / "shards", parts, len(parts), work, no_progress)
     names = sorted(path.name for path in (folder / "shards").iterdir())
     return {"files": names, **{str(at): one["questions"] for at, one in enumerate(read_shards(folder / "shards"))}}
 
