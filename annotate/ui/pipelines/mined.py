@@ -21,6 +21,11 @@ SAMPLE = (
     "batch. Their labels show how many of the mined pairs are right, and are used for training. Pairs that people have "
     "already labelled count, and are not asked again."
 )
+PAYS = (
+    "**Labels teach more.** Added to 100 labels of product records, 500 mined pairs, half of them right, lowered "
+    "average precision from 0.69 to 0.55. 100 more labels raised it to 0.74. Draw a sample first, and use the pairs "
+    "only if nearly all are right."
+)
 
 
 def mined_acts(project_id: int, run_id: str, one: Made) -> None:
@@ -71,6 +76,7 @@ def _training(project_id: int, run_id: str, one: Made) -> None:
 
 def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     """Draw what the best pairs would become, and the buttons that do and undo it."""
+    st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
     plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
     left_out = [f"{plan.labelled:,} are already labelled" if plan.labelled else "",
