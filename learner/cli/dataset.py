@@ -11,8 +11,7 @@ from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError, nearest_of
 from allpairs.db.progress import Progress
 from allpairs.learner.cli.options import Json
-from allpairs.learner.published import ADAPTERS, Options, Titles
-from allpairs.learner.published.few_shot import FEW_SHOT, write_few_shot
+from allpairs.learner.published import ADAPTERS, FEW_SHOT, Options, Titles
 from allpairs.learner.published.released import Released, evaluated_part, write_released
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
@@ -64,6 +63,8 @@ def dataset(
 
 def _few_shot(name: str, path: Path, out: Path, seed: int, json: bool) -> None:
     """Write the files of few-shot mining, and tell how many rows each has."""
+    from allpairs.learner.published.few_shot import write_few_shot
+
     counts = write_few_shot(name, path, out, Options(seed))
     if json:
         print_result({"dataset": name, "rows": counts}, None)

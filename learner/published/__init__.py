@@ -14,4 +14,6 @@ ADAPTERS: dict[str, Reader] = {
     "amazon_google": read_amazon_google,
 }
 
-__all__ = ["ADAPTERS", "Options", "Titles"]
+FEW_SHOT = ("squad", "xsum")  # read by `few_shot`, which the commands import only then: it needs torch
+
+__all__ = ["ADAPTERS", "FEW_SHOT", "Options", "Titles"]

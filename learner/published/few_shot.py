@@ -71,12 +71,12 @@ def read_xsum(path: Path, options: Options) -> Tables:
     }
 
 
-FEW_SHOT: dict[str, Callable[[Path, Options], Tables]] = {"squad": read_squad, "xsum": read_xsum}
+READERS: dict[str, Callable[[Path, Options], Tables]] = {"squad": read_squad, "xsum": read_xsum}
 
 
 def write_few_shot(name: str, path: Path, folder: Path, options: Options) -> dict[str, int]:
     """Write the tables of the data set to the folder; return the rows of each by name. Raises InputError."""
-    tables = FEW_SHOT[name](path, options)
+    tables = READERS[name](path, options)
     if short := [part for part in ("seed", "dev", "test") if not tables[part].rows]:
         raise InputError(f"{path}: no pairs are left for {short[0]}.csv: name the folder of the whole data set")
     folder.mkdir(parents=True, exist_ok=True)

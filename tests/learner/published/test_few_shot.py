@@ -2,12 +2,15 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from allpairs.db.errors import InputError
-from allpairs.learner.published.few_shot import write_few_shot
+from allpairs.learner.published import FEW_SHOT
+from allpairs.learner.published.few_shot import READERS, write_few_shot
 from allpairs.learner.published.released import Options
 from tests.helpers.files.released_files import write_squad, write_xsum
 from tests.helpers.paths import ROOT
@@ -33,6 +36,12 @@ def xsum(folder: Path) -> Path:
 def table(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_the_command_knows_every_reader_and_starts_without_torch() -> None:
+    code = "import sys, allpairs.learner.cli.commands; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert set(FEW_SHOT) == set(READERS)
 
 
 def test_squads_questions_are_drawn_once(tmp_path: Path) -> None:
