@@ -13,7 +13,7 @@ from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import require_whole
-from allpairs.learner.models.encoder import NO_CODE, bundled_minilm, require_folder
+from allpairs.learner.models.encoder import NO_CODE, bundled_minilm, require_folder, why
 
 MANY = 8_192  # tokens: as many as a model takes
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
@@ -30,7 +30,7 @@ def loading(name: str) -> Iterator[str]:
         try:
             yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
         except ERRORS as error:
-            raise InputError(f"backbone {name!r} cannot be loaded: {_reason(name, error)}") from error
+            raise InputError(f"backbone {name!r} cannot be loaded: {why(name, error)}") from error
 
 
 def load_tokenizer(source: str) -> Any:
@@ -53,13 +53,3 @@ def longest(config: Any, tokenizer: Any, wanted: int) -> int:
     reads = getattr(config, "decoder", None) or config
     limits = (getattr(reads, "max_position_embeddings", None), tokenizer.model_max_length)
     return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
-
-
-def _reason(name: str, error: Exception) -> str:
-    """Return the reason in one line that says what to do."""
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "connect to" in first or "offline" in first.lower():
-        return f"no model hub can be reached, and the model is not cached: name a folder, or {DEFAULT_ENCODER}"
-    if "model.safetensors" in first:
-        return f"it has no safetensors: convert it with `allpairs convert {name} --out FOLDER`, and name the folder"
-    return first

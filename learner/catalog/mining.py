@@ -1,6 +1,6 @@
 """The configuration of few-shot mining (Joshi et al. 2022). Defaults are the paper's where it gives one."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -109,9 +109,10 @@ class Development(Section):
     """How the development pairs choose: the model is kept that measures best on them."""
 
     checks: int = Field(4, ge=1, le=1000, description="Times that a model is measured in its training.")
-    learning_rates: list[float] = Field(
-        [], max_length=20, description="Learning rates to try for every model, instead of its own."
-    )
+    learning_rates: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+        [], max_length=20,
+        description="Learning rates to try for each model, instead of its own; not for the generator of self-training.",
+    )  # fmt: skip
 
 
 class Downstream(Section):
@@ -173,8 +174,8 @@ class MiningConfig(Section):
         "pairs", "reading-comprehension", "summarization", "reading-comprehension-small", "summarization-small"
     ] = Field(
         "pairs",
-        description="Any pairs; a question and a passage with its answer; a document and its summary. The latter "
-        "two use the paper's values for settings that are not given, and BART, or MiniLM if they end in small.",
+        description="Any pairs; a question and a passage with its answer; a document and its summary. The tasks of the "
+        "paper bring its values for settings that are not given, and BART-large; with -small, MiniLM.",
     )
     tagger: str = Field(
         "patterns", min_length=1,

@@ -188,7 +188,12 @@ class QuipConfig(Section):
     reading: int | None = Field(
         None, ge=1, le=100_000_000, description="Questions to measure reading with, drawn at random; empty: all."
     )
-    shard: int = Field(64, ge=1, le=1_000_000, description="Passages in each saved file: what a stopped run repeats.")
+    shard: int = Field(
+        64,
+        ge=1,
+        le=1_000_000,
+        description="Fewest passages in each saved file, what a stopped run repeats; at most 500 files.",
+    )
     variants: list[Variant] = Field(
         [], max_length=20,
         description="Variants to train and measure too: no question generation, teacher, no teacher, cross-encoder "

@@ -20,7 +20,7 @@ def convert(
     """Convert a model's weights from PyTorch's format to safetensors, which Allpairs loads.
 
     PyTorch's format can hold code. The weights are read in a process of their own, by a reader that accepts tensors
-    alone; that reader has had holes, so convert only models that you trust.
+    alone. Security holes have been found in it before: convert only models that you trust.
 
     Example: allpairs convert facebook/bart-large --out models/bart-large
     """
@@ -43,5 +43,5 @@ def _folder(model: str) -> Path:
     try:
         return Path(snapshot_download(model, allow_patterns=FILES))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        what = f"there is no folder {model}, and the hub has not given it ({type(error).__name__})"
+        what = f"there is no folder {model}, and it could not be downloaded from the hub ({type(error).__name__})"
         raise InputError(f"{what}: name a model's folder") from None

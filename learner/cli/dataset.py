@@ -45,6 +45,8 @@ def dataset(
     Example: allpairs dataset wikiqa WikiQACorpus --out out/wikiqa
     """
     if name in FEW_SHOT:
+        if evaluate is not None or near or titles is not Titles.AUTO:
+            raise InputError(f"{name}: --evaluate, --titles and --near are of other data sets: leave them out")
         _few_shot(name, path, out, seed, json)
         return
     if name not in ADAPTERS:

@@ -1,8 +1,10 @@
 """Keep the weights that measure best during a training."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 
@@ -18,14 +20,22 @@ class BestWeights:
     """Measures networks several times during their training, and keeps their weights at the best time.
 
     It is called after every step (`training_loop.Watch`). measure(): the higher, the better; ties go to fewer steps.
+    record: a module that holds the measurements, so that other processes can hand them over with the weights.
     """
 
     def __init__(
         self, networks: Sequence[nn.Module], measure: Callable[[], float], checks: int, learning_rate: float
     ) -> None:
         self.networks, self.measure, self.checks, self.learning_rate = networks, measure, checks, learning_rate
-        self.looks: list[Look] = []
+        self.record = nn.Module()
+        self.record.register_buffer("looks", torch.full((checks + 1, 2), torch.nan, dtype=torch.float64))
         self._weights: list[dict[str, Tensor]] = []
+
+    @property
+    def looks(self) -> list[Look]:
+        """The measurements so far, in order."""
+        rows = self.record.get_buffer("looks").tolist()
+        return [Look(self.learning_rate, int(step), value) for step, value in rows if not math.isnan(value)]
 
     @property
     def best(self) -> Look | None:
@@ -37,14 +47,14 @@ class BestWeights:
         if step and step not in {steps - steps * at // self.checks for at in range(self.checks)}:
             return
         modes = [network.training for network in self.networks]
-        look = Look(self.learning_rate, step, self.measure())
+        value = self.measure()
         for network, mode in zip(self.networks, modes, strict=True):
             network.train(mode)
-        self.looks.append(look)
-        if look is self.best:
+        self.record.get_buffer("looks")[len(self.looks)] = torch.tensor([step, value], dtype=torch.float64)
+        if self.best == Look(self.learning_rate, step, value):
             self._weights = [{name: value.clone() for name, value in one.state_dict().items()} for one in self.networks]
 
     def restore(self) -> None:
-        """Give the networks their best weights, if they were measured."""
+        """Give the networks their best weights, if they were measured here."""
         for network, weights in zip(self.networks, self._weights, strict=False):
             network.load_state_dict(weights)

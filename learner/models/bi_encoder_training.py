@@ -146,15 +146,13 @@ def train_retriever(
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. Passages known
     to be right are never negatives, nor is the query itself.
     """
-    networks, rng = _networks(retriever, beside), np.random.default_rng(seed)
-    train_together(_descend, (retriever, lesson, settings, rng, beside, best), networks, progress)
-    if best is not None and best.best is None:  # other processes have measured
-        best(settings.steps, settings.steps)
+    given = (retriever, lesson, settings, np.random.default_rng(seed), beside, best)
+    train_together(_descend, given, _networks(retriever, beside, best), progress)
 
 
-def _networks(retriever: Retriever, beside: Beside | None) -> list[nn.Module]:
-    """Return the modules to train."""
-    return [*retriever.networks, *([beside.head] if beside else [])]
+def _networks(retriever: Retriever, beside: Beside | None, best: BestWeights | None) -> list[nn.Module]:
+    """Return the modules to train, and the record of their measurements."""
+    return [*retriever.networks, *([beside.head] if beside else []), *([best.record] if best else [])]
 
 
 def _descend(
@@ -179,12 +177,14 @@ def _descend(
         yield step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
 
     if best is not None:
+        best.networks = _networks(retriever, beside, None)  # those of this process
+    if best is not None and beside is None:  # a new classifier knows nothing yet
         best(0, settings.steps)
     order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)
     take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group, best)
     if best is not None:
         best.restore()
-    return _networks(retriever, beside)
+    return _networks(retriever, beside, best)
 
 
 class Step:

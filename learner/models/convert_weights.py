@@ -22,26 +22,38 @@ OTHERS = (*PICKLED, ".h5", ".msgpack", ".ot", ".onnx", ".safetensors", ".tflite"
 def convert_weights(source: Path, target: Path) -> int:
     """Write the folder's model to a new folder with its weights as safetensors; return the number of tensors.
 
-    The old weights are read in a process of their own, by a reader that accepts tensors alone (torch's weights_only).
-    Raises InputError if the folder has none or they hold anything else, and if the target exists.
+    The old weights, those of the folders of its modules too, are read in a process of their own, by a reader that
+    accepts tensors alone (torch's weights_only). Raises InputError if the folder has none or they hold anything else,
+    if the target exists, or if it cannot be written.
     """
-    files = _weights(source)
+    files = {folder: _weights(folder) for folder in _folders(source)}
     if target.exists():
         raise InputError(f"{target} exists already: choose another folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
-        made = Path(name) / target.name
-        made.mkdir()
-        try:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
+            made = Path(name) / target.name
+            shutil.copytree(source, made, ignore=lambda _, names: [one for one in names if _is_left(one)])
+            work = {made / folder.relative_to(source) / "model.safetensors": some for folder, some in files.items()}
             with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-                tensors = alone.submit(_convert, files, made / "model.safetensors").result()
-        except BrokenProcessPool as error:
-            raise InputError(f"{source}: reading the weights took too much memory: use another machine") from error
-        for file in source.iterdir():
-            if file.is_file() and not file.name.endswith(OTHERS) and file.name != PARTS:
-                shutil.copy2(file, made / file.name)
-        made.replace(target)
+                tensors = sum(alone.submit(_convert, some, path).result() for path, some in work.items())
+            made.replace(target)
+    except BrokenProcessPool as error:
+        what = f"{source}: the process that read the weights ended early"
+        raise InputError(f"{what}: if memory ran out, use another machine") from error
+    except OSError as error:
+        raise InputError(f"{target} cannot be written ({error.strerror}): choose another folder") from error
     return tensors
+
+
+def _folders(source: Path) -> list[Path]:
+    """Return the folders with weights: the model's, and those of its modules (1_Pooling and so on)."""
+    found = sorted({path.parent for name in (WHOLE, PARTS) for path in source.rglob(name)})
+    return found or [source]
+
+
+def _is_left(name: str) -> bool:
+    return name.endswith(OTHERS) or name == PARTS
 
 
 def _weights(source: Path) -> list[Path]:
@@ -49,7 +61,7 @@ def _weights(source: Path) -> list[Path]:
     if (source / PARTS).is_file():
         try:
             names = set(json.loads((source / PARTS).read_text(encoding="utf-8"))["weight_map"].values())
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise InputError(f"{source / PARTS}: this is no index of weights ({error!r}): download it again") from error
     else:
         names = {WHOLE}
@@ -66,8 +78,9 @@ def _convert(files: list[Path], target: Path) -> int:
         try:
             found = torch.load(file, map_location="cpu", weights_only=True)
         except (UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-            what = f"{file.name} holds more than tensors, or is damaged ({str(error).splitlines()[0]})"
-            raise InputError(f"{what}: do not use it unless you know where it is from, and never with code") from None
+            first = [*str(error).splitlines(), type(error).__name__][0]
+            what = f"{file.name} holds more than tensors, or is damaged ({first})"
+            raise InputError(f"{what}: download it again, from a source that you trust") from None
         if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
             raise InputError(f"{file.name} is not a table of tensors by name: name a model's folder")
         tensors |= {name: value.detach().clone().contiguous() for name, value in found.items()}

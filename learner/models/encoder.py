@@ -89,8 +89,17 @@ def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
     try:
         return SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
     except (OSError, ValueError, SafetensorError) as error:
-        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
+        raise InputError(f"encoder {name!r} cannot be loaded: {why(name, error)}") from error
+
+
+def why(name: str, error: Exception) -> str:
+    """Return why a library could not load the model of that name, in one line that says what to do."""
+    first = [*str(error).splitlines(), type(error).__name__][0]
+    if "connect to" in first or "offline" in first.lower():
+        return f"no model hub can be reached, and the model is not cached: name a folder, or {DEFAULT_ENCODER}"
+    if "model.safetensors" in first:
+        return f"it has no safetensors: convert it with `allpairs convert {name} --out FOLDER`, and name the folder"
+    return first
 
 
 def _is_dpr(model: SentenceTransformer) -> bool:

@@ -5,11 +5,13 @@ import importlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal_models
@@ -176,7 +178,8 @@ def _keep(folder: Path, what: dict[str, Any], kind: type[Section]) -> None:
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
         if before.get("pipeline") == what["pipeline"]:
-            before["config"] = kind.model_validate(before["config"]).model_dump()
+            with suppress(ValidationError):  # of another version: another configuration
+                before["config"] = kind.model_validate(before["config"]).model_dump()
         changed = [key for key, value in json.loads(text).items() if before.get(key) != value]
         if changed:
             raise InputError(

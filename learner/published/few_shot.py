@@ -77,8 +77,8 @@ READERS: dict[str, Callable[[Path, Options], Tables]] = {"squad": read_squad, "x
 def write_few_shot(name: str, path: Path, folder: Path, options: Options) -> dict[str, int]:
     """Write the tables of the data set to the folder; return the rows of each by name. Raises InputError."""
     tables = READERS[name](path, options)
-    if short := [part for part in ("seed", "dev", "test") if not tables[part].rows]:
-        raise InputError(f"{path}: no pairs are left for {short[0]}.csv: name the folder of the whole data set")
+    if short := [part for part, table in tables.items() if not table.rows]:
+        raise InputError(f"{path}: nothing is left for {short[0]}.csv: name the folder of the whole data set")
     folder.mkdir(parents=True, exist_ok=True)
     for part, table in tables.items():
         write_table(table, folder / f"{part}.csv")

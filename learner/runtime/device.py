@@ -45,7 +45,7 @@ def fast_training(device: torch.device) -> Iterator[None]:
 def fast_reading(device: torch.device) -> AbstractContextManager[object]:
     """Return a context for a network's forward pass: bfloat16 on a GPU with units for it, where no gradient is taken.
 
-    A GPU with TF32 has such units, so that format is not needed. Elsewhere, and in training, nothing changes: on a CPU
+    A GPU with TF32 has such units, so TF32 is not needed. Elsewhere, and in training, nothing changes: on a CPU
     figures would depend on the processor. The caller turns results into float32.
     """
     fast = reads_in_bfloat16(device) and not torch.is_grad_enabled()

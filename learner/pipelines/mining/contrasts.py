@@ -52,7 +52,7 @@ def _found(run: Run, texts: Texts, pairs: Pairs, k: int) -> list[list[str]]:
     for (x, _), texts_near in zip(pairs, near, strict=True):
         others = [text for text in texts_near if identity(text) not in right[identity(x)]]
         if not others:
-            raise InputError("the second list has no wrong text for a seed pair: add more texts")
+            raise InputError("the second list has no wrong text for a pair: add more texts")
         wrong.append([others[place % len(others)] for place in range(k)])
     return wrong
 

@@ -95,7 +95,7 @@ def _groups(model: CrossEncoder, settings: Crossencoder) -> list[dict[str, objec
     if not settings.keep_score:
         return [{"params": list(parameters.values())}]
     name = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)][-1]
-    head = [parameters.pop(f"{name}.{part}") for part in ("weight", "bias")]
+    head = [parameters.pop(own) for own in (f"{name}.weight", f"{name}.bias") if own in parameters]
     for parameter in head:
         nn.init.zeros_(parameter)
     return [{"params": list(parameters.values())}, {"params": head, "lr": settings.learning_rate * HEAD_RATE}]

@@ -79,22 +79,28 @@ def retrieval_measure(
 ) -> Callable[[], float] | None:
     """Return what measures a retriever: the mean reciprocal rank of each pair's second text among all and the others.
 
-    None without pairs.
+    None without pairs. Of several pairs with one first text the first counts; no first text is among the others.
     """
-    rows: dict[str, str] = {}
-    for text in (*(y for _, y in pairs), *others):
-        rows.setdefault(identity(text), text)
+    right: dict[str, tuple[str, str]] = {}
+    for x, y in pairs:
+        right.setdefault(identity(x), (x, y))
+    rows = {identity(y): y for _, y in right.values()}
+    for text in others:
+        if identity(text) not in right:
+            rows.setdefault(identity(text), text)
     at = {key: row for row, key in enumerate(rows)}
-    gold = np.array([at[identity(y)] for _, y in pairs], dtype=np.int64)
-    return partial(_mrr, retriever, [x for x, _ in pairs], list(rows.values()), gold) if pairs else None
+    gold = np.array([at[identity(y)] for _, y in right.values()], dtype=np.int64)
+    return partial(_mrr, retriever, [x for x, _ in right.values()], list(rows.values()), gold) if pairs else None
 
 
 def _mrr(retriever: Retriever, queries: Sequence[str], passages: Sequence[str], gold: np.ndarray) -> float:
-    ranks = ranks_of_gold(retriever.query.encode(queries), retriever.passage.encode(passages), gold)
-    return float(mean_reciprocal_rank(ranks))
+    asked, found = retriever.query.encode(queries), retriever.passage.encode(passages)
+    if not (np.isfinite(asked).all() and np.isfinite(found).all()):
+        return 0.0  # the training has diverged
+    return float(mean_reciprocal_rank(ranks_of_gold(asked, found, gold)))
 
 
 def rank_measure(scores: Callable[[], np.ndarray]) -> float:
-    """Return the mean reciprocal rank of the first column among the columns (n, k); ties count against it."""
+    """Return the mean reciprocal rank of the first column among the columns (n, k); ties and NaN count against it."""
     found = scores()
-    return float(np.mean(1.0 / (1 + (found[:, 1:] >= found[:, :1]).sum(axis=1))))
+    return float(np.mean(1.0 / (1 + (~(found[:, 1:] < found[:, :1])).sum(axis=1))))

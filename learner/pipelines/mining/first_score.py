@@ -22,12 +22,14 @@ def features(
     """Return the cosine of each pair and the mean cosine of both texts with their k neighbours, (n, 3) float64.
 
     x (a, d), y (b, d): unit vectors; pairs (n, 2): rows of them; lists: all vectors, where neighbours are searched.
-    one_list: both lists are the same, where no text is its own neighbour.
+    one_list: both lists are the same, where no text is its own neighbour, and both means are that of the two: the order
+    of a pair's texts says nothing.
     """
     of_x, of_y = (_mean_cosines(own, other, k, one_list) for own, other in zip((x, y), reversed(lists), strict=True))
     left, right = pairs.T
     cosines = np.einsum("nd,nd->n", x[left], y[right], dtype=np.float64)
-    return np.column_stack([cosines, of_x[left], of_y[right]])
+    means = of_x[left], of_y[right]
+    return np.column_stack([cosines, *([sum(means) / 2] * 2 if one_list else means)])
 
 
 def _mean_cosines(queries: np.ndarray, vectors: np.ndarray, k: int, one_list: bool) -> np.ndarray:

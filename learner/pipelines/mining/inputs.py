@@ -134,6 +134,8 @@ def check_inputs(run: Run) -> None:
     for path in (inputs.dev_pairs, inputs.test_pairs):
         if path is not None:
             require_columns(Path(path), ASKED if reading else ("x", "y"))
+    if inputs.dev_pairs is not None and not _pairs(Path(inputs.dev_pairs), reading):
+        raise InputError(f"{Path(inputs.dev_pairs).name}: the file has no pairs: add some, or leave it out")
     if config.development.learning_rates and inputs.dev_pairs is None:
         raise InputError("development.learning_rates: only development pairs can choose one: add inputs.dev_pairs")
     seeds = Path(inputs.seed_pairs)

@@ -51,11 +51,13 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
     wrong = wrong_of(run, texts, texts.asked, SYNTHETIC, rng)
     lesson = lesson_of(texts.directed(texts.seeds.pairs), others["y"], wrong)
 
+    some = dev_others(others["y"], config.seed)
+
     def train(settings: RetrieverSettings, part: Progress) -> tuple[_Trained, BestWeights | None]:
         retriever = new_retriever(settings)
         beside = _classifier(texts, config, retriever, others)
         networks = [*retriever.networks, *([beside.head] if beside else [])]
-        measure = retrieval_measure(retriever, texts.dev, others["y"][:DEV_OTHERS])
+        measure = retrieval_measure(retriever, texts.dev, some)
         best = watch_of(networks, measure, config.development, settings.learning_rate)
         train_retriever(retriever, lesson, settings, config.seed, part, beside, best)
         return (retriever, beside), best
@@ -97,6 +99,12 @@ def sample(texts: TextList, n: int, rng: np.random.Generator, column: str = TEXT
     """Return n random texts, or all if there are no more."""
     size = len(texts)
     return texts.take(np.sort(rng.choice(size, n, replace=False)), column) if size > n else texts.all(column)
+
+
+def dev_others(texts: Sequence[str], seed: int) -> list[str]:
+    """Return the random texts among which the second texts of development pairs are searched."""
+    rng = np.random.default_rng([seed, 8])
+    return [texts[at] for at in rng.permutation(len(texts))[:DEV_OTHERS]]
 
 
 def encode_lists(run: Run, folder: Path, progress: Progress) -> None:

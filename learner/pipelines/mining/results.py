@@ -26,6 +26,10 @@ CROSS = "cross-encoder"  # the order of `full`
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is reported
 BEST = 10  # pairs of each model to show
 LONGEST = 160  # characters of a text in a table
+DEVELOPMENT = (
+    "Mean reciprocal rank on the development pairs: of the bi-encoder among all their second texts and up to 1,000 "
+    "others, of the cross-encoder among the right text and a few wrong ones. 0 steps: before training."
+)
 PRECISION = (
     "Precision counts only known pairs as right, so it is a lower bound: an unlisted right pair counts as wrong. The "
     "95% interval is Wilson's."
@@ -87,9 +91,9 @@ def _development(report: Report, run: Run) -> None:
     ]
     if not rows:
         return
-    body = [[row["model"], f"{row['learning_rate']:.0e}", f"{row['step']:,}", f"{row['value']:.3f}",
+    body = [[row["model"], f"{row['learning_rate']:g}", f"{row['step']:,}", f"{row['value']:.3f}",
              "yes" if row["chosen"] else ""] for row in rows]  # fmt: skip
-    report.text("Mean reciprocal rank on the development pairs. Step 0 is before training.")
+    report.text(DEVELOPMENT)
     header = ["", "learning rate", "steps", "MRR", "chosen"]
     report.table("development", "Choice of the models", rows, grid(header, body))
 

@@ -7,7 +7,7 @@ from typing import Any
 from allpairs.learner.metrics.standard_error import standard_error
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip import paper
-from allpairs.learner.pipelines.quip.student import QUIP
+from allpairs.learner.pipelines.quip.student import QUIP, models_of
 from allpairs.learner.pipelines.quip.uses.entities import QUESTIONS, STANDARD
 from allpairs.learner.pipelines.quip.uses.paraphrases import FROZEN, TUNED
 from allpairs.learner.pipelines.quip.uses.rows import Rows
@@ -137,7 +137,8 @@ def report_rationales(report: Report, run: Run) -> None:
 
 def report_stability(report: Report, run: Run) -> None:
     """Report Table 8, if one of its variants was trained."""
-    models = [name for name in paper.STABILITY if name == QUIP or name in run.config.variants]
+    trained = {model.name for model in models_of(run)}
+    models = [name for name in paper.STABILITY if name in trained]
     if len(models) < 2:
         return
     parts = (

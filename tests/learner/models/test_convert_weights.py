@@ -12,7 +12,9 @@ from safetensors.torch import load_file
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.generator import load_generator, nll
 from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.services.commands import learn
+from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
 
 TEXTS = ["a red cat sleeps", "what sleeps"]
@@ -47,6 +49,16 @@ def test_the_converted_model_is_the_same(tmp_path: Path, parts: int) -> None:
     made, settings = load_generator(str(tmp_path / "out" / "bart")), GeneratorSettings()
     assert np.array_equal(nll(made, TEXTS[:1], TEXTS[1:], settings), nll(usual, TEXTS[:1], TEXTS[1:], settings))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["bart"]
+
+
+def test_a_model_of_sentence_transformers_keeps_its_modules(tmp_path: Path) -> None:
+    source = tiny_encoder(tmp_path, TEXTS)
+    usual = load_encoder(str(source), "cpu").encode(TEXTS)
+    for file in list(source.rglob("*.safetensors")):
+        torch.save(load_file(file), file.with_name("pytorch_model.bin"))
+        file.unlink()
+    assert learn("convert", source, "--out", tmp_path / "out").code == 0
+    assert np.array_equal(load_encoder(str(tmp_path / "out"), "cpu").encode(TEXTS), usual)
 
 
 class Code:

@@ -75,7 +75,9 @@ def test_the_first_score_weighs_a_cosine_and_those_of_the_neighbours() -> None:
     assert np.allclose(found, np.column_stack([cosines[*pairs.T], of_x[pairs[:, 0]], of_y[pairs[:, 1]]]), atol=1e-5)
     within = x @ x.T - 3 * np.eye(30)  # no text is its own neighbour
     of_own = np.sort(within, axis=1)[:, -4:].mean(axis=1)
-    assert np.allclose(features(x, x, pairs, (x, x), 4, True)[:, 1], of_own[pairs[:, 0]], atol=1e-5)
+    own = features(x, x, pairs, (x, x), 4, True)
+    assert np.allclose(own[:, 1:], of_own[pairs].mean(axis=1)[:, None], atol=1e-5)
+    assert np.allclose(own, features(x, x, pairs[:, ::-1], (x, x), 4, True))  # the order of two texts says nothing
     shift = np.array([0.5, 0.0, 0.0])
     right, wrong = found + shift, found - shift
     score = fit_first_score(right, wrong)

@@ -109,6 +109,10 @@ def test_a_run_of_a_version_without_a_setting_goes_on_with_its_default(tmp_path:
     begin("try", out, inputs, Config())
     with pytest.raises(InputError, match="another config"):
         begin("try", out, inputs, Config(seed=1))
+    stored["config"]["new"] = 1  # of a later version
+    (out / "run.json").write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="another config"):
+        begin("try", out, inputs, Config())
 
 
 def test_bad_inputs_are_refused_before_anything_is_written(tmp_path: Path, did: list[str]) -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,8 +114,7 @@ target_length = 8
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "write", "measure"), [("squad", squad, "token_f1"), ("xsum", xsum, "rougeL")])
-def test_a_recipe_runs_to_its_end(tmp_path: Path, name: str, write: object, measure: str) -> None:
-    assert callable(write)
+def test_a_recipe_runs_to_its_end(tmp_path: Path, name: str, write: Callable[[Path], Path], measure: str) -> None:
     made = learn("dataset", name, write(tmp_path / "released"), "--out", tmp_path / "out" / name)
     assert made.code == 0 and "seed.csv" in made.out
     bart = tiny_backbone(tmp_path, "bart", [text for one, other, _ in ASKED for text in (one, other)])

@@ -18,7 +18,8 @@ from allpairs.db.progress import no_progress
 from allpairs.learner.catalog.mining import Classifier
 from allpairs.learner.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models import bi_encoder_training, cosine_bert
-from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
+from allpairs.learner.models.best_weights import BestWeights
+from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.mining.classifier import TextClassifier
@@ -73,12 +74,30 @@ def retriever(folder: Path, **settings: object) -> list[nn.Module]:
     return [*(encoder.model for encoder in model.towers), beside.head]
 
 
+def chosen(folder: Path) -> list[nn.Module]:
+    """Return the modules of a bi-encoder at the step that development pairs chose."""
+    settings = RetrieverSettings(backbone=str(folder), steps=6, batch_size=4, learning_rate=2e-4)
+    model, pairs = new_retriever(settings, "cpu"), list(zip(TEXTS[:9], TEXTS[9:18], strict=True))
+    best = BestWeights(model.networks, partial(_distance, model), 2, 2e-4)
+    train_retriever(model, lesson_of(pairs, TEXTS), settings, 0, best=best)
+    assert [look.step for look in best.looks] == [0, 3, 6] and best.best is not None and best.best.step == 6
+    assert best.best.value == pytest.approx(_distance(model), abs=1e-4)  # the weights are those that were measured
+    return model.networks
+
+
+def _distance(model: Retriever) -> float:
+    """Return a measure that training raises."""
+    x, y = model.query.encode(TEXTS[:9]), model.passage.encode(TEXTS[9:18])
+    return float((x * y).sum() - np.abs(x @ y.T).sum())
+
+
 TRAININGS = {
     "as projects train": (2, matcher),
     "no batch norm, grouped": (2, partial(matcher, batch_norm=False, group_pairs=True)),
     "fewer texts than processes": (3, partial(matcher, texts=2, batch_norm=False)),
     "one tower": (2, partial(retriever, towers=1, negatives=1)),
     "two towers": (2, partial(retriever, towers=2)),
+    "chosen by development pairs": (2, chosen),
 }
 FIRST, *OTHERS = TRAININGS
 

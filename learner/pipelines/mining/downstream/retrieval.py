@@ -12,7 +12,7 @@ from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, ne
 from allpairs.learner.pipelines.mining.development import best_model, retrieval_measure, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
 from allpairs.learner.pipelines.mining.inputs import Texts
-from allpairs.learner.pipelines.mining.propose import DEV_OTHERS, RANDOM_TEXTS, sample
+from allpairs.learner.pipelines.mining.propose import RANDOM_TEXTS, dev_others, sample
 from allpairs.learner.search.gold_ranks import ranks_of_gold
 
 AT = (1, 10)  # ranks at which recall is measured
@@ -42,11 +42,11 @@ class Retrieval:
         texts = self.texts
         pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
         others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
-        lesson = lesson_of(texts.directed(pairs), others)
+        lesson, some = lesson_of(texts.directed(pairs), others), dev_others(others, seed)
 
         def train(settings: RetrieverSettings, part: Progress) -> tuple[Retriever, BestWeights | None]:
             retriever = new_retriever(settings)
-            measure = retrieval_measure(retriever, texts.dev, others[:DEV_OTHERS])
+            measure = retrieval_measure(retriever, texts.dev, some)
             best = watch_of(retriever.networks, measure, self.development, settings.learning_rate)
             train_retriever(retriever, lesson, settings, seed, part, best=best)
             return retriever, best
