@@ -118,7 +118,11 @@ OWN_PROCESSES = ("learner/runtime/training_launcher.py", "learner/runtime/traini
 
 
 def test_nothing_of_ours_reads_pickles_or_runs_a_models_code() -> None:
-    never = r"allow_pickle\s*=\s*True|trust_remote_code\W*True|torch\.load\(|^\s*(import|from) (pickle|joblib|dill)\b"
+    # What reads tensors alone may read, and its error may be caught.
+    never = (
+        r"allow_pickle\s*=\s*True|trust_remote_code\W*True|torch\.load\((?![^()]*weights_only=True)"
+        r"|^\s*(import|from) (?!pickle import UnpicklingError$)(pickle|joblib|dill)\b"
+    )
     for folder in ("annotate", "db", "learner"):
         for path in (ROOT / folder).rglob("*.py"):
             if path.relative_to(ROOT).as_posix() not in OWN_PROCESSES:

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,9 +37,7 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_command_knows_every_reader_and_starts_without_torch() -> None:
-    code = "import sys, allpairs.learner.cli.commands; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_the_command_knows_every_reader() -> None:
     assert set(FEW_SHOT) == set(READERS)
 
 
