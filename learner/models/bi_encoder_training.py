@@ -177,7 +177,7 @@ def _descend(
         yield step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
 
     if best is not None:
-        best.networks = _networks(retriever, beside, None)  # those of this process
+        best.networks = _networks(retriever, beside, None)  # all that learn, and those of this process
     if best is not None and beside is None:  # a new classifier knows nothing yet
         best(0, settings.steps)
     order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)

@@ -1,7 +1,8 @@
 """Right pairs beside wrong ones, which teach and measure a cross-encoder, and the bi-encoder's score of each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from allpairs.learner.pipelines.mining.shards import neighbours
 from allpairs.learner.pipelines.pipeline import Run
 
 Pairs = Sequence[tuple[str, str]]
+Vectorize = Callable[[np.ndarray], np.ndarray]  # from rows of texts to unit vectors
 
 
 def contrasts(run: Run, texts: Texts, pairs: Pairs, asked: Sequence[Asked], stream: int) -> Contrasts:
@@ -67,21 +69,27 @@ def with_first_scores(
     retriever, vectors = load_retriever(run.of("biencoder") / RETRIEVER), Vectors(run.of("vectors"))
     lists, k = vectors.kept(), run.config.margin.neighbours
 
+    def measured(x: np.ndarray, y: np.ndarray, of_x: Vectorize, of_y: Vectorize) -> np.ndarray:
+        (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in (x, y))
+        return features(of_x(x), of_y(y), np.column_stack([left, right]), lists, k, texts.one_list)
+
     def of_texts(some: Contrasts) -> np.ndarray:
-        (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in some.pairs.T)
-        both = (_unit(retriever.query, some.texts, x), _unit(retriever.passage, some.texts, y))
-        return features(*both, np.column_stack([left, right]), lists, k, texts.one_list)
+        encoders = (partial(_unit, encoder, some.texts) for encoder in (retriever.query, retriever.passage))
+        return measured(*some.pairs.T, *encoders)
 
     found = of_texts(seeds)
     is_right = np.arange(len(found)) % seeds.first.shape[1] == 0
     score = fit_first_score(found[is_right], found[~is_right])
-    (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in (kept.x, kept.y))
-    both = (vectors.x[x].astype(np.float32), vectors.y[y].astype(np.float32))
-    of_kept = score(features(*both, np.column_stack([left, right]), lists, k, texts.one_list))
+    of_kept = score(measured(kept.x, kept.y, *(partial(_stored, some) for some in (vectors.x, vectors.y))))
     seeds = replace(seeds, first=score(found).reshape(seeds.first.shape))
     if development is not None:
         development = replace(development, first=score(of_texts(development)).reshape(development.first.shape))
     return seeds, development, of_kept
+
+
+def _stored(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return these rows of vectors on disk, float32."""
+    return vectors[rows].astype(np.float32)
 
 
 def _unit(encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> np.ndarray:

@@ -81,6 +81,8 @@ def retrieval_measure(
 
     None without pairs. Of several pairs with one first text the first counts; no first text is among the others.
     """
+    if not pairs:
+        return None
     right: dict[str, tuple[str, str]] = {}
     for x, y in pairs:
         right.setdefault(identity(x), (x, y))
@@ -90,7 +92,7 @@ def retrieval_measure(
             rows.setdefault(identity(text), text)
     at = {key: row for row, key in enumerate(rows)}
     gold = np.array([at[identity(y)] for _, y in right.values()], dtype=np.int64)
-    return partial(_mrr, retriever, [x for x, _ in right.values()], list(rows.values()), gold) if pairs else None
+    return partial(_mrr, retriever, [x for x, _ in right.values()], list(rows.values()), gold)
 
 
 def _mrr(retriever: Retriever, queries: Sequence[str], passages: Sequence[str], gold: np.ndarray) -> float:

@@ -50,15 +50,13 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
     others = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
     wrong = wrong_of(run, texts, texts.asked, SYNTHETIC, rng)
     lesson = lesson_of(texts.directed(texts.seeds.pairs), others["y"], wrong)
-
     some = dev_others(others["y"], config.seed)
 
     def train(settings: RetrieverSettings, part: Progress) -> tuple[_Trained, BestWeights | None]:
         retriever = new_retriever(settings)
         beside = _classifier(texts, config, retriever, others)
-        networks = [*retriever.networks, *([beside.head] if beside else [])]
         measure = retrieval_measure(retriever, texts.dev, some)
-        best = watch_of(networks, measure, config.development, settings.learning_rate)
+        best = watch_of(retriever.networks, measure, config.development, settings.learning_rate)
         train_retriever(retriever, lesson, settings, config.seed, part, beside, best)
         return (retriever, beside), best
 
