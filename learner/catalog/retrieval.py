@@ -21,8 +21,7 @@ class RetrieverSettings(Section):
     )  # fmt: skip
     towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
     states: Literal["encoder", "decoder"] = Field(
-        "encoder",
-        description="States of an encoder-decoder (BART) that are pooled.",
+        "encoder", title="Pooled states", description="Of an encoder-decoder (BART): whose states make a text's vector."
     )
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
     scale: float = Field(20.0, ge=1, le=1000, description="Factor on the cosine in training: at 1 it cannot be fitted.")
