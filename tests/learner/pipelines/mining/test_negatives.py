@@ -34,6 +34,13 @@ def test_the_spans_that_are_wrong(answer: str, expected: set[str]) -> None:
     assert {(one.question, one.passage) for one in found} == {(ASKED.question, PASSAGE)}
 
 
+def test_a_right_answer_is_not_wrong_beside_another_of_the_question() -> None:
+    other = ASKED._replace(question="Where?", answer="$20")
+    *same, far = wrong_answers([ASKED, ASKED._replace(answer="the York"), other], PatternTagger(), 99, rng())
+    assert [{one.answer for one in some} for some in same] == [OTHERS - {"York", "New York"}] * 2
+    assert {one.answer for one in far} == (OTHERS | {"Kofi Annan", "Annan"}) - {"$20"}
+
+
 def test_wrong_answers_are_drawn_anew_for_each_question() -> None:
     found = wrong_answers([ASKED, ASKED._replace(passage="nothing"), ASKED], PatternTagger(), 3, rng())
     assert [len(one) for one in found] == [3, 0, 3]
@@ -49,11 +56,12 @@ def test_every_wrong_answer_is_as_likely() -> None:
 
 @given(st.lists(st.sampled_from(["p", "p  ", "q", "r", "s"]), max_size=8), st.integers(0, 6), st.integers(0, 99))
 def test_the_passages_that_are_wrong(passages: list[str], n: int, seed: int) -> None:
-    asked = [Asked("x", "p", "a"), Asked("y", " q", "b")]
+    asked = [Asked("x", "p", "a"), Asked("y", " q", "b"), Asked("y ", "r", "c")]
+    right = {"x": {"p"}, "y": {"q", "r"}}
     found = wrong_passages(asked, passages, n, rng(seed))
     assert found == wrong_passages(asked, passages, n, rng(seed))
     for one, wrong in zip(asked, found, strict=True):
-        others = [passage for passage in passages if passage.strip() != one.passage.strip()]
+        others = [passage for passage in passages if passage.strip() not in right[one.question.strip()]]
         assert len(wrong) == min(n, len(others))
         assert not Counter(other.passage for other in wrong) - Counter(others)
         assert all((other.question, other.answer) == (one.question, one.answer) for other in wrong)
