@@ -9,6 +9,7 @@ from allpairs.annotate.pipelines.mined_sample import DRAW, bands_of, put_up
 from allpairs.annotate.pipelines.runs import Made
 from allpairs.annotate.stats.precision_by_rank import Band, precision
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.state import engine
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -79,17 +80,17 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
     plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
-    left_out = [f"{plan.labelled:,} are already labelled" if plan.labelled else "",
-                f"{plan.sampled:,} are in a sample to label" if plan.sampled else ""]  # fmt: skip
-    without = " and ".join(filter(None, left_out))
+    left_out = [f"{plan.labelled:,} already labelled" if plan.labelled else "",
+                f"{plan.sampled:,} in a sample to label" if plan.sampled else ""]  # fmt: skip
+    without = ", ".join(filter(None, left_out))
     st.write(
-        f"**{len(plan.new):,}** pairs become positive labels by **{who}** without a person seeing them. The next "
-        f"training uses them.{f' {without}; these do not change.' if without else ''} Under that name, the page "
+        f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{who}** without a person looking. The "
+        f"next training uses these labels.{f' Not changed: {without}.' if without else ''} Under that name, the page "
         "“My answers” lists them, so that you can correct or undo them."
     )
-    if st.button(f"Create {len(plan.new):,} labels", key=f"{key}_use", type="primary", disabled=not plan.new):
+    if st.button(f"Create {counted(len(plan.new), 'label')}", key=f"{key}_use", type="primary", disabled=not plan.new):
         count = use_as_training(engine(), project_id, run_id, one.number, best)
-        st.toast(f"{count} pairs are now positive labels.", icon=":material/check:")
+        st.toast(f"{counted(count, 'label')} created.", icon=":material/check:")
         st.rerun()
     stand = used(engine(), project_id, run_id)
     if stand and st.button(f"Undo all {stand:,}", key=f"{key}_back", icon=":material/undo:"):

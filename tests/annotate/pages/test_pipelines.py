@@ -262,11 +262,11 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
 def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "training_r_0")
     page.number_input(key="training_r_0_best").set_value(5).run()
-    assert "**5** pairs become positive labels by **few\\-shot\\-mining**" in texts(page)
+    assert "**5 pairs** will be labelled positive by **few\\-shot\\-mining**" in texts(page)
     page.button(key="training_r_0_use").click().run()
     assert used(engine, mined, "r") == 5
     page = opened_popover(page, "training_r_0")
-    assert "5 are already labelled" in texts(page)
+    assert "5 already labelled" in texts(page)
     page.button(key="training_r_0_back").click().run()
     assert used(engine, mined, "r") == 0
 
