@@ -1,7 +1,7 @@
 """Partly right answers to questions, as training negatives (Joshi et al. 2022, section 4)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +25,9 @@ def wrong_answers(asked: Sequence[Asked], tagger: EntityTagger, n: int, rng: np.
     A span that shares all its words with a right answer of the question, or contains all of them, may be right and is
     not drawn. Spans with the same SQuAD normal form count as one, represented by the first.
     """
-    right: defaultdict[tuple[str, str], list[set[str]]] = defaultdict(list)
+    right: defaultdict[tuple[str, str], set[frozenset[str]]] = defaultdict(set)
     for one in asked:
-        right[_place(one)].append(set(squad_form(one.answer).split()))
+        right[_place(one)].add(frozenset(squad_form(one.answer).split()))
     found = []
     for one in asked:
         spans = _other_spans(one.passage, right[_place(one)], tagger)
@@ -40,7 +40,7 @@ def _place(one: Asked) -> tuple[str, str]:
     return identity(one.question), identity(one.passage)
 
 
-def _other_spans(passage: str, answers: Sequence[set[str]], tagger: EntityTagger) -> list[str]:
+def _other_spans(passage: str, answers: Collection[frozenset[str]], tagger: EntityTagger) -> list[str]:
     """Return the passage's spans that neither are part of an answer nor contain one, in order; answers: their words."""
     spans: dict[str, str] = {}
     for start, end, _ in tagger(passage):
