@@ -85,8 +85,8 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     without = ", ".join(filter(None, left_out))
     st.write(
         f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{who}** without a person looking. The "
-        f"next training uses these labels.{f' Not changed: {without}.' if without else ''} Under that name, the page "
-        "“My answers” lists them, so that you can correct or undo them."
+        "next training uses these labels. The page “My answers” lists them under that name, so that you can correct or "
+        f"undo them.{f' Not changed: {without}.' if without else ''}"
     )
     if st.button(f"Create {counted(len(plan.new), 'label')}", key=f"{key}_use", type="primary", disabled=not plan.new):
         count = use_as_training(engine(), project_id, run_id, one.number, best)
