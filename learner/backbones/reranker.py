@@ -6,7 +6,7 @@ can learn other tasks besides: trained to write a passage's query, it generates 
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch.func import functional_call
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.backbones.fusion import Fused, load_fused
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
 from allpairs.learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
@@ -44,10 +45,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Reranker:
-    """A generator, and how it reads a pair."""
+    """A generator, how it reads a pair, and the first stage that its score is joined with, if there is one."""
 
     generator: TextGenerator
     reading: Reading
+    fused: Fused | None = None
 
     @property
     def writes_queries(self) -> bool:
@@ -59,6 +61,8 @@ class Reranker:
         self.generator.save(folder)
         source = VIEWS[str(self.reading.second)].source if self.writes_queries else None
         (folder / FILE).write_text(json.dumps({**asdict(self.reading), "writes": source}), encoding="utf-8")
+        if self.fused is not None:
+            self.fused.save(folder)
 
 
 def is_reranker(name: str) -> bool:
@@ -71,7 +75,8 @@ def load_reranker(name: str, device: str | None = None) -> Reranker:
     with held(Path(name).expanduser()) as folder:
         if not is_reranker(name):
             raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
-        return Reranker(load_generator(str(folder.resolve()), device=device), load_reading(folder))
+        generator = load_generator(str(folder.resolve()), device=device)
+        return Reranker(generator, load_reading(folder), load_fused(folder))
 
 
 def load_reading(folder: Path) -> Reading:
@@ -118,7 +123,8 @@ def truth_logits(
     engine = engine or default_engine()
     rows = [pairs[part] for part in engine.parts(len(pairs), LEAST, CHUNK)]
     parts = [([queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]]) for part in rows]
-    return np.concatenate(list(engine.map(_judging, [reranker], parts, "score", progress)))
+    alone = replace(reranker, fused=None)  # which is all that a worker needs
+    return np.concatenate(list(engine.map(_judging, [alone], parts, "score", progress)))
 
 
 def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray]:
@@ -140,6 +146,20 @@ def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray
 def scores_of(logits: np.ndarray) -> np.ndarray:
     """Return the scores (n,) float64 of logits (…, 2): true minus false, in P(true)'s order but without ties."""
     return logits[..., 0].astype(np.float64) - logits[..., 1]
+
+
+def pair_scores(
+    reranker: Reranker,
+    queries: Sequence[str],
+    passages: Sequence[str],
+    pairs: np.ndarray,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """Return the score (n,) float64 of each pair (n, 2) of rows, joined with the first stage's if there is one."""
+    own = scores_of(truth_logits(reranker, queries, passages, pairs, progress))
+    if reranker.fused is None:
+        return own
+    return reranker.fused.fusion.join(reranker.fused.first.of(queries, passages, pairs), own)
 
 
 def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]) -> list[Tokens]:

@@ -47,14 +47,15 @@ class FirstStage(Section):
     """The search that finds the candidates to re-rank."""
 
     kind: Literal["bm25", "dense", "matcher"] = Field(
-        "bm25",
-        description="Words, an encoder's cosine, or a trained matcher's score with its lexical similarity and hubness "
-        "correction (in a run on a project: its newest matcher).",
+        "dense",
+        description="Words (the paper), an encoder's cosine, or a trained matcher's score with its lexical similarity "
+        "and hubness correction (in a run on a project: its newest matcher).",
     )
     encoder: str = Field(
         "all-MiniLM-L6-v2",
         min_length=1,
-        description="Encoder of the dense first stage: a name, or a folder (a project's encoder).",
+        description="Encoder of the dense first stage and of the cosine that scores are joined with: a name, or a "
+        "folder (a project's encoder).",
     )
     both: bool = Field(True, title="Measure both", description="Also measure the other first stage.")
     words: Literal["as written", "english"] = Field(
@@ -112,6 +113,12 @@ class MultiViewConfig(Section):
     depth: int = Field(100, ge=2, le=1000, description="Candidates of each query (the paper: 1,000).")
     depths: list[Depth] = Field(
         [10, 20, 50, 100], max_length=30, description="Depths to measure, at most the one above (the paper's Figure 2)."
+    )
+    fuse: bool = Field(
+        True,
+        title="Keep the first stage's scores",
+        description="Join the re-ranker's score with the cosine and BM25, by weights fitted to a share of the training "
+        "queries that does not train (the paper: no).",
     )
     first_view: FirstView = Field("rank", description="The ranking template; swap: `Relevant:` comes first.")
     second_view: SecondView = Field(

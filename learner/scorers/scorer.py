@@ -13,7 +13,7 @@ from sentence_transformers import CrossEncoder
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import require_whole
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranker import Reranker, load_reranker, pair_scores
 from allpairs.learner.models.cross_encoder_input import score_pairs
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -76,7 +76,7 @@ class TextScorer:
 
 @dataclass(frozen=True)
 class RerankScorer:
-    """The score of a re-ranker: true's logit minus false's; p = sigmoid(score), the threshold is 0.
+    """The score of a re-ranker, true's logit minus false's, or joined with its first stage's; p = sigmoid(score).
 
     Source: Ju, Yang and Wang (2021).
     """
@@ -92,7 +92,7 @@ class RerankScorer:
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
         """Return the score of each pair of rows, (n,) float32; the left text is the query, every pair is read alone."""
         pairs = np.column_stack([left, right])
-        return scores_of(truth_logits(self.model, self.texts, self.texts, pairs, progress)).astype(np.float32)
+        return pair_scores(self.model, self.texts, self.texts, pairs, progress).astype(np.float32)
 
 
 def load_rerank_scorer(name: str, texts: Sequence[str], device: str | None = None) -> RerankScorer:

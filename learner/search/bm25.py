@@ -32,7 +32,7 @@ class Bm25:
         """Index the texts. Raises ValueError if no text has a word."""
         logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs every index at debug level
         self.english = english
-        words = _words(texts, english)
+        words = words_of(texts, english)
         if not any(words):
             raise ValueError("no text contains a word to search by")
         self.index: Any = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -56,14 +56,15 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
     def work(queries: Sequence[str], progress: Progress) -> Neighbours:
         if not len(queries):
             return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
-        found, scores = index.index.retrieve(_words(queries, index.english), k=most, show_progress=False)
+        found, scores = index.index.retrieve(words_of(queries, index.english), k=most, show_progress=False)
         progress("search", 1.0)
         return Neighbours(found.astype(np.int64), scores.astype(np.float32))
 
     return work
 
 
-def _words(texts: Sequence[str], english: bool) -> list[list[str]]:
+def words_of(texts: Sequence[str], english: bool) -> list[list[str]]:
+    """Return the words of each text, lower-cased; english: stems, without stop words."""
     tokens: list[list[str]] = bm25s.tokenize(
         list(texts), token_pattern=WORD, stopwords=STOP_WORDS if english else None, stemmer=_stems if english else None,
         return_ids=False, show_progress=False,

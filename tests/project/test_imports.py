@@ -42,7 +42,7 @@ PACKAGES = {
     "learner.runtime": "db.files",
     "learner.search": "runtime",
     "learner.models": "catalog runtime search db.files",
-    "learner.backbones": "catalog models runtime db.files",
+    "learner.backbones": "catalog models runtime search db.files",
     "learner.second_stage": "data metrics models search db.corpus",
     "learner.scoring": "data models search second_stage db.corpus db.files",
     "learner.strategies": "catalog data models search",

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.progress import Progress, part_of
-from allpairs.learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranker import load_reranker, pair_scores
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.evaluation.importance_sampling import estimate
 from allpairs.learner.evaluation.sampling_designs import Population, stratified
@@ -106,7 +106,8 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     reranker = load_reranker(str(best_training(kept) / MODEL))
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return _scores(reranker, sides, np.column_stack([rows, columns]), part_of(progress, ENCODE, 1.0))
+        pairs, hear = np.column_stack([rows, columns]), part_of(progress, ENCODE, 1.0)
+        return pair_scores(reranker, sides.queries, sides.passages, pairs, hear).astype(np.float32)
 
     rng = np.random.default_rng([run.config.seed, 5])
     population = Population(left, right, sides.positives, sides.symmetric)
@@ -131,10 +132,6 @@ def _vectors(run: Run, encoder: Encoder, sides: Sides, progress: Progress) -> np
     if path.exists():
         return np.asarray(np.load(path, mmap_mode="r")[sides.rows])
     return encoder.encode(sides.passages, progress)
-
-
-def _scores(reranker: Reranker, sides: Sides, pairs: np.ndarray, progress: Progress) -> np.ndarray:
-    return scores_of(truth_logits(reranker, sides.queries, sides.passages, pairs, progress)).astype(np.float32)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from allpairs.learner.backbones.reranker import scores_of
 from allpairs.learner.pipelines.multiview.first import found, kinds_of
+from allpairs.learner.pipelines.multiview.fusing import fused_scores
 from allpairs.learner.pipelines.multiview.inputs import TestSet, texts_of
 from allpairs.learner.pipelines.multiview.ranking import measured, ranked, reciprocal_ranks
 from allpairs.learner.pipelines.multiview.trainings import SCORES, Training, trainings_of
@@ -19,11 +20,12 @@ Figures = Mapping[str, np.ndarray]  # by measure, a value for each query
 
 @dataclass(frozen=True)
 class Trained:
-    """One training's results on a test: its scores (n, k) and its figures."""
+    """One training's results on a test: its scores (n, k) and its figures, alone and joined with the first stage's."""
 
     training: Training
     scores: np.ndarray
     figures: Figures
+    fused: Figures | None = None
 
 
 class Measured:
@@ -36,13 +38,26 @@ class Measured:
         self.stages: dict[str, Figures] = {
             kind: measured(found(run, test.name, kind), test.gold, config.measures) for kind in kinds_of(run, test.name)
         }
+        self.fitting = texts_of(run).fitting
+        self.without = self._fused(None)  # cosine and BM25, without a re-ranker
         self.trained = [self._trained(one) for one in trainings_of(run)]
 
     def _trained(self, training: Training) -> Trained:
         with np.load(training.within(self.run.of("trainings")) / SCORES) as stored:
-            scores = scores_of(stored[self.test.name])
+            scores = {name: scores_of(logits) for name, logits in stored.items()}
+        own = scores[self.test.name]
+        return Trained(training, own, self._measured(own), self._fused(scores))
+
+    def _fused(self, own: Mapping[str, np.ndarray] | None) -> Figures | None:
+        """Return the figures of the joined scores; own: a re-ranker's by set of queries. None without a fusion."""
+        if self.fitting is None:
+            return None
+        scores = fused_scores(self.run, self.fitting, self.test.name, own)
+        return None if scores is None else self._measured(scores)
+
+    def _measured(self, scores: np.ndarray) -> Figures:
         ranking = ranked(self.near, scores, self.run.config.depth)
-        return Trained(training, scores, measured(ranking, self.test.gold, self.run.config.measures))
+        return measured(ranking, self.test.gold, self.run.config.measures)
 
     def of(self, variant: Variant) -> list[Trained]:
         """Return the variant's trainings, by seed."""

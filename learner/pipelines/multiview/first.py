@@ -10,25 +10,31 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
+from allpairs.learner.backbones.fusion import WORDS, FirstScores
 from allpairs.learner.catalog.multiview import FirstStage
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.formats import read_run
-from allpairs.learner.pipelines.multiview.inputs import REST, TEST, Texts, is_one_list, texts_of
+from allpairs.learner.pipelines.multiview.inputs import FIT, REST, TEST, TestSet, Texts, is_one_list, texts_of
 from allpairs.learner.pipelines.multiview.lists import TextTable
 from allpairs.learner.pipelines.multiview.matched import matcher_search
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.search.bm25 import Bm25
+from allpairs.learner.search.bm25_pairs import count_words, load_word_counts
 from allpairs.learner.search.exact import Neighbours, neighbours
 
 TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
 VECTORS = "vectors-{}.npy"  # of a list of passages, by its file name
 QUERIES = 16_384  # queries searched for at once
+TEXTS = 64  # queries whose candidates' texts are in memory at once
 Search = Callable[[list[str], int, Progress], Neighbours]
 
 
 def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
-    """Write an array (n, k) NAME-KIND.npy for each set of queries and each first stage to the folder."""
+    """Write an array (n, k) NAME-KIND.npy for each set of queries and each first stage to the folder.
+
+    For a fusion also write (n, k, 2) NAME-scores.npy, the first stage's scores of what is re-ranked.
+    """
     texts, wanted = texts_of(run), list(_wanted(run))
     for number, (kind, table, names) in enumerate(wanted):
 
@@ -50,20 +56,37 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
         path = getattr(run.inputs, f"{name}_run")
         if path is not None:
             np.save(folder / f"{name}-{RUN}.npy", _of_run(Path(path), run, texts, name))
+    if texts.fitting is not None:
+        _write_scores(run, folder, texts)
 
 
 def kinds_of(run: Run, name: str) -> list[str]:
     """Return the first stages of this set of queries, the one to re-rank first."""
-    if name != TRAIN and getattr(run.inputs, f"{name}_run") is not None:
+    tested = name in (TEST, REST)
+    if tested and getattr(run.inputs, f"{name}_run") is not None:
         return [RUN]
     kind = run.config.first_stage.kind
-    both = run.config.first_stage.both and name != TRAIN
+    both = run.config.first_stage.both and tested
     return [kind, *(other for other in (BM25, DENSE) if other != kind and both)]
 
 
 def found(run: Run, name: str, kind: str | None = None) -> np.ndarray:
     """Return the candidates (n, k) of this set of queries; without a kind, those to re-rank."""
-    return np.asarray(np.load(run.of("candidates") / f"{name}-{kind or kinds_of(run, name)[0]}.npy"))
+    return np.asarray(np.load(_near(run, run.of("candidates"), name, kind)))
+
+
+def first_scores(run: Run, name: str) -> np.ndarray:
+    """Return cosine and BM25 of the candidates to re-rank of this set of queries, (n, k, 2) float64; 0 for padding."""
+    return np.asarray(np.load(run.of("candidates") / f"{name}-scores.npy"))
+
+
+def scorer_of(run: Run, folder: Path) -> FirstScores:
+    """Return what scores any pair as the first stage does. folder: that of the candidates."""
+    return FirstScores(run.config.first_stage.encoder, load_word_counts(folder / WORDS))
+
+
+def _near(run: Run, folder: Path, name: str, kind: str | None = None) -> Path:
+    return folder / f"{name}-{kind or kinds_of(run, name)[0]}.npy"
 
 
 def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, progress: Progress) -> np.ndarray:
@@ -82,9 +105,38 @@ def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, prog
     return rows
 
 
+def _write_scores(run: Run, folder: Path, texts: Texts) -> None:
+    """Write the word counts of the passages, and the scores of all candidates that are re-ranked."""
+    settings = run.config.first_stage
+    try:
+        words = count_words(texts.passages.all(), settings.k1, settings.b, settings.words == "english")
+    except ValueError:
+        raise InputError("no passage has a word that BM25 can count: set fuse = false") from None
+    words.save(folder / WORDS)
+    scorer = FirstScores(settings.encoder, words)
+    for test in texts.judged:
+        near = np.load(_near(run, folder, test.name))
+        scores = np.zeros((*near.shape, 2))
+        for rows, at, queries, passages, pairs in candidate_pairs(test, near):
+            scores[rows, at] = scorer.of(queries, passages, pairs)
+        np.save(folder / f"{test.name}-scores.npy", scores)
+
+
+def candidate_pairs(
+    test: TestSet, near: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, list[str], list[str], np.ndarray]]:
+    """Yield the candidates (n, k) of a few queries at a time: rows and columns of `near`, texts, and pairs of them."""
+    for start in range(0, len(near), TEXTS):
+        here = near[start : start + TEXTS]
+        rows, at = np.nonzero(here >= 0)
+        passages, column = np.unique(here[rows, at], return_inverse=True)
+        queries = test.queries.take(range(start, start + len(here)))
+        yield start + rows, at, queries, test.passages.take(passages), np.column_stack([rows, column])
+
+
 def _own(run: Run, name: str, queries: TextTable, passages: TextTable) -> np.ndarray:
     """Return each query's own row among the passages (n,) if both are one list, else −1, whatever the ids."""
-    if not is_one_list(run, "" if name == TRAIN else name):
+    if not is_one_list(run, "" if name in (TRAIN, FIT) else name):
         return np.full(len(queries), -1, dtype=np.int64)
     names = queries.all("id")
     row = passages.rows_of(names)
@@ -95,7 +147,7 @@ def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
     """Yield each search that is needed: first stage, list of passages, sets of queries."""
     texts = texts_of(run)
     asked = [(TRAIN, texts.passages)] if texts.triples is None and run.config.from_best else []
-    asked += [(test.name, test.passages) for test in texts.tests]
+    asked += [(one.name, one.passages) for one in texts.judged]
     for kind in (BM25, DENSE, MATCHER):
         for table in dict.fromkeys((texts.passages, texts.test_passages)):
             names = [name for name, mine in asked if mine is table and kind in kinds_of(run, name)]
@@ -107,7 +159,7 @@ def _asked(run: Run, texts: Texts, name: str) -> tuple[TextTable, int]:
     """Return the queries of this set, and the number of passages to find for each."""
     if name == TRAIN:
         return texts.queries, run.config.from_best
-    return next(test for test in texts.tests if test.name == name).queries, run.config.depth
+    return next(one for one in texts.judged if one.name == name).queries, run.config.depth
 
 
 def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, progress: Progress) -> Search:

@@ -19,6 +19,8 @@ from allpairs.learner.pipelines.multiview.ranking import parsed
 from allpairs.learner.pipelines.pipeline import Run
 
 TEST, REST = "test", "rest"  # MS MARCO's Dev and Dev-Rest
+FIT = "fit"  # training queries that only the weights of a fusion learn from
+FIT_SHARE, FIT_MOST, FIT_LEAST = 0.2, 100, 10  # of the training queries; queries; fewer fit nothing
 COUNTS, LEAST = "counts.json", 2
 TRIPLES = ("query", "right", "wrong")
 
@@ -82,11 +84,21 @@ class Texts:
     @cached_property
     def tests(self) -> list[TestSet]:
         """The test, and the rest if there is one."""
-        return [
-            TestSet(name, TextTable(path), self.test_passages, np.load(self.folder / f"{name}.npy"))
-            for name in (TEST, REST)
-            if (path := self.folder / f"{name}_queries.arrow").exists()
-        ]
+        return [found for name in (TEST, REST) if (found := self._judged(name, self.test_passages)) is not None]
+
+    @cached_property
+    def fitting(self) -> TestSet | None:
+        """The training queries that the weights of a fusion are fitted to; None if there are none."""
+        return self._judged(FIT, self.passages)
+
+    @property
+    def judged(self) -> list[TestSet]:
+        """The tests, and what a fusion is fitted to."""
+        return self.tests + ([] if self.fitting is None else [self.fitting])
+
+    def _judged(self, name: str, passages: TextTable) -> TestSet | None:
+        path = self.folder / f"{name}_queries.arrow"
+        return TestSet(name, TextTable(path), passages, np.load(self.folder / f"{name}.npy")) if path.exists() else None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -154,9 +166,12 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         known = {id_ for id_, _ in read_texts(Path(inputs.test_queries))}
         found = list(read_qrels(Path(inputs.rest_qrels)))
         counts |= _write_test(run, folder, REST, Path(inputs.rest_queries), found, known, searched)
+    judged, fitting = _fitted(run, judged)
+    if fitting:
+        counts |= _write_test(run, folder, FIT, Path(inputs.queries), fitting, set(), passages)
     counts |= _write_training(run, folder, judged, passages)
     if inputs.triples is not None:
-        counts["triples"] = _write_triples(run, folder, progress)
+        counts["triples"] = _write_triples(run, folder, {one.query for one in fitting}, progress)
     (folder / COUNTS).write_text(json.dumps(counts), encoding="utf-8")
 
 
@@ -190,6 +205,15 @@ def _parted(
     apart = held | {one.passage for one in measuring if one.right} if one_list else held
     training = [one for one in judged if one.query not in apart and not (one_list and one.passage in apart)]
     return training, measuring
+
+
+def _fitted(run: Run, judged: list[Judged]) -> tuple[list[Judged], list[Judged]]:
+    """Split the training judgements into those that train and those that a fusion is fitted to."""
+    queries = len({one.query for one in judged if one.right})
+    wanted = min(FIT_MOST, int(FIT_SHARE * queries))
+    if not run.config.fuse or wanted < FIT_LEAST:
+        return judged, []
+    return _parted(judged, wanted / queries, is_one_list(run), np.random.default_rng([run.config.seed, 6]))
 
 
 def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:
@@ -256,11 +280,12 @@ def _write_training(run: Run, folder: Path, judged: list[Judged], passages: Text
     return counts
 
 
-def _write_triples(run: Run, folder: Path, progress: Progress) -> int:
-    """Write as many triples as training can use, two rows each, and return their number."""
+def _write_triples(run: Run, folder: Path, kept: set[str], progress: Progress) -> int:
+    """Write as many triples as training can use, two rows each, and return their number. kept: queries that do not."""
     settings = run.config.model
     most = -(-(settings.steps or 10**9) * settings.batch_size // 2)
-    triples = read_triples(Path(run.inputs.triples), most, progress)
+    apart = {text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in kept} if kept else set()
+    triples = (one for one in read_triples(Path(run.inputs.triples), most, progress) if one[0] not in apart)
     first = next(triples, None)
     if first is None:
         raise InputError(f"{Path(run.inputs.triples).name}: the file contains no triples: choose another file")

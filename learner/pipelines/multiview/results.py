@@ -21,6 +21,7 @@ from allpairs.learner.pipelines.multiview.tables import (
     write_ablations,
     write_all_pairs,
     write_comparisons,
+    write_fusion,
     write_main,
     write_variants,
 )
@@ -47,6 +48,8 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     write_main(report, run, measured)
     write_variants(report, run, measured)
     write_comparisons(report, run, measured)
+    for one in measured:
+        write_fusion(report, run, one)
     write_ablations(report, run, measured[0])
     write_depths(report, run, measured)
     write_rates(report, run, measured[0])

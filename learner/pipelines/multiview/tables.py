@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from statistics import stdev
 from typing import Any
 
+import numpy as np
+
 from allpairs.learner.pipelines.multiview.all_pairs import FIGURES, FILE
 from allpairs.learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
 from allpairs.learner.pipelines.multiview.inputs import REST
@@ -132,6 +134,40 @@ def _compared(
         "test": one.test.name, "row": _title(run, variant), "against": against, "of": of,
         "difference": found.difference, "improvement": improvement(base + found.difference, base), "t": found.t,
         "p": found.p,
+    }  # fmt: skip
+
+
+def write_fusion(report: Report, run: Run, one: Measured) -> None:
+    """Report each variant alone and joined with the first stage's scores, against those scores and the cosine."""
+    if one.without is None or one.fitting is None:
+        return
+    measure = run.config.measures[0]
+    first = one.without[measure]
+    dense = one.stages.get("dense", one.without)[measure]
+    rows = [_joined("cosine and BM25", None, first, first, dense)]
+    for variant in variants_of(run.config):
+        joined = [trained.fused[measure] for trained in one.of(variant) if trained.fused is not None]
+        if joined:
+            alone = float(one.by_query(variant, measure).mean())
+            rows.append(_joined(_title(run, variant), alone, np.mean(joined, axis=0), first, dense))
+    body = [[row["row"], number(row["alone"], False), number(row["joined"], False),
+             *(f"{row[on]:+.4f} (p {_p(row[p])})" for on, p in (("on_first", "p_first"), ("on_dense", "p_dense")))]
+            for row in rows]  # fmt: skip
+    report.text(
+        f"Joined: cosine, BM25 and the re-ranker's score, by a logistic regression on {len(one.fitting.queries):,} "
+        "training queries that train nothing else. The artifact scores pairs in this way."
+    )
+    header = [measure, "alone", "joined", "on cosine and BM25", "on the cosine"]
+    title = f"Joined with the first stage's scores, {one.test.name}"
+    report.table(f"fusion-{one.test.name}", title, rows, grid(header, body))
+
+
+def _joined(row: str, alone: float | None, joined: np.ndarray, first: np.ndarray, dense: np.ndarray) -> dict[str, Any]:
+    """Return a row of the table. joined, first, dense: the measure of each query (n,)."""
+    on_first, on_dense = paired(first, joined), paired(dense, joined)
+    return {
+        "row": row, "alone": alone, "joined": float(joined.mean()), "on_first": on_first.difference,
+        "p_first": on_first.p, "on_dense": on_dense.difference, "p_dense": on_dense.p,
     }  # fmt: skip
 
 

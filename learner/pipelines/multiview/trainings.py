@@ -7,25 +7,26 @@ the model of the seed that is best on the test.
 import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
+from allpairs.learner.backbones.fusion import Fused
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from allpairs.learner.backbones.reranker_training import Row, train_reranker
-from allpairs.learner.pipelines.multiview.first import TRAIN, found
-from allpairs.learner.pipelines.multiview.inputs import TEST, TestSet, Texts, texts_of
+from allpairs.learner.pipelines.multiview.first import TEXTS, TRAIN, candidate_pairs, found, scorer_of
+from allpairs.learner.pipelines.multiview.fusing import fitted
+from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
 from allpairs.learner.pipelines.multiview.mixing import mixed
 from allpairs.learner.pipelines.multiview.ranking import measured, ranked
 from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
 from allpairs.learner.pipelines.pipeline import Run, finish
 
 MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
-QUERIES = 64  # queries whose candidates' texts are in memory at once
 LEARN = 0.5  # share of a training's work
 
 
@@ -79,15 +80,19 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
     reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled)
     reranker = train_reranker(generator, reading, rows, steps, settings, seed, lambda s, d: progress(s, LEARN * d))
-    reranker.save(folder / MODEL)
-    share = (1 - LEARN) / len(texts.tests)
+    share = (1 - LEARN) / len(texts.judged)
     logits = {}
-    for at, test in enumerate(texts.tests):
+    for at, test in enumerate(texts.judged):
 
         def part(words: str, done: float, at: int = at) -> None:
             progress(words, LEARN + (at + done) * share)
 
         logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
+    if texts.fitting is not None:
+        fusion = fitted(run, texts.fitting, scores_of(logits[FIT]))
+        fused = None if fusion is None else Fused(scorer_of(run, run.of("candidates")), fusion)
+        reranker = replace(reranker, fused=fused)
+    reranker.save(folder / MODEL)
     np.savez(folder / SCORES, **logits)  # type: ignore[arg-type]
     (folder / FIGURE).write_text(json.dumps(_figure(run, texts.tests[0], logits[TEST])), encoding="utf-8")
 
@@ -95,17 +100,12 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
 def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progress: Progress) -> np.ndarray:
     """Return the two logits of each candidate, (n, k, 2) float32; NaN for padding."""
     logits = np.full((*near.shape, 2), np.nan, dtype=np.float32)
-    for start in range(0, len(near), QUERIES):
-        here = near[start : start + QUERIES]
-        at = np.argwhere(here >= 0)
-        queries = test.queries.take(range(start, start + len(here)))
-        passages, column = np.unique(here[here >= 0], return_inverse=True)
-        pairs = np.column_stack([at[:, 0], column])
+    for rows, at, queries, passages, pairs in candidate_pairs(test, near):
 
-        def part(words: str, done: float, start: int = start, size: int = len(here)) -> None:
-            progress(words, (start + done * size) / len(near))
+        def part(words: str, done: float, start: int = int(rows.min(initial=len(near)))) -> None:
+            progress(words, min(1.0, (start + done * TEXTS) / len(near)))
 
-        logits[start + at[:, 0], at[:, 1]] = truth_logits(reranker, queries, test.passages.take(passages), pairs, part)
+        logits[rows, at] = truth_logits(reranker, queries, passages, pairs, part)
     return logits
 
 

@@ -61,7 +61,7 @@ def make(data: Path, tmp_path: Path) -> Make:
         content = {
             "inputs": {"passages": "passages.tsv", "queries": "queries.tsv", "qrels": "qrels.train.tsv"} | inputs,
             "model": tiny, "depth": 6, "depths": [2, 6], "from_best": 6,
-            "first_stage": {"encoder": str(data / "tiny")},
+            "first_stage": {"kind": "bm25", "encoder": str(data / "tiny")},
         } | config  # fmt: skip
         return begin(NAME, tmp_path / "out", *make_spec(NAME, content, data / "x.toml"))
 

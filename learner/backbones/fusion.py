@@ -1,0 +1,91 @@
+"""A re-ranker's score joined with a first stage's: the log-odds of a logistic regression on cosine, BM25 and its own.
+
+A re-ranker alone forgets how near the first stage thought two texts; joined, it only corrects that order.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.search.bm25_pairs import WordCounts, load_word_counts
+
+FILE, WORDS = "fusion.json", "words.json.gz"  # in a re-ranker's folder
+
+
+@dataclass(frozen=True)
+class FirstScores:
+    """The scores of a first stage for any pair of texts: an encoder (a name, or a folder), and a collection's words."""
+
+    encoder: str
+    words: WordCounts
+
+    def of(
+        self, queries: Sequence[str], passages: Sequence[str], pairs: np.ndarray, progress: Progress = no_progress
+    ) -> np.ndarray:
+        """Return cosine and BM25 of each pair (n, 2) of a query and a passage by row, (n, 2) float64."""
+        encoder = load_encoder(self.encoder)
+        asked, of_query = np.unique(pairs[:, 0], return_inverse=True)
+        read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
+        vectors = encoder.encode([queries[row] for row in asked] + [passages[row] for row in read], progress)
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+        left, right = vectors[: len(asked)], vectors[len(asked) :]
+        cosines = np.einsum("nd,nd->n", left[of_query], right[of_passage], dtype=np.float64)
+        return np.column_stack([cosines, self.words.scores(queries, passages, pairs)])
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """The weights of cosine, BM25 and (if there is a third) the re-ranker's score, and the constant."""
+
+    weights: tuple[float, ...]
+    constant: float
+
+    def join(self, first: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """Return the log-odds (…) of the first stage's scores (…, 2), with the re-ranker's own (…) if it is joined."""
+        both = first if own is None else np.concatenate([first, own[..., None]], axis=-1)
+        return np.asarray(both @ np.array(self.weights) + self.constant)
+
+
+def fit_fusion(right: np.ndarray, first: np.ndarray, own: np.ndarray | None = None) -> Fusion:
+    """Fit the weights to pairs. right: (n,) bool, with both kinds; first (n, 2) and own (n,) as in `Fusion.join`."""
+    scores = first if own is None else np.column_stack([first, own])
+    scaler, model = fitted = make_pipeline(StandardScaler(), LogisticRegression())
+    fitted.fit(scores, right)
+    weights = model.coef_[0] / scaler.scale_
+    return Fusion(tuple(weights.tolist()), float(model.intercept_[0] - weights @ scaler.mean_))
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A fusion, and the first stage whose scores it joins."""
+
+    first: FirstScores
+    fusion: Fusion
+
+    def save(self, folder: Path) -> None:
+        """Write both into the folder of their re-ranker."""
+        about = {"encoder": self.first.encoder, "weights": self.fusion.weights, "constant": self.fusion.constant}
+        (folder / FILE).write_text(json.dumps(about), encoding="utf-8")
+        self.first.words.save(folder / WORDS)
+
+
+def load_fused(folder: Path) -> Fused | None:
+    """Load what `Fused.save` wrote; None if the folder holds none. Raises InputError where it cannot be read."""
+    if not (folder / FILE).is_file():
+        return None
+    try:
+        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        fusion = Fusion(tuple(map(float, about["weights"])), float(about["constant"]))
+        return Fused(FirstScores(str(about["encoder"]), load_word_counts(folder / WORDS)), fusion)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"{folder}: {FILE} cannot be read ({error})"
+        raise InputError(f"{what}: name another folder that a pipeline made") from None
