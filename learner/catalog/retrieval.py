@@ -23,6 +23,11 @@ class RetrieverSettings(Section):
     states: Literal["encoder", "decoder"] = Field(
         "encoder", title="Pooled states", description="Of an encoder-decoder (BART): whose states make a text's vector."
     )
+    pooling: Literal["model", "mean", "cls"] = Field(
+        "model", description="A text's vector: as the backbone's folder says (the mean if it says nothing), the mean of "
+        "its tokens' vectors, or that of its first token (DPR).",
+    )  # fmt: skip
+    dropout: bool = Field(False, description="Train with the dropout of the backbone's configuration (DPR: 0.1).")
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
     scale: float = Field(20.0, ge=1, le=1000, description="Factor on the cosine in training: at 1 it cannot be fitted.")
     steps: int = Field(100, ge=1, le=100_000, description="Training steps (Joshi et al. 2022: 100 and 200).")

@@ -6,6 +6,7 @@ texts of a step are embedded once.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.encoder_states import pool_encoder_states
 from allpairs.learner.models.training_loop import adamw, batches, take_steps
-from allpairs.learner.runtime.device import fast_training
+from allpairs.learner.runtime.device import fast_training, seeded
 from allpairs.learner.runtime.training_group import ALONE, Group
 from allpairs.learner.runtime.training_launcher import train_together
 
@@ -106,7 +107,7 @@ def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Ret
         encoder = load_encoder(name, device)
         if settings.states == "encoder":
             pool_encoder_states(encoder)
-        return encoder.variant(distance=settings.similarity)
+        return encoder.variant(settings.pooling, settings.similarity)
 
     query = tower(settings.backbone)
     passage = query if settings.towers == 1 else tower(settings.passage_backbone or settings.backbone)
@@ -174,7 +175,9 @@ def _descend(
     optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
 
     def losses(batch: np.ndarray) -> Iterator[Tensor]:
-        yield step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
+        with _dropping(retriever, settings.dropout, rng):
+            loss = step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
+        yield loss
 
     if best is not None:
         best.networks = _networks(retriever, beside, None)  # all that learn, and those of this process
@@ -185,6 +188,22 @@ def _descend(
     if best is not None:
         best.restore()
     return _networks(retriever, beside, best)
+
+
+@contextmanager
+def _dropping(retriever: Retriever, dropout: bool, rng: np.random.Generator) -> Iterator[None]:
+    """Return a context in which the encoders use their dropout, if wanted; its draws come from the generator."""
+    if not dropout:
+        yield
+        return
+    with seeded(int(rng.integers(2**31)), retriever.query.device):
+        for network in retriever.networks:
+            network.train()
+        try:
+            yield
+        finally:
+            for network in retriever.networks:
+                network.eval()
 
 
 class Step:

@@ -109,7 +109,7 @@ def _is_dpr(model: SentenceTransformer) -> bool:
 
 
 class Encoder(Portable):
-    """A sentence-transformers model with mean pooling or its own; never with dropout.
+    """A sentence-transformers model with mean pooling or its own; without dropout unless its training switches it on.
 
     Its vectors have length 1 if texts are compared by their cosine, otherwise the length that the model gives them.
     Source: Mussmann, Jia and Liang (2020), appendix A.1.

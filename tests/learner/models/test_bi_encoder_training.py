@@ -95,6 +95,36 @@ def test_the_same_seed_gives_the_same_encoder(backbone: Path) -> None:
     assert not np.array_equal(vectors(1), vectors(2))
 
 
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_two_towers_pool_as_chosen_and_keep_it_in_their_folders(backbone: Path, tmp_path: Path, pooling: str) -> None:
+    made = new_retriever(settings(backbone, towers=2, similarity="dot", pooling=pooling), "cpu")
+    made.save(tmp_path)
+    again, bare = load_retriever(tmp_path), made.query.model[0].auto_model
+    tokens = made.query.model.tokenizer(TEXTS[:1], return_tensors="pt")
+    with torch.inference_mode():
+        states = bare(**tokens).last_hidden_state[0]
+    expected = (states[0] if pooling == "cls" else states.mean(dim=0)).numpy()
+    for encoder in (*made.towers, *again.towers):
+        assert np.allclose(encoder.encode(TEXTS[:1])[0], expected, atol=1e-5)
+
+
+def test_dropout_changes_a_training_as_its_seed_says_and_nothing_after_it(backbone: Path) -> None:
+    lesson = lesson_of(PAIRS, [])
+
+    def vectors(dropout: bool) -> np.ndarray:
+        wanted = settings(backbone, steps=2, batch_size=8, towers=2, dropout=dropout)
+        retriever = new_retriever(wanted, "cpu")
+        before = torch.random.get_rng_state()
+        train_retriever(retriever, lesson, wanted, 0)
+        assert torch.equal(torch.random.get_rng_state(), before)
+        found = retriever.query.encode(lesson.queries)
+        assert np.array_equal(found, retriever.query.encode(lesson.queries))
+        return found
+
+    assert np.array_equal(vectors(dropout=True), vectors(dropout=True))
+    assert not np.allclose(vectors(dropout=True), vectors(dropout=False), atol=1e-4)
+
+
 def test_what_is_known_as_right_is_no_negative(backbone: Path) -> None:
     """Two right passages of one query in one step: if each were the other's negative, the loss could not vanish."""
     pairs = [(x, y) for x, _ in PAIRS[:2] for y in (f"{x} first", f"{x} second")]
