@@ -24,8 +24,8 @@ class RetrieverSettings(Section):
         "encoder", title="Pooled states", description="Of an encoder-decoder (BART): whose states make a text's vector."
     )
     pooling: Literal["model", "mean", "cls"] = Field(
-        "model", description="A text's vector: as the backbone's folder says (the mean if it says nothing), the mean of "
-        "its tokens' vectors, or that of its first token (DPR).",
+        "model", description="A text's vector: as the backbone's folder says (the mean if it says nothing), the mean "
+        "of its tokens' vectors, or that of its first token (DPR).",
     )  # fmt: skip
     dropout: bool = Field(False, description="Train with the dropout of the backbone's configuration (DPR: 0.1).")
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")

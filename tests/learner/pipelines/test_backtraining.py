@@ -1,5 +1,6 @@
 """Back-training as a whole, on generated questions and passages: its results, and resuming after a kill."""
 
+import csv
 import importlib
 import json
 from collections.abc import Callable
@@ -125,6 +126,20 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
     assert [row["cos"] for row in best] == sorted((row["cos"] for row in best), reverse=True)
     assert all(texts[row["y_id"]] == row["y"] for row in best) and len(lines(run.of(BEST) / "questions.jsonl")) == 3
     assert not list((run.of(ADAPTED) / "seed-1").rglob("model"))  # the first seed's best are kept, and nothing else
+
+
+def test_figure_6_has_back_training_with_each_consistency(make: Make, undrawn: None) -> None:
+    run = make(variants=["self-training-self", "back-training", "back-training-cross", "back-training-self"])
+    run_pipeline(NAME, run)
+    with (run.of(RESULTS) / "figures" / "figure6.csv").open(encoding="utf-8") as file:
+        drawn = list(csv.DictReader(file))
+    assert list(dict.fromkeys(row["variant"] for row in drawn)) == [
+        "no adaptation", "back-training", "back-training-cross", "back-training-self",
+    ]  # fmt: skip
+    asked = {row["variant"]: 0 for row in drawn}
+    for row in drawn:
+        asked[row["variant"]] += int(row["n"])
+    assert set(asked.values()) == {len(data_of(run).test)}
 
 
 def test_a_killed_run_goes_on_at_the_last_finished_part(
