@@ -1,5 +1,6 @@
 """The configuration of question-answering infused pre-training (Jia, Lewis and Zettlemoyer 2022), with its defaults."""
 
+import re
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -34,7 +35,11 @@ class QuipInputs(Section):
         "a table with the columns x, answer, passage. Without it questions are noisy sentences of the passages, "
         "and there is no teacher.",
     )
-    reading: str | None = Field(None, description="Questions to measure reading with, likewise; never trained on.")
+    reading: str | None = Field(
+        None,
+        description="Questions to measure reading with, likewise; never trained on. With a column dataset, or the "
+        "headers of joined MRQA files, each data set is measured by itself too.",
+    )
     paraphrases: str | None = Field(
         None,
         description="Pairs of sentences: columns dataset, split (train or test), x, y, label (1 or 0). A few of train "
@@ -126,13 +131,17 @@ class Entities(Section):
 
     prompts: dict[str, str] = Field(
         PROMPTS,
-        description="The question for a kind of entity, added to the known ones or replacing one; a "
-        "kind without a question gets “What is a KIND ?”.",
+        description="The question for a kind of entity, added to the known ones or replacing one; DATASET:KIND is for "
+        "that data set alone. A kind without a question gets “What is a KIND ?”.",
     )
     shots: int = Field(5, ge=1, le=10_000, description="Sentences with each kind of entity to train on.")
     seeds: list[int] = Field([0, 1, 2, 3, 4], min_length=1, max_length=100, description="Seeds of the splits.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Highest learning rate.")
     epochs: int = Field(200, ge=1, le=1000, description="Passes over the few sentences.")
+    full_epochs: int = Field(
+        0, ge=0, le=1000,
+        description="Passes over all training sentences, by further models of the first seed (the paper: 3); 0: none.",
+    )  # fmt: skip
     batch_size: int = Field(8, ge=1, le=4096, description="Sentences in one step.")
     most: int | None = Field(
         None, ge=2, le=1_000_000, description="Sentences to measure with, drawn at random; empty: all."
@@ -142,6 +151,12 @@ class Entities(Section):
     @classmethod
     def _beside_the_known(cls, prompts: dict[str, str]) -> dict[str, str]:
         return PROMPTS | prompts
+
+    def prompts_of(self, dataset: str) -> dict[str, str]:
+        """Return the question for each kind of entity in the data set."""
+        mark = f"{dataset}:"
+        own = {name.removeprefix(mark): question for name, question in self.prompts.items() if name.startswith(mark)}
+        return self.prompts | own
 
 
 class Sentiment(Section):
@@ -158,6 +173,10 @@ class Sentiment(Section):
         ],
         min_length=1, max_length=100, description="Questions for a positive | for a negative opinion.",
     )  # fmt: skip
+    topics: dict[str, str] = Field(
+        {"CR": "product"},
+        description="What a data set's opinions are about: its word replaces “movie” in the questions.",
+    )
     words: list[str] = Field(
         ["the", "be", "to", "of", "and", "a", "in", "that", "have", "I"], min_length=1,
         description="Neutral words: each question's score on them is its baseline, which is subtracted.",
@@ -173,6 +192,10 @@ class Sentiment(Section):
         if bad is not None:
             raise ValueError(f"{bad!r} is not a pair of questions: write “positive | negative”")
         return self
+
+    def prompts_of(self, dataset: str) -> list[str]:
+        """Return the questions for the data set's opinions."""
+        return [re.sub(r"\bmovie\b", self.topics.get(dataset, "movie"), prompt) for prompt in self.prompts]
 
 
 class QuipConfig(Section):

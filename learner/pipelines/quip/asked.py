@@ -12,18 +12,23 @@ from allpairs.db.errors import InputError
 from allpairs.learner.pipelines.mining.answers.reading import ASKED
 from allpairs.learner.pipelines.mining.texts import require_columns
 
+DATASET = "dataset"
 PACKED = ".gz"
 LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its passage, every right answer, and where the first of them begins (−1: nowhere)."""
+    """A question, its passage, every right answer, and where the first of them begins (−1: nowhere).
+
+    dataset: the one that it comes from, or "" if the file does not say.
+    """
 
     question: str
     passage: str
     answers: tuple[str, ...]
     start: int
+    dataset: str = ""
 
     @property
     def answered(self) -> bool:
@@ -72,33 +77,42 @@ def _squad(path: Path) -> Iterator[Asked]:
 
 
 def _mrqa(path: Path) -> Iterator[Asked]:
-    """Yield the file's questions. The first line is a header; answers begin where MRQA found them, in characters."""
+    """Yield the file's questions; answers begin where MRQA found them, in characters.
+
+    A header names the data set of the lines below it, so that joined files keep their names.
+    """
+    dataset = ""
     with _text(path) as lines:
         for line in (line for line in lines if line.strip()):
             row = json.loads(line)
             if "header" in row:
+                dataset = str(row["header"].get("dataset", ""))
                 continue
             for qa in row["qas"]:
                 detected: list[dict[str, Any]] = qa.get("detected_answers", [])
                 start = detected[0]["char_spans"][0][0] if detected else -1
                 answers = [*(one["text"] for one in detected), *qa["answers"]]
-                yield _asked(qa["question"], row["context"], answers, start)
+                yield _asked(qa["question"], row["context"], answers, start, dataset)
 
 
 def _table(path: Path) -> Iterator[Asked]:
-    """Yield the table's questions; rows with the same question and passage are one question with several answers."""
+    """Yield the table's questions; rows with the same question and passage are one question with several answers.
+
+    A column `dataset` names where they come from.
+    """
     require_columns(path, ASKED)
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in read_rows(path, ASKED):
-        question, answer, passage = row.values
-        found.setdefault((question, passage), []).append(answer)
-    for (question, passage), answers in found.items():
-        yield _asked(question, passage, answers, passage.find(answers[0]))
+    columns = [*ASKED, *({DATASET} & set(column_names(path)))]
+    found: dict[tuple[str, ...], list[str]] = {}
+    for row in read_rows(path, columns):
+        question, answer, passage, *dataset = row.values
+        found.setdefault((question, passage, *dataset), []).append(answer)
+    for (question, passage, *dataset), answers in found.items():
+        yield _asked(question, passage, answers, passage.find(answers[0]), *dataset)
 
 
-def _asked(question: str, passage: str, answers: list[str], start: int) -> Asked:
+def _asked(question: str, passage: str, answers: list[str], start: int, dataset: str = "") -> Asked:
     """Return the question; if its first answer is not at its stated place, search the passage for it."""
     first = answers[0] if answers else ""
     if start < 0 or not passage.startswith(first, start):
         start = passage.find(first) if first else -1
-    return Asked(question.strip(), passage, tuple(dict.fromkeys(answers)), start)
+    return Asked(question.strip(), passage, tuple(dict.fromkeys(answers)), start, dataset)

@@ -1,4 +1,4 @@
-"""The last stage: what was generated and how fast, and the paper's Tables 1 to 6 and 8 on this run's data."""
+"""The last stage: what was generated and how fast, and the paper's Tables 1 to 8 and 10 on this run's data."""
 
 from collections import Counter
 from itertools import islice
@@ -10,16 +10,13 @@ from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.paper import EPOCHS, QUESTIONS
 from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written
-from allpairs.learner.pipelines.quip.results_tables import (
-    report_entities,
-    report_paraphrases,
-    report_rationales,
-    report_reading,
-    report_sentiment,
-    report_stability,
-)
 from allpairs.learner.pipelines.quip.shards import read_shards, read_speed
 from allpairs.learner.pipelines.quip.student import skipped
+from allpairs.learner.pipelines.quip.tables.entities import report_entities
+from allpairs.learner.pipelines.quip.tables.paraphrases import report_paraphrases
+from allpairs.learner.pipelines.quip.tables.reading import report_reading
+from allpairs.learner.pipelines.quip.tables.sentiment import report_rationales, report_sentiment
+from allpairs.learner.pipelines.quip.tables.stability import report_stability
 from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import cell, grid
 

@@ -51,6 +51,10 @@ def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
     assert all(row["frozen_seeds"] == row["fine-tuned_seeds"] == 2 for row in rows(run, "table3"))
     by_questions = {row["model"] for row in rows(run, "table4") if row["question"] is not None}
     assert by_questions == models - {"teacher", "cross-encoder student"}
+    missing = {row["dataset"] for row in rows(run, "table2-paper")}
+    assert missing == {"WMT16", "QQP", "PAWS-Wiki", "PAWS-QQP"}  # the file has MRPC
+    assert {row["model"] for row in rows(run, "table3-paper") if row["dataset"] == "MRPC"} == {
+        "LM-BFF (reported)", "LM-BFF (rerun)"}  # fmt: skip
     opinions = rows(run, "table5")
     assert {(row["model"], row["use"]) for row in opinions if row["model"] == "encoder before"} == {
         ("encoder before", "answers"), ("encoder before", "mean vectors")}  # fmt: skip

@@ -150,6 +150,14 @@ def test_questions_are_read_by_what_is_in_the_file(tmp_path: Path) -> None:
     assert read_questions(tmp_path / "s.json.gz") == read_questions(tmp_path / "s.json")
 
 
+def test_questions_keep_the_name_of_their_data_set(tmp_path: Path) -> None:
+    one = mrqa(text="cat", char_spans=[[9, 11]])
+    (tmp_path / "joined.jsonl").write_text("\n".join([one, one.replace('"X"', '"DROP"')]))
+    (tmp_path / "t.csv").write_text(f"x,answer,passage,dataset\nWho?,cat,{CAT},X\nWho?,cat,{CAT},DROP\n")
+    for name in ("joined.jsonl", "t.csv"):
+        assert [asked.dataset for asked in read_questions(tmp_path / name)] == ["X", "DROP"]
+
+
 def test_broken_files_of_questions_are_said_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "spans.jsonl").write_text(mrqa(text="cat", char_spans=[]))
     with pytest.raises(InputError, match=r"spans.jsonl: this is not MRQA's JSON Lines \(IndexError"):
@@ -163,6 +171,14 @@ def test_broken_files_of_questions_are_said_in_a_line(tmp_path: Path) -> None:
 def test_prompts_stand_beside_the_known_ones() -> None:
     prompts = QuipConfig.model_validate({"entities": {"prompts": {"PER": "Who ?", "x": "Why ?"}}}).entities.prompts
     assert (prompts["PER"], prompts["x"], prompts["O"]) == ("Who ?", "Why ?", "What is a generic object ?")
+
+
+def test_prompts_may_be_of_one_data_set() -> None:
+    given = {"entities": {"prompts": {"D:PER": "Whose ?"}}, "sentiment": {"prompts": ["A movie ? | movies ?"]}}
+    config = QuipConfig.model_validate(given)
+    assert [config.entities.prompts_of(name)["PER"] for name in ("D", "E")] == ["Whose ?", "Who is a person ?"]
+    assert config.sentiment.prompts_of("CR") == ["A product ? | movies ?"]  # the paper's only change
+    assert config.sentiment.prompts_of("MR") == config.sentiment.prompts
 
 
 def test_shards_tell_their_speed(tmp_path: Path) -> None:

@@ -174,6 +174,26 @@ def test_entities_are_tried_with_a_drawn_layer_and_with_questions(data: Path, mo
     torch.testing.assert_close(asked, wanted)
 
 
+def test_all_sentences_are_learned_from_by_models_of_their_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[tuple[int, int, bool]] = []
+
+    def f1(encoder: TokenEncoder, few: Any, test: Any, settings: Any, seed: int, rows: Tensor | None, *_: Any) -> float:
+        trained.append((len(few), settings.epochs, rows is not None))
+        return 0.5
+
+    monkeypatch.setattr(entities, "few_shot_f1", f1)
+    settings = {"seeds": [3, 4], "shots": 1, "epochs": 9, "full_epochs": 2}
+    rows = [{"dataset": "D", "split": part, "tokens": "The fair of Rome", "tags": "O O O B-LOC"}
+            for part in ("train", "train", "train", "test")]  # fmt: skip
+    run: Any = SimpleNamespace(config=QuipConfig.model_validate({"entities": settings}))
+    model = Model("QuIP", "bi-encoder", str(data / "bert"))
+    found = list(entities.measure_entities(run, model, rows, lambda *_: None))
+    assert trained == [(1, 9, False), (1, 9, True)] * 2 + [(3, 2, False), (3, 2, True)]
+    assert [(row["use"], row["seed"]) for row in found[4:]] == [
+        ("standard, all sentences", 3), ("question, all sentences", 3),
+    ]  # fmt: skip
+
+
 def test_an_answer_is_found_whatever_its_case() -> None:
     found = question_of(3, "İstanbul lies in Turkey.", "turkey", "where?")
     assert (found.passage, "İstanbul lies in Turkey."[found.start :]) == (3, "Turkey.")

@@ -19,9 +19,10 @@ from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip import paraphrases, sentiment
 from allpairs.learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
 from allpairs.learner.pipelines.quip.results import report_speed
-from allpairs.learner.pipelines.quip.results_tables import report_sentiment
 from allpairs.learner.pipelines.quip.sentiment import read_scores
 from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.tables.reading import report_reading
+from allpairs.learner.pipelines.quip.tables.sentiment import report_sentiment
 from allpairs.learner.pipelines.quip.uses import paraphrases as use_paraphrases
 from allpairs.learner.pipelines.quip.uses import reading
 from allpairs.learner.pipelines.quip.uses import sentiment as use_sentiment
@@ -63,6 +64,30 @@ def test_reading_counts_right_answers_and_leaves_out_questions_without_one(
     (row,) = reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], silent)
     assert (row["questions"], row["left_out"], row["exact_match"]) == (4, 1, 0.5)
     assert row["token_f1"] == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
+
+
+def test_reading_is_measured_and_compared_by_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("SQuAD", "SQuAD", "NaturalQuestionsShort", "Mine")
+    asked = [{"question": "?", "passage": "p", "answers": ["Rome"], "start": -1, "dataset": one} for one in names]
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "tested.json").write_text(json.dumps(asked))
+    found = [Answer(text, 0, 0.0) for text in ("Rome", "Bern", "Rome", "Bern")]
+    monkeypatch.setattr(reading, "load_reader", lambda source: None)
+    monkeypatch.setattr(reading, "answer", lambda *_: found)
+    run = Run(tmp_path, None, QuipConfig(variants=["teacher"]))
+    (tmp_path / "uses").mkdir()
+    lines = [{"model": "teacher", **row} for row in reading.measure_reading(run, CROSS, [], silent)]
+    (tmp_path / "uses" / "reading-teacher.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    report_reading(Report(tmp_path, "Reading"), run)
+    assert [(row["questions"], row["exact_match"]) for row in rows(tmp_path, "table1")] == [(4, 0.5)]
+    by_name = {row["dataset"]: (row["questions"], row["exact_match"], row["exact_match_paper"])
+               for row in rows(tmp_path, "table7")}  # fmt: skip
+    assert by_name == {
+        "SQuAD": (2, 0.5, 0.891), "NaturalQuestionsShort": (1, 1, 0.705), "Mine": (1, 0, None),
+        "in-domain mean": (3, 0.75, pytest.approx((0.891 + 0.705) / 2)),
+    }  # fmt: skip
+    others = {(row["dataset"], row["model"]): row["F1"] for row in rows(tmp_path, "table7-paper")}
+    assert len(others) == 12 * 6 - 2 and others["TextbookQA", "teacher"] == 0.674 and others["SQuAD", "QuIP"] == 0.918
 
 
 def test_a_classifier_of_scores_learns_which_pairs_are_paraphrases() -> None:
@@ -171,3 +196,42 @@ def test_the_papers_figures_stand_beside_what_they_are_like(tmp_path: Path) -> N
     report_sentiment(Report(tmp_path, "Opinions"), Run(tmp_path, None, QuipConfig(variants=["cross-encoder student"])))
     found = {row["model"]: (row["paper"], row["uncalibrated_paper"]) for row in rows(tmp_path, "table5")}
     assert found == {"encoder before": (None, 0.836), "QuIP": (0.879, None), "cross-encoder student": (None, 0.833)}
+    others = {(row["dataset"], row["model"]): row for row in rows(tmp_path, "table5-paper")}
+    assert ("SST-2", "QuIP") not in others and others["CR", "QuIP"]["calibrated"] == 0.903
+
+
+def test_the_prompt_that_is_best_on_sst_2_is_used_for_all(tmp_path: Path) -> None:
+    accuracy = {"MR": (0.9, 0.6), "SST-2": (0.7, 0.8)}  # by prompt
+    lines = [{"model": "QuIP", "use": "answers", "dataset": name, "prompt": f"{name} {at}", "texts": 4,
+              "accuracy": value, "uncalibrated": value}
+             for name, values in accuracy.items() for at, value in enumerate(values)]  # fmt: skip
+    (tmp_path / "uses").mkdir()
+    (tmp_path / "uses" / "sentiment-quip.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    report_sentiment(Report(tmp_path, "Opinions"), Run(tmp_path, None, QuipConfig()))
+    found = {row["dataset"]: (row["best"], row["chosen"], row["chosen_prompt"], row["chosen_paper"])
+             for row in rows(tmp_path, "table5")}  # fmt: skip
+    assert found == {"MR": (0.9, 0.6, "MR 1", 0.831), "SST-2": (0.8, 0.8, "SST-2 1", 0.896)}
+
+
+def test_reasons_are_of_the_prompt_that_is_best_on_sst_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = {"a movie ?": 1.0, "a product ?": 1.0}  # what the second prompt asks of a positive text
+
+    def score(questions: list[str], texts: list[str]) -> np.ndarray:
+        of_text = {"good": 1.0, "bad": -1.0}
+        return np.array([[of_text.get(text, 0) * right.get(one, 0) for one in questions] for text in texts])
+
+    monkeypatch.setattr(use_sentiment, "_ways", lambda run, model: {"answers": score})
+    monkeypatch.setattr(use_sentiment, "load_biencoder", lambda source: None)
+    monkeypatch.setattr(use_sentiment, "rationales", lambda biencoder, asked, *_: asked)
+    config = QuipConfig.model_validate(
+        {"sentiment": {"prompts": ["p ? | n ?", "a movie ? | b movie ?"], "words": ["w"]}}
+    )
+    run: Any = SimpleNamespace(config=config)
+    some = [{"dataset": name, "text": text, "label": int(text == "good")}
+            for name in ("CR", "SST-2") for text in ("good", "bad")]  # fmt: skip
+    found = list(use_sentiment.measure_sentiment(run, Model("QuIP", "bi-encoder", ""), some, silent))
+    reasons = {row["dataset"]: row for row in found if row["use"] == "rationales"}
+    assert {name: row["prompt"] for name, row in reasons.items()} == {
+        "CR": "a product ? | b product ?", "SST-2": "a movie ? | b movie ?",
+    }  # fmt: skip
+    assert [one["rationale"] for one in reasons["CR"]["rows"]] == ["b product ?", "a product ?"]

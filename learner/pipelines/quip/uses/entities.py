@@ -1,6 +1,6 @@
-"""Few-shot entity tagging, with a last layer that is random or initialised from questions.
+"""Entity tagging from a few sentences or from all, with a last layer that is random or initialised from questions.
 
-Source: Jia, Lewis and Zettlemoyer (2022), Table 4.
+Source: Jia, Lewis and Zettlemoyer (2022), Tables 4 and 10.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ from allpairs.learner.pipelines.quip.tagging import (
 from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 STANDARD, QUESTIONS = "standard", "question"  # how the last layer is initialised
+FULL = "all sentences"  # after the former: trained on every sentence
 
 
 def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
@@ -31,20 +32,23 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
     settings = run.config.entities
     parts = sentences_of(rows, settings, run.config.seed)
     begins = (STANDARD, QUESTIONS) if model.kind == "bi-encoder" else (STANDARD,)
-    todo = [(name, seed, begin) for name in parts for seed in settings.seeds for begin in begins]
-    for at, (name, seed, begin) in enumerate(todo):
+    todo = [(name, seed, begin, False) for name in parts for seed in settings.seeds for begin in begins]
+    if settings.full_epochs:
+        todo += [(name, settings.seeds[0], begin, True) for name in parts for begin in begins]
+    for at, (name, seed, begin, full) in enumerate(todo):
 
         def part(words: str, done: float, at: int = at, name: str = name) -> None:
             progress(f"{name}, {words}", (at + done) / len(todo))
 
         train, tested = parts[name]
-        few, tags = train.take(few_sentences(train, settings.shots, seed)), tags_of(train)
+        taught, tags = train if full else train.take(few_sentences(train, settings.shots, seed)), tags_of(train)
         first = None
         if begin == QUESTIONS:
-            first = question_rows(load_biencoder(model.source), tags, settings.prompts)
-        encoder = load_token_encoder(model.source)
-        f1 = few_shot_f1(encoder, few, tested, settings, seed, first, tags, part)
-        yield {"dataset": name, "use": begin, "seed": seed, "f1": f1, "sentences": len(few)}
+            first = question_rows(load_biencoder(model.source), tags, settings.prompts_of(name))
+        training = settings.model_copy(update={"epochs": settings.full_epochs}) if full else settings
+        f1 = few_shot_f1(load_token_encoder(model.source), taught, tested, training, seed, first, tags, part)
+        use = f"{begin}, {FULL}" if full else begin
+        yield {"dataset": name, "use": use, "seed": seed, "f1": f1, "sentences": len(taught)}
 
 
 def sentences_of(rows: Rows, settings: Entities, seed: int) -> dict[str, tuple[Sentences, Sentences]]:

@@ -1,6 +1,6 @@
 """Reading: the place in a passage that answers a question.
 
-Source: Jia, Lewis and Zettlemoyer (2022), section 4.3, Table 1.
+Source: Jia, Lewis and Zettlemoyer (2022), section 4.3 and appendix A.6, Tables 1 and 7.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,10 @@ DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
 
 
 def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Yield exact match and F1 with intervals over questions; nothing for an encoder that cannot answer.
+    """Yield exact match and F1 of all questions, then of each data set if there are several.
 
-    Questions without an answer are left out: no model here can say that there is none.
+    Intervals are over questions. Nothing is yielded for an encoder that cannot answer. Questions without an answer are
+    left out: no model here can say that there is none.
     """
     known = Texts(run).tested
     tested = [one for one in known if one.answered]
@@ -36,11 +37,20 @@ def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> I
     found = [(text, one.answers) for text, one in zip(texts, tested, strict=True)]
     exact = np.array([exact_match(*one) for one in found])
     f1 = np.array([token_f1(*one) for one in found])
+    yield {"questions": len(tested), "left_out": len(known) - len(tested), **_figures(exact, f1)}
+    datasets = np.array([one.dataset for one in tested])
+    names = dict.fromkeys(datasets.tolist())
+    for name in names if len(names) > 1 else ():
+        mine = datasets == name
+        yield {"dataset": name, "questions": int(mine.sum()), **_figures(exact[mine], f1[mine])}
+
+
+def _figures(exact: np.ndarray, f1: np.ndarray) -> dict[str, float]:
+    """Return the means of some questions with their intervals."""
     exact_low, exact_high = wilson(int(exact.sum()), len(exact))
     draws = np.random.default_rng(0).integers(len(f1), size=(DRAWS, len(f1)))
     low, high = np.quantile(f1[draws].mean(axis=1), TAILS)
-    yield {
-        "questions": len(tested), "left_out": len(known) - len(tested),
+    return {
         "exact_match": exact.mean(), "exact_match_low": exact_low, "exact_match_high": exact_high,
         "token_f1": f1.mean(), "token_f1_low": low, "token_f1_high": high,
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """Sentiment without labels, and rationales (Jia, Lewis and Zettlemoyer 2022, section 4.7, Tables 5 and 6)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,31 +19,57 @@ from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 ANSWERS = "answers"  # to both questions of a prompt
 MASKED = "masked word"  # the way of a model with a masked-language-model head
+CHOOSING = "SST-2"  # where the paper chose the best prompt for all data sets
 SHOWN = 5  # rationales to keep for each label
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of questions and texts: (texts, questions)
 
 
 def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Yield accuracy by data set and prompt, calibrated or not, and a bi-encoder's best prompt's rationales."""
+    """Yield accuracy by data set and prompt, calibrated or not, and a bi-encoder's rationales.
+
+    Their prompt is the one that is best on `choosing_dataset`, as in the paper.
+    """
     settings, parts = run.config.sentiment, by_dataset(rows)
     yield from _masked(run, model, parts)
+    found: dict[str, _Found] = {}
     todo = [(name, way, score) for name in parts for way, score in _ways(run, model).items()]
     for at, (name, way, score) in enumerate(todo):
-        mine = some(parts[name], settings.most, run.config.seed)
-        texts, labels = [row["text"] for row in mine], np.array([row["label"] for row in mine])
+        chosen = some(parts[name], settings.most, run.config.seed)
+        texts, labels = [row["text"] for row in chosen], np.array([row["label"] for row in chosen])
         progress(f"{name}, {way}", at / len(todo))
-        questions = [question for prompt in settings.prompts for question in questions_of(prompt)]
+        prompts = settings.prompts_of(name)
+        questions = [question for prompt in prompts for question in questions_of(prompt)]
         scores, calibration = score(questions, texts), score(questions, settings.words).mean(axis=0)
-        found = []
-        for number, prompt in enumerate(settings.prompts):
-            two = slice(2 * number, 2 * number + 2)
-            opinions = Opinions(scores[:, two], calibration[two])
-            found.append((prompt, opinions))
-            yield {"dataset": name, "use": way, "prompt": prompt, **_accuracy(opinions, labels)}
-        if model.kind == "bi-encoder":
-            best = max(found, key=lambda one: float((one[1].predicted() == labels).mean()))
-            yield {"dataset": name, "use": "rationales", "prompt": best[0],
-                   "rows": _reasons(run, model, best[0], texts, labels, best[1])}  # fmt: skip
+        two = [slice(2 * number, 2 * number + 2) for number in range(len(prompts))]
+        opinions = [Opinions(scores[:, each], calibration[each]) for each in two]
+        for prompt, one in zip(prompts, opinions, strict=True):
+            yield {"dataset": name, "use": way, "prompt": prompt, **_accuracy(one, labels)}
+        found[name] = _Found(texts, labels, prompts, opinions)
+    if model.kind == "bi-encoder":
+        best = found[choosing_dataset(list(parts))].best
+        for name, mine in found.items():
+            yield {"dataset": name, "use": "rationales", "prompt": mine.prompts[best],
+                   "rows": _reasons(run, model, mine, best)}  # fmt: skip
+
+
+def choosing_dataset(names: Sequence[str]) -> str:
+    """Return the data set that chooses a prompt for all of them: SST-2 if it is there, else the first."""
+    return CHOOSING if CHOOSING in names else names[0]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A data set's opinions by prompt."""
+
+    texts: list[str]
+    labels: np.ndarray
+    prompts: list[str]
+    opinions: list[Opinions]
+
+    @property
+    def best(self) -> int:
+        """The number of the most accurate prompt, the first of several."""
+        return int(np.argmax([(one.predicted() == self.labels).mean() for one in self.opinions]))
 
 
 def _masked(run: Run, model: Model, parts: dict[str, Rows]) -> Iterator[dict[str, Any]]:
@@ -82,13 +109,12 @@ def _ways(run: Run, model: Model) -> dict[str, Scores]:
     }
 
 
-def _reasons(
-    run: Run, model: Model, prompt: str, texts: Sequence[str], labels: np.ndarray, opinions: Opinions
-) -> list[dict[str, Any]]:
+def _reasons(run: Run, model: Model, found: _Found, number: int) -> list[dict[str, Any]]:
     """Return rationales for the predicted label of the first correctly classified texts of each label."""
+    texts, labels, opinions = found.texts, found.labels, found.opinions[number]
     predicted = opinions.predicted()
     chosen = [i for label in (0, 1) for i in np.flatnonzero((labels == label) & (predicted == label))[:SHOWN].tolist()]
-    asked = [questions_of(prompt)[predicted[i]] for i in chosen]
+    asked = [questions_of(found.prompts[number])[predicted[i]] for i in chosen]
     config = run.config
     biencoder = load_biencoder(model.source)
     spans = rationales(biencoder, asked, [texts[i] for i in chosen], config.sentiment.rationale, config.student)
