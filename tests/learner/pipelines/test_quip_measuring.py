@@ -21,6 +21,7 @@ from allpairs.learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_
 from allpairs.learner.pipelines.quip.results import report_speed
 from allpairs.learner.pipelines.quip.sentiment import read_scores
 from allpairs.learner.pipelines.quip.student import Model
+from allpairs.learner.pipelines.quip.tables.entities import report_entities
 from allpairs.learner.pipelines.quip.tables.reading import report_reading
 from allpairs.learner.pipelines.quip.tables.sentiment import report_sentiment
 from allpairs.learner.pipelines.quip.uses import paraphrases as use_paraphrases
@@ -198,6 +199,19 @@ def test_the_papers_figures_stand_beside_what_they_are_like(tmp_path: Path) -> N
     assert found == {"encoder before": (None, 0.836), "QuIP": (0.879, None), "cross-encoder student": (None, 0.833)}
     others = {(row["dataset"], row["model"]): row for row in rows(tmp_path, "table5-paper")}
     assert ("SST-2", "QuIP") not in others and others["CR", "QuIP"]["calibrated"] == 0.903
+
+
+def test_entities_after_all_sentences_are_a_table_of_their_own(tmp_path: Path) -> None:
+    lines = [{"model": "QuIP", "dataset": "CoNLL", "use": use, "seed": 0, "f1": f1}
+             for use, f1 in (("question", 0.5), ("standard, all sentences", 0.75))]  # fmt: skip
+    (tmp_path / "uses").mkdir()
+    (tmp_path / "uses" / "entities-quip.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    report_entities(Report(tmp_path, "Entities"), Run(tmp_path, None, QuipConfig()))
+    (few,), (every,) = rows(tmp_path, "table4"), rows(tmp_path, "table10")
+    assert (few["question"], few["question_paper"]) == (0.5, 0.740)
+    assert (every["standard, all sentences"], every["standard, all sentences_paper"]) == (0.75, 0.927)
+    others = {(row["dataset"], row["model"]) for row in rows(tmp_path, "table10-paper")}
+    assert others == {("CoNLL", "encoder before"), ("WNUT", "encoder before"), ("WNUT", "QuIP")}
 
 
 def test_the_prompt_that_is_best_on_sst_2_is_used_for_all(tmp_path: Path) -> None:
