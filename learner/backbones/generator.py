@@ -21,6 +21,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from allpairs.learner.backbones.length_batches import descend
 from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
+from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE
@@ -70,16 +71,18 @@ class Texts:
         return np.array([len(s) + len(t) for s, t in zip(self.sources, self.targets, strict=True)], dtype=np.int64)
 
 
-def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: str | None = None) -> TextGenerator:
+def load_generator(
+    name: str, decoder_layers: int = 2, seed: int = 0, device: str | None = None, copying: bool = False
+) -> TextGenerator:
     """Load the generator of that hub name or folder; an encoder gets a new decoder, initialised from the seed.
 
-    Raises InputError where it cannot be loaded.
+    copying: a new decoder may copy words of its source; one that is loaded copies if it did when saved. Raises InputError where it cannot be loaded.
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
         tokenizer = load_tokenizer(source)
         alone = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
-        model = with_new_decoder(source, tokenizer, decoder_layers) if alone else load_pair(source)
+        model = with_new_decoder(source, tokenizer, decoder_layers, copying) if alone else load_pair(source)
         if model.generation_config.decoder_start_token_id is None:
             raise ValueError("its configuration has no decoder_start_token_id: add one, or name another model")
         return TextGenerator(model.to(target).eval(), tokenizer)
@@ -117,7 +120,8 @@ def train_generator(
         with fast_training(generator.device):
             return losses_of(generator, texts, rows).sum()
 
-    faster = {"decoder.": settings.decoder_rate} if generator.model.config.model_type == "encoder-decoder" else {}
+    new = ("decoder.", "pointer.") if generator.model.config.model_type == "encoder-decoder" else ()
+    faster = dict.fromkeys(new, settings.decoder_rate)
     written = np.array([len(target) for target in texts.targets])
     with seeded(settings.seed, generator.device):
         descend(generator.model, texts.lengths, written, loss, settings, progress, faster, watch)
@@ -294,6 +298,8 @@ def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple
     before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
     before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
     inputs, real = padded(generator, [texts.sources[i] for i in rows]), labels != IGNORED
+    if isinstance(generator.model, PointerModel):
+        inputs["written"] = real
     hook = generator.model.get_output_embeddings().register_forward_pre_hook(lambda _, states: (states[0][real],))
     try:
         with fast_reading(generator.device):

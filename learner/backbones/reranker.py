@@ -19,6 +19,7 @@ from allpairs.db.files.artifacts import held
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.fusion import Fused, load_fused
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
+from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.runtime.device import fast_reading
@@ -173,7 +174,8 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
     """Yield positions of sources of similar length, and their logits (k, 2)."""
     generator, device = reranker.generator, reranker.generator.device
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
-    alone = _rows_of(generator.model, truth_tokens(generator.tokenizer))
+    words, copies = list(truth_tokens(generator.tokenizer)), isinstance(generator.model, PointerModel)
+    alone = {} if copies else _rows_of(generator.model, words)  # what is copied counts among all words
     prefix = torch.tensor([prefix_of(generator)], device=device)
     encoder = compiled_on_gpu(generator.model.get_encoder(), reranker.reading.compiled, device)
     with torch.inference_mode():
@@ -184,8 +186,9 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
             read.last_hidden_state = read.last_hidden_state.float()
             inputs = {"encoder_outputs": read, "attention_mask": mask, "use_cache": False,
                       "decoder_input_ids": prefix.expand(len(rows), -1)}  # fmt: skip
-            logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits
-            yield rows, logits[:, -1].float().cpu().numpy()
+            inputs |= {"decoder_source_ids": ids} if copies else {}
+            logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits[:, -1]
+            yield rows, (logits[:, words] if copies else logits).float().cpu().numpy()
 
 
 def compiled_on_gpu(module: Any, wanted: bool, device: torch.device) -> Any:

@@ -62,6 +62,9 @@ class GeneratorSettings(Training):
         "decoder.",
     )  # fmt: skip
     decoder_layers: int = Field(2, ge=1, le=48, description="Layers of a new decoder.")
+    copying: bool = Field(
+        False, description="A new decoder can copy words of the source text (pointer-generator, See et al. 2017)."
+    )
     learning_rate: float = Field(1e-5, gt=0, lt=1, description="Highest learning rate of pre-trained weights.")
     decoder_rate: float = Field(
         50.0, gt=0, le=1000, description="Factor on the learning rate for an encoder's new decoder."

@@ -29,7 +29,7 @@ POINTS = 12  # steps of a training at which perplexity is recorded
 def source_generator(config: BackTrainingConfig, seed: int) -> tuple[TextGenerator, GeneratorSettings]:
     """Return the untrained generator and its settings for the source pairs."""
     settings = config.generator.model_copy(update={"seed": seed})
-    return load_generator(settings.backbone, settings.decoder_layers, seed), settings
+    return load_generator(settings.backbone, settings.decoder_layers, seed, copying=settings.copying), settings
 
 
 def adapting_generator(config: BackTrainingConfig, seed: int, supervised: bool = False) -> GeneratorSettings:

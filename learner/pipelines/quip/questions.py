@@ -53,7 +53,7 @@ def train_writer(run: Run, folder: Path, progress: Progress) -> None:
     if not examples:
         return
     settings = config.generator.model_copy(update={"seed": config.seed})
-    generator = load_generator(settings.backbone, settings.decoder_layers, config.seed)
+    generator = load_generator(settings.backbone, settings.decoder_layers, config.seed, copying=settings.copying)
     targets = [written(one.answer, one.question) for one in examples]
     train_generator(generator, [one.passage for one in examples], targets, settings, progress)
     generator.save(folder)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from torch import nn
-from transformers import AutoModelForSeq2SeqLM
+from transformers import AutoModelForSeq2SeqLM, EncoderDecoderModel
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.beams import beginnings, continued
@@ -276,3 +276,43 @@ def test_recomputed_activations_give_the_same_weights(tmp_path: Path, architectu
         found.append(torch.cat([one.detach().ravel() for one in generator.model.parameters()]))
     assert torch.allclose(*found, atol=2e-3)
     assert calls[True] > 1.5 * calls[False]  # all layers, but not the output layer
+
+
+def pointing(folder: Path) -> TextGenerator:
+    source = tiny_backbone(folder, "bert", [*SOURCES, *TARGETS])
+    return load_generator(str(source), 1, device="cpu", copying=True)
+
+
+def test_a_pointer_learns_copies_and_is_the_same_when_loaded(tmp_path: Path) -> None:
+    generator = pointing(tmp_path)
+    train_generator(generator, SOURCES, TARGETS, FAST.model_copy(update={"steps": 70}))
+    assert generate(generator, SOURCES, FAST) == TARGETS
+    found = nll(generator, SOURCES, TARGETS, FAST)
+    alone = [nll(generator, [s], [t], FAST)[0] for s, t in zip(SOURCES, TARGETS, strict=True)]
+    np.testing.assert_allclose(found, alone, rtol=1e-3, atol=1e-5)
+    generator.save(tmp_path / "saved")
+    again = load_generator(str(tmp_path / "saved"), device="cpu")
+    np.testing.assert_allclose(nll(again, SOURCES, TARGETS, FAST), found, atol=1e-5)
+    assert generate_several(again, SOURCES, 3, FAST.model_copy(update={"decoding": "sample", "top_k": 1})) == [
+        [text] * 3 for text in TARGETS
+    ]
+
+
+def test_a_pointer_that_never_writes_copies_the_sources_words_alone(tmp_path: Path) -> None:
+    generator = with_token(pointing(tmp_path), "<mined>", seed=1)
+    gate = generator.model.pointer["gate"]
+    read = generator.tokenizer(["<mined> cats are sold", "cats"], padding=True, return_tensors="pt")
+    inputs = {"input_ids": read.input_ids, "attention_mask": read.attention_mask}
+    said = torch.tensor([[generator.start]] * 2)
+    with torch.inference_mode():
+        gate.bias.fill_(-50.0)
+        copied = generator.model(**inputs, decoder_input_ids=said).logits.exp()[:, -1]
+        torch.testing.assert_close(copied.sum(-1), torch.ones(2))
+        words = copied.shape[-1]  # the decoder does not know the new token
+        for row, ids in enumerate(read.input_ids.tolist()):
+            seen = {word for word in ids if word < words and word != generator.tokenizer.pad_token_id}
+            assert set(torch.nonzero(copied[row] > 1e-6).flatten().tolist()) == seen
+        gate.bias.fill_(50.0)
+        written = generator.model(**inputs, decoder_input_ids=said).logits[:, -1]
+        plain = EncoderDecoderModel.forward(generator.model, **inputs, decoder_input_ids=said).logits[:, -1]
+    torch.testing.assert_close(written, plain.log_softmax(-1), atol=1e-4, rtol=1e-4)

@@ -131,6 +131,18 @@ def test_a_ranking_row_is_the_first_token_and_no_mean_over_two(tmp_path: Path, a
     assert not together[0, first:].any() and together[1].all()  # what is padded beside a longer text has no loss
 
 
+def test_the_score_of_a_saved_pointer_is_its_own_log_odds_of_true(tmp_path: Path) -> None:
+    backbone = str(tiny_backbone(tmp_path, "bert", WORDS))
+    load_generator(backbone, 1, device="cpu", copying=True).save(tmp_path / "pointer")
+    generator = load_generator(str(tmp_path / "pointer"), device="cpu")
+    reading = Reranker(generator, Reading(source_length=48))
+    found = scores_of(truth_logits(reading, QUERIES, PASSAGES, np.array([[0, 0], [1, 2]])))
+    rows = [Row("rank", QUERIES[0], PASSAGES[0], right) for right in (True, False)]
+    with torch.inference_mode():
+        losses = losses_of(generator, as_texts(generator, rows, FAST), np.array([0, 1])).sum(1)
+    assert found[0] == pytest.approx(float(losses[1] - losses[0]), abs=1e-4)
+
+
 @pytest.mark.parametrize("architecture", WRITERS)
 def test_a_pair_has_the_same_logits_alone_and_among_others(
     tmp_path: Path, architecture: str, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ def write_texts(config: MiningConfig, texts: Texts, rows: np.ndarray, seed: int,
     given = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
     pairs = texts.seeds.pairs if side == "y" else [(y, x) for x, y in texts.seeds.pairs]
     settings = config.generator.model_copy(update={"seed": seed})
-    generator = load_generator(settings.backbone, settings.decoder_layers, seed)
+    generator = load_generator(settings.backbone, settings.decoder_layers, seed, copying=settings.copying)
     read, wanted = zip(*pairs, strict=True)
     train_generator(generator, read, wanted, settings, lambda stage, done: progress(stage, TRAIN * done))
     found = generate(generator, given, settings, lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done), seed)

@@ -33,7 +33,9 @@ class Summaries:
         documents, summaries = zip(*self.texts.seeds.pairs, *zip(marked, added.y, strict=True), strict=True)
 
         def train(chosen: GeneratorSettings, part: Progress) -> tuple[TextGenerator, BestWeights | None]:
-            generator = with_token(load_generator(chosen.backbone, chosen.decoder_layers, seed), MINED, seed)
+            generator = with_token(
+                load_generator(chosen.backbone, chosen.decoder_layers, seed, copying=chosen.copying), MINED, seed
+            )
             dev = self.texts.dev
             measure = (lambda: _figures(generator, dev, chosen, seed)["rougeL"]) if dev else None
             best = watch_of([generator.model], measure, self.config.development, chosen.learning_rate)
