@@ -76,7 +76,8 @@ def load_generator(
 ) -> TextGenerator:
     """Load the generator of that hub name or folder; an encoder gets a new decoder, initialised from the seed.
 
-    copying: a new decoder may copy words of its source; one that is loaded copies if it did when saved. Raises InputError where it cannot be loaded.
+    copying: a new decoder may copy words of its source; one that is loaded copies if it did when saved. Raises
+    InputError where it cannot be loaded.
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):

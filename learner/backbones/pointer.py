@@ -13,7 +13,27 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 LEAST = 1e-12  # probability of a word that is neither written nor copied
 
 
-class PointerModel(EncoderDecoderModel):
+class Pointer(nn.Module):
+    """How well each token of the source fits as the next word, and the gate between writing and copying."""
+
+    def __init__(self, wide: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(wide, 1)
+        self.query, self.key = nn.Linear(wide, wide), nn.Linear(wide, wide)
+
+    def begin(self, attention: Any) -> None:
+        self.query.load_state_dict(attention.query.state_dict())
+        self.key.load_state_dict(attention.key.state_dict())
+        nn.init.zeros_(self.gate.weight)
+        nn.init.zeros_(self.gate.bias)
+
+    def forward(self, states: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
+        """Return scores (n, t, s) and the gate's logits (n, t, 1), float32; states (n, t, d), read (n, s, d)."""
+        query, key = self.query(states), self.key(read)
+        return (query @ key.transpose(1, 2)).float() / query.shape[-1] ** 0.5, self.gate(states).float()
+
+
+class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
     """An encoder and a decoder of BERT's kind; its logits are log-probabilities: gate · writing + (1 − gate) · copying.
 
     Copying is an attention of the decoder's last states to the encoder's.
@@ -22,17 +42,11 @@ class PointerModel(EncoderDecoderModel):
     def __init__(self, config: Any = None, encoder: Any = None, decoder: Any = None) -> None:
         super().__init__(config, encoder, decoder)
         self.config.copying = True  # by which `load_pair` knows a saved one
-        wide = self.decoder.config.hidden_size
-        self.pointer = nn.ModuleDict({"gate": nn.Linear(wide, 1)})
-        self.pointer.update({name: nn.Linear(wide, wide) for name in ("query", "key")})
+        self.pointer = Pointer(self.decoder.config.hidden_size)
 
     def begin(self) -> None:
-        """Start the copying attention as the decoder's last cross-attention, and the gate at one half."""
-        last = self.decoder.bert.encoder.layer[-1].crossattention.self
-        for name in ("query", "key"):
-            self.pointer[name].load_state_dict(getattr(last, name).state_dict())
-        nn.init.zeros_(self.pointer["gate"].weight)
-        nn.init.zeros_(self.pointer["gate"].bias)
+        """Start copying as the decoder's last cross-attention, and the gate at one half."""
+        self.pointer.begin(self.decoder.bert.encoder.layer[-1].crossattention.self)
 
     def forward(
         self,
@@ -46,8 +60,8 @@ class PointerModel(EncoderDecoderModel):
     ) -> Seq2SeqLMOutput:
         """Return log-probabilities (n, t, words) of each next word.
 
-        decoder_source_ids: (n, s) int64, the ids that `encoder_outputs` were read from. written: (n, t) bool, positions to
-        which a hook confines the output layer; the logits are then (m, words).
+        decoder_source_ids: (n, s) int64, the ids that `encoder_outputs` were read from. written: (n, t) bool, the
+        positions to which a hook confines the output layer; the logits are then (m, words).
         """
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
@@ -61,7 +75,7 @@ class PointerModel(EncoderDecoderModel):
         )  # fmt: skip
         states = found.last_hidden_state
         words = self.decoder.cls(states)
-        scores, gate = self._scores(states, read).float(), self.pointer["gate"](states).float()
+        scores, gate = self.pointer(states, read)
         ids = decoder_source_ids[:, None].expand(scores.shape)
         real = ids < words.shape[-1]  # a token that only the encoder knows cannot be written
         real = real if attention_mask is None else real & attention_mask[:, None].bool()
@@ -69,11 +83,6 @@ class PointerModel(EncoderDecoderModel):
             scores, gate, ids, real = (part[written] for part in (scores, gate, ids, real))
         logits = _mixed(words.float(), scores, gate, ids, real)
         return Seq2SeqLMOutput(logits=logits, past_key_values=found.past_key_values)
-
-    def _scores(self, states: Tensor, read: Tensor) -> Tensor:
-        """Return how well each state (n, t, d) fits each token of the source, (n, t, s)."""
-        query, key = self.pointer["query"](states), self.pointer["key"](read.to(states.dtype))
-        return query @ key.transpose(1, 2) / query.shape[-1] ** 0.5
 
     def generate(self, input_ids: Tensor, **decoding: Any) -> Any:
         """Write as the library does; it repeats the source's ids for beams and samples."""

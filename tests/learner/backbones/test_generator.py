@@ -300,7 +300,7 @@ def test_a_pointer_learns_copies_and_is_the_same_when_loaded(tmp_path: Path) -> 
 
 def test_a_pointer_that_never_writes_copies_the_sources_words_alone(tmp_path: Path) -> None:
     generator = with_token(pointing(tmp_path), "<mined>", seed=1)
-    gate = generator.model.pointer["gate"]
+    gate = generator.model.pointer.gate
     read = generator.tokenizer(["<mined> cats are sold", "cats"], padding=True, return_tensors="pt")
     inputs = {"input_ids": read.input_ids, "attention_mask": read.attention_mask}
     said = torch.tensor([[generator.start]] * 2)
