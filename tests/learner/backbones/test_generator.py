@@ -264,11 +264,12 @@ def test_beams_end_at_a_sign_and_go_on_from_there(tmp_path: Path, architecture: 
         beginnings(generator, SOURCES, "§", 4, settings)
 
 
-@pytest.mark.parametrize("architecture", ["bert", "bart", "t5"])
+@pytest.mark.parametrize("architecture", ["bert", "pointer", "bart", "t5"])
 def test_recomputed_activations_give_the_same_weights(tmp_path: Path, architecture: str) -> None:
     found, calls = [], Counter[bool]()
     for recompute in (False, True):
-        generator = fresh(tmp_path / str(recompute), architecture)
+        folder = tmp_path / str(recompute)
+        generator = pointing(folder) if architecture == "pointer" else fresh(folder, architecture)
         for part in generator.model.modules():
             if isinstance(part, nn.Linear):
                 part.register_forward_hook(lambda *_, recompute=recompute: calls.update([recompute]))
@@ -290,6 +291,7 @@ def test_a_pointer_learns_copies_and_is_the_same_when_loaded(tmp_path: Path) -> 
     found = nll(generator, SOURCES, TARGETS, FAST)
     alone = [nll(generator, [s], [t], FAST)[0] for s, t in zip(SOURCES, TARGETS, strict=True)]
     np.testing.assert_allclose(found, alone, rtol=1e-3, atol=1e-5)
+    assert continued(generator, SOURCES[:2], ["where are red", "where are"], FAST) == TARGETS[:2]
     generator.save(tmp_path / "saved")
     again = load_generator(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_allclose(nll(again, SOURCES, TARGETS, FAST), found, atol=1e-5)
