@@ -1,8 +1,8 @@
-"""Training of a re-ranker: rows of several views, with one mean over the target tokens of a step.
+"""Training of a re-ranker: rows of several views, with one mean over the rows or the target tokens of a step.
 
 Source: Ju, Yang and Wang (2021), section 2: −log P(true | q, p⁺) − log P(false | q, p⁻) of the first token, and the sum
-over a query's tokens; each row is of one view. Rows are an endless stream and read as they come, so memory does not
-depend on their number.
+over a query's tokens; each row is of one view. Rows are an endless stream and read as they come, so memory does
+not depend on their number.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def train_reranker(
 ) -> Reranker:
     """Train the generator in place for this many steps; return the re-ranker. rows: an endless stream in random order.
 
-    A step's loss is the sum over its target tokens, divided by their number. A step combines rows of similar length, as
+    A step's loss is the mean that `settings.loss` names (`token_weights`). A step combines rows of similar length, as
     far as the rows of the next 32 steps allow.
     """
     model, device = generator.model, generator.device
@@ -53,10 +53,10 @@ def train_reranker(
     rng = np.random.default_rng([seed, 7])
 
     def losses(texts: Texts) -> Iterator[Tensor]:
-        written = sum(map(len, texts.targets))
+        weights = torch.tensor(token_weights(texts, settings.loss), dtype=torch.float32, device=device)
         for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
             with fast_training(device):
-                loss = losses_of(generator, texts, part).sum() / written
+                loss = losses_of(generator, texts, part).sum(1) @ weights[part]
             yield loss
 
     with seeded(seed, device), recomputing(model, settings.recompute):
@@ -65,6 +65,16 @@ def train_reranker(
         take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)
     model.eval()
     return Reranker(generator, reading)
+
+
+def token_weights(texts: Texts, loss: str) -> np.ndarray:
+    """Return the weight of each target token of each row in a step's loss, (n,) float64.
+
+    `row`: the mean over rows of each row's mean, so that a view has the share of a step that it has of the rows.
+    `token`: the mean over all tokens, as in the paper, so that a written query counts as often as it has tokens.
+    """
+    written = np.array([len(target) for target in texts.targets], dtype=np.int64)
+    return 1 / (written * len(written)) if loss == "row" else np.full(len(written), 1 / written.sum())
 
 
 def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettings) -> Texts:

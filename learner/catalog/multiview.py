@@ -95,6 +95,10 @@ class RerankerSettings(Training):
         description="Tokens of query and passage (the paper's code: 512); only the passage is cut off.",
     )
     target_length: int = Field(64, ge=4, le=8192, description="Tokens of a written text.")
+    loss: Literal["row", "token"] = Field(
+        "row", title="Mean of the loss", description="Over a step's rows, so that the second view weighs what its rate "
+        "says; or over all target tokens (the paper), most of which are the second view's.",
+    )  # fmt: skip
     compiled: bool = Field(
         False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "
         "NVIDIA GPU; elsewhere this has no effect.",

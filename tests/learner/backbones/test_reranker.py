@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from transformers import PreTrainedTokenizerFast
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones import reranker as module
-from allpairs.learner.backbones.generator import TextGenerator, generate, load_generator, losses_of, token_losses
+from allpairs.learner.backbones import reranker_training as training
+from allpairs.learner.backbones.generator import TextGenerator, Texts, generate, load_generator, losses_of, token_losses
 from allpairs.learner.backbones.reranker import (
     Reading,
     Reranker,
@@ -25,7 +27,7 @@ from allpairs.learner.backbones.reranker import (
     truth_tokens,
 )
 from allpairs.learner.backbones.reranker_templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
-from allpairs.learner.backbones.reranker_training import Row, as_texts, train_reranker
+from allpairs.learner.backbones.reranker_training import Row, as_texts, token_weights, train_reranker
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.catalog.multiview import RerankerSettings
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
@@ -163,6 +165,43 @@ def test_a_pair_has_the_same_logits_alone_and_among_others(
         plain = generator.model(input_ids=ids, decoder_input_ids=torch.tensor([prefix_of(generator)])).logits[0, -1]
     np.testing.assert_allclose(found[40], plain[list(truth_tokens(generator.tokenizer))], atol=1e-4)
     assert truth_logits(reranker, QUERIES, passages, pairs[:0]).shape == (0, 2)
+
+
+def test_a_view_weighs_by_its_rows_or_by_its_tokens() -> None:
+    """Two ranking rows with losses 2 and 4, and a query of three tokens with losses 1, 2 and 6."""
+    texts = Texts([[1]] * 3, [[7], [8], [1, 2, 3]])
+    sums = np.array([2.0, 4.0, 9.0])
+    assert token_weights(texts, "row") @ sums == pytest.approx((2 + 4 + 3) / 3)
+    assert token_weights(texts, "token") @ sums == pytest.approx(15 / 5)
+    shares = {loss: token_weights(texts, loss) * [1, 1, 3] for loss in ("row", "token")}
+    np.testing.assert_allclose(shares["row"], [1 / 3] * 3)
+    np.testing.assert_allclose(shares["token"], [1 / 5, 1 / 5, 3 / 5])
+
+
+@pytest.mark.parametrize("loss", ["row", "token"])
+def test_a_step_goes_down_the_gradient_of_its_mean(tmp_path: Path, loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step's terms add up to the mean, though the step is computed in parts."""
+    generator, seen = fresh(tmp_path), []
+    rows = [Row("rank", QUERIES[0], PASSAGES[0]), Row("rank", QUERIES[0], PASSAGES[1], False),
+            Row("p2q", QUERIES[2], PASSAGES[2])]  # fmt: skip
+    settings = FAST.model_copy(update={"batch_size": 3, "loss": loss})
+    texts = as_texts(generator, rows, settings)
+    with torch.inference_mode():
+        each = losses_of(generator, texts, np.arange(3)).sum(1).tolist()
+    written = [len(target) for target in texts.targets]
+    by_row = sum(one / n for one, n in zip(each, written, strict=True)) / 3
+    wanted = by_row if loss == "row" else sum(each) / sum(written)
+
+    def hear(order: Iterator[Texts], steps: int, losses: Callable[[Texts], Iterator[torch.Tensor]], *_: object) -> None:
+        generator.model.eval()  # without dropout
+        seen.extend(float(term.detach()) for term in losses(next(iter(order))))
+
+    monkeypatch.setattr(training, "POOL", 1)  # a step has these three rows, in some order
+    monkeypatch.setattr(training, "SMALL_BUDGET", 32)
+    monkeypatch.setattr(training, "fast_training", lambda device: nullcontext())
+    monkeypatch.setattr(training, "take_steps", hear)
+    train_reranker(generator, Reading("rank", "p2q", 48), itertools.cycle(rows), 1, settings, 0)
+    assert len(seen) > 1 and sum(seen) == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize("recipe", ["adamw", "adafactor"])
