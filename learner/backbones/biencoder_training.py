@@ -32,6 +32,10 @@ class Sparse:
     at: np.ndarray
     mass: np.ndarray
 
+    def take(self, rows: np.ndarray) -> "Sparse":
+        """Return these questions' tokens."""
+        return Sparse(self.at[rows], self.mass[rows])
+
     def hardest(self) -> "Sparse":
         """Return the most likely token alone, with probability 1."""
         best = self.mass.argmax(axis=1)[:, None]

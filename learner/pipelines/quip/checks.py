@@ -7,7 +7,7 @@ from typing import Any
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.loading import size_of
 from allpairs.learner.backbones.span_biencoder import SPECIAL
-from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.models.encoder import require_folder
 from allpairs.learner.pipelines.mining.texts import ID, TEXT, require_columns
 from allpairs.learner.pipelines.pipeline import Run
@@ -18,7 +18,7 @@ from allpairs.learner.pipelines.quip.uses.paraphrases import pairs_of
 from allpairs.learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
 
 NEED_QUESTIONS = (
-    "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam",
+    "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam", GOLD,
 )  # fmt: skip
 READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # how a use parses its rows; sentiment needs no parsing
     "paraphrases": pairs_of,

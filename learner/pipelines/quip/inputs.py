@@ -16,7 +16,7 @@ from allpairs.db.progress import Progress
 from allpairs.learner.backbones.loading import load_tokenizer, loading
 from allpairs.learner.backbones.passage_cutting import passages_of, split_at
 from allpairs.learner.backbones.span_reader import Example
-from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.pipelines.mining.texts import TEXT
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.asked import Asked, read_questions
@@ -53,6 +53,11 @@ class Texts:
         return [Example(**one) for one in _load(self.folder / "examples.json")]
 
     @cached_property
+    def others(self) -> list[Example]:
+        """The questions with answers that were not drawn for `examples`, or these where all were; for gold answers."""
+        return [Example(**one) for one in _load(self.folder / "others.json")]
+
+    @cached_property
     def tested(self) -> list[Asked]:
         """Questions that measure reading, and all those without an answer, which are only counted."""
         return [Asked(**one | {"answers": tuple(one["answers"])}) for one in _load(self.folder / "tested.json")]
@@ -68,12 +73,17 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     (folder / "passages.jsonl").write_text("".join(f"{json.dumps(passage)}\n" for passage in some), encoding="utf-8")
     asked = read_questions(Path(inputs.questions)) if inputs.questions else []
     cutter = _Cutter(config)
-    held = [example for one in _some(asked, config.questions, rng) for example in _placed(one, cutter)]
+    drawn = _some(asked, config.questions, rng)
+    held = [example for one in drawn for example in _placed(one, cutter)]
     if asked and not held:
         raise InputError(
             f"{Path(inputs.questions).name}: no passage contains its answer: correct the answers or passages"
         )
     _store(folder / "examples.json", [asdict(one) for one in held])
+    if GOLD in config.variants:
+        left = set(asked).difference(drawn)
+        others = [example for one in asked if one in left for example in _placed(one, cutter)]
+        _store(folder / "others.json", [asdict(one) for one in others or held])
     tested = read_questions(Path(inputs.reading)) if inputs.reading else []
     answered = _some([one for one in tested if one.answered], config.reading, rng)
     _store(folder / "tested.json", [asdict(one) for one in [*answered, *(one for one in tested if not one.answered)]])

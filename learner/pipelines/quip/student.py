@@ -1,31 +1,32 @@
-"""The stages that train the student and the models it is compared with.
+"""The stages that train the student, and the models that are measured.
 
-Source: Jia, Lewis and Zettlemoyer (2022), sections 2.4, 4.2 and 4.8.
+Source: Jia, Lewis and Zettlemoyer (2022), section 2.4.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from allpairs.db.progress import Progress, part_of
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress
 from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from allpairs.learner.backbones.span_biencoder import load_biencoder
-from allpairs.learner.backbones.span_reader import Example, load_reader, train_reader
-from allpairs.learner.pipelines.pipeline import Run, finish
+from allpairs.learner.backbones.span_reader import Example
+from allpairs.learner.catalog.quip import HEADS, Student
+from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written, size_of, unsupervised
+from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
 from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
-from allpairs.learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
-from allpairs.learner.pipelines.quip.two_stage import two_stage
+from allpairs.learner.pipelines.quip.teacher import SIDES, Places, confident, labels_of
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
 SKIPPED = "skipped.txt"  # in the folder of a variant that could not be trained: why
-SENTENCES_NOISY, TEACHER, CROSS = "unsupervised questions", "teacher", "cross-encoder student"
+TEACHER, CROSS = "teacher", "cross-encoder student"
 
 
 @dataclass(frozen=True)
@@ -66,44 +67,78 @@ def slug(name: str) -> str:
 def train_student(run: Run, folder: Path, progress: Progress) -> None:
     """Train the student, an encoder and two heads, and save it in the folder."""
     began = time.perf_counter()
-    learned = _train(run, folder, generated(run), progress)
+    learned = teach(run, folder, generated(run), progress)
     write_speed(folder, learned, time.perf_counter() - began)
 
 
-def train_variants(run: Run, folder: Path, progress: Progress) -> None:
-    """Train each variant into a folder of its own, unless it exists already."""
-    names = [name for name in dict.fromkeys(run.config.variants) if name != TEACHER]
-    for at, name in enumerate(names):
-
-        def part(words: str, done: float, at: int = at, name: str = name) -> None:
-            progress(f"{name}, {words}", (at + done) / len(names))
-
-        def train(partial: Path, name: str = name, hear: Progress = part) -> None:
-            partial.mkdir()
-            VARIANTS[name](run, partial, hear)
-
-        finish(folder / slug(name), train)
-
-
 def generated(run: Run) -> Iterator[AskedPassages]:
-    """Yield the generated questions with the teacher's labels, shard by shard."""
-    for number, (passages, first, questions) in enumerate(_shards(run)):
+    """Yield the generated questions that the teacher is sure of, with its labels, shard by shard.
+
+    Raises InputError at the end if there were none.
+    """
+    found = 0
+    for number, (passages, first, questions) in enumerate(shards_of(run)):
         if questions:
-            yield _asked(passages, questions, labels_of(read_shard(run.of("targets"), number)), first)
+            kept, labels = confident(questions, labels_of(read_shard(run.of("targets"), number)), run.config.teacher)
+            found += len(kept)
+            if kept:
+                yield asked(passages, kept, labels, first)
+    if not found:
+        raise InputError(
+            "the teacher is sure of none of the written questions: lower teacher.least_confidence, or train it longer "
+            "(teacher.epochs)"
+        )
+
+
+def train_known(run: Run, folder: Path, progress: Progress) -> None:
+    """Train the student on the known questions and save it in the folder; do nothing if the settings ask for none."""
+    settings, examples = run.config.student, Texts(run).examples
+    if settings.known_epochs and examples:
+        longer = settings.model_copy(update={"epochs": settings.known_epochs, "steps": None})
+        _train(run, folder, settings.backbone, longer, [known_questions(run, examples)], progress)
+
+
+def warm_start(run: Run) -> Path | None:
+    """Return the folder of the student that has learned the known questions, if there is one."""
+    folder = run.of("known")
+    return folder if (folder / HEADS).is_file() else None
+
+
+def teach(
+    run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False,
+    warm: bool = True,
+) -> int:  # fmt: skip
+    """Train a student, save it in the folder, and return the number of questions seen, repetitions included.
+
+    warm: begin with the student that has learned the known questions, if there is one.
+    """
+    settings = run.config.student
+    begin = str((warm and warm_start(run)) or settings.backbone)
+    return _train(run, folder, begin, settings, parts, progress, concatenated)
 
 
 def _train(
-    run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False
-) -> int:
-    """Train a student, save it in the folder, and return the number of questions seen, repetitions included."""
-    settings = run.config.student.model_copy(update={"seed": run.config.seed})
-    biencoder = load_biencoder(settings.backbone, run.config.seed)
-    learned = train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
+    run: Run, folder: Path, begin: str, settings: Student, parts: Iterable[AskedPassages], progress: Progress,
+    concatenated: bool = False,
+) -> int:  # fmt: skip
+    seeded = settings.model_copy(update={"seed": run.config.seed})
+    biencoder = load_biencoder(begin, run.config.seed)
+    learned = train_biencoder(biencoder, parts, seeded, progress, concatenated, scratch=folder)
     biencoder.save(folder)
     return learned
 
 
-def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
+def known_questions(run: Run, examples: Sequence[Example]) -> AskedPassages:
+    """Return these questions with their right answers as labels."""
+    places, passages = Places(run.config), list(dict.fromkeys(one.passage for one in examples))
+    number = {passage: at for at, passage in enumerate(passages)}
+    spans = [(one.answer_start, one.answer_start + len(one.answer)) for one in examples]
+    first, last = (places.hard([one.passage for one in examples], spans, side) for side in SIDES)
+    of = np.array([number[one.passage] for one in examples], dtype=np.int64)
+    return AskedPassages(passages, [one.question for one in examples], of, first, last)
+
+
+def shards_of(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
     """Yield the passages of each shard, the number of the first one, and the questions on them."""
     first = 0
     for number, passages in enumerate(Texts(run).parts(size_of(run))):
@@ -111,89 +146,9 @@ def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
         first += len(passages)
 
 
-def _questions(run: Run) -> list[Question]:
-    return [one for shard in read_written(run.of("questions")) for one in shard]
-
-
-def _asked(
+def asked(
     passages: Sequence[str], questions: Sequence[Question], labels: tuple[Sparse, Sparse], first: int = 0
 ) -> AskedPassages:
     """Return the questions on these passages, of which the first one has this number."""
     of = np.array([one.passage - first for one in questions], dtype=np.int64)
     return AskedPassages(passages, [one.question for one in questions], of, *labels)
-
-
-def _without_teacher(
-    passages: Sequence[str], questions: Sequence[Question], places: Places, first: int = 0
-) -> AskedPassages:
-    """Label each question with its own answer, or with "no answer here" if it is not in the passage."""
-    texts = [passages[one.passage - first] for one in questions]
-    spans = [(one.start, one.start + len(one.answer)) for one in questions]
-    starts, ends = (places.hard(texts, spans, side) for side in SIDES)
-    return _asked(passages, questions, (starts, ends), first)
-
-
-def _no_question_generation(run: Run, folder: Path, progress: Progress) -> None:
-    examples, places = Texts(run).examples, Places(run.config)
-    passages = list(dict.fromkeys(one.passage for one in examples))
-    number = {passage: at for at, passage in enumerate(passages)}
-    spans = [(one.answer_start, one.answer_start + len(one.answer)) for one in examples]
-    first, last = (places.hard([one.passage for one in examples], spans, side) for side in SIDES)
-    of = np.array([number[one.passage] for one in examples], dtype=np.int64)
-    _train(run, folder, [AskedPassages(passages, [one.question for one in examples], of, first, last)], progress)
-
-
-def _no_teacher(run: Run, folder: Path, progress: Progress) -> None:
-    places = Places(run.config)
-    parts = (_without_teacher(passages, questions, places, first) for passages, first, questions in _shards(run))
-    _train(run, folder, parts, progress)
-
-
-def _unsupervised(run: Run, folder: Path, progress: Progress) -> None:
-    _train(run, folder, [_without_teacher(Texts(run).passages, unsupervised(run), Places(run.config))], progress)
-
-
-def _concatenated(run: Run, folder: Path, progress: Progress) -> None:
-    _train(run, folder, generated(run), progress, concatenated=True)
-
-
-def _hard_labels(run: Run, folder: Path, progress: Progress) -> None:
-    parts = (replace(part, start=part.start.hardest(), end=part.end.hardest()) for part in generated(run))
-    _train(run, folder, parts, progress)
-
-
-def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
-    """Train on the teacher's answers to questions that were generated in two stages."""
-    config, passages = run.config, Texts(run).passages
-    questions = two_stage(run, part_of(progress, 0.0, 0.4))
-    if not questions:
-        why = "the generator wrote no answer with a question; train it longer (generator.epochs)"
-        (folder / SKIPPED).write_text(why, encoding="utf-8")
-        return
-    reader, texts = load_reader(str(run.of("teacher"))), [passages[one.passage] for one in questions]
-    asked, hear = [one.question for one in questions], part_of(progress, 0.4, 0.6)
-    labels = relabelled(reader, asked, texts, config.teacher, Places(config), hear)
-    _train(run, folder, [_asked(passages, questions, labels)], part_of(progress, 0.6, 1.0))
-
-
-def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
-    """Train a model of the teacher's shape on the teacher's best spans alone."""
-    config, passages = run.config, Texts(run).passages
-    labels = read_labels(run.of("targets"))
-    found = asked_again(_questions(run), passages, labels, Places(config), config.teacher.longest_answer)
-    examples = [Example(one.question, passages[one.passage], passages[one.passage][a:b], a) for one, a, b in found]
-    reader = load_reader(config.teacher.backbone, config.seed)
-    settings = config.teacher.model_copy(update={"seed": config.seed, "steps": None, "epochs": config.student.epochs})
-    train_reader(reader, examples, settings, progress)
-    reader.save(folder)
-
-
-VARIANTS: dict[str, Callable[[Run, Path, Progress], None]] = {
-    "no question generation": _no_question_generation,
-    "no teacher": _no_teacher,
-    CROSS: _cross_encoder,
-    SENTENCES_NOISY: _unsupervised,
-    "concatenated passages": _concatenated,
-    "hard labels": _hard_labels,
-    "two-stage beam": _two_stage,
-}

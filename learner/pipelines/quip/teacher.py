@@ -167,27 +167,35 @@ def _check(windows: Windows, passages: Sequence[str], places: Places) -> None:
             )
 
 
-def most_likely(start: Sparse, end: Sparse, most: int) -> list[tuple[int, int] | None]:
-    """Return first and last token of each question's likeliest answer in the passage, or None."""
-    found: list[tuple[int, int] | None] = []
-    for row in range(len(start.at)):
-        spans = [
-            (float(p * q), int(i), int(j))
-            for i, p in zip(start.at[row], start.mass[row], strict=True)
-            for j, q in zip(end.at[row], end.mass[row], strict=True)
-            if 0 < i <= j < i + most and p * q > 0
-        ]
-        found.append(max(spans)[1:] if spans else None)
-    return found
+def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the probability of each question's likeliest answer in the passage, its first and its last token: (m,).
+
+    The probability is 0 where the passage holds none of at most `most` tokens.
+    """
+    first, last = start.at[:, :, None], end.at[:, None, :]
+    allowed = (first > 0) & (first <= last) & (last < first + most)
+    mass = np.where(allowed, start.mass[:, :, None] * end.mass[:, None, :], 0).reshape(len(start.at), -1)
+    i, j = np.divmod(mass.argmax(axis=1), end.at.shape[1])
+    rows = np.arange(len(mass))
+    return mass.max(axis=1), start.at[rows, i], end.at[rows, j]
+
+
+def confident(
+    questions: Sequence[Question], labels: tuple[Sparse, Sparse], settings: Teacher
+) -> tuple[list[Question], tuple[Sparse, Sparse]]:
+    """Return the questions, with their labels, whose likeliest answer is as probable as the settings ask."""
+    start, end = labels
+    rows = np.flatnonzero(likeliest(start, end, settings.longest_answer)[0] >= settings.least_confidence)
+    return [questions[i] for i in rows.tolist()], (start.take(rows), end.take(rows))
 
 
 def asked_again(
-    questions: Sequence[Question], passages: Sequence[str], labels: tuple[Sparse, Sparse], places: Places, most: int
+    questions: Sequence[Question], labels: tuple[Sparse, Sparse], passages: Sequence[str], places: Places, most: int
 ) -> list[tuple[Question, int, int]]:
     """Return the questions with the character span of the teacher's answer, without unanswered questions."""
     found = []
-    for one, span in zip(questions, most_likely(*labels, most), strict=True):
-        if span is not None:
+    for one, mass, first, last in zip(questions, *likeliest(*labels, most), strict=True):
+        if mass > 0:
             where = places(passages[one.passage])
-            found.append((one, where[span[0] - 1][0], where[span[1] - 1][1]))
+            found.append((one, where[first - 1][0], where[last - 1][1]))
     return found

@@ -20,7 +20,7 @@ WRITER = {"steps": 60, "batch_size": 6, "each": 2, "learning_rate": 1e-2, "decod
           "source_length": 64, "target_length": 10}  # fmt: skip
 PROMPTS = ["Why is it good? | Why is it bad?", "What is good? | What is bad?"]
 VARIANTS = ["no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
-            "concatenated passages", "hard labels", "two-stage beam"]  # fmt: skip
+            "concatenated passages", "hard labels", "two-stage beam", "gold answers"]  # fmt: skip
 
 
 def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
