@@ -141,6 +141,8 @@ def _artifact(run: Run, kind: str, title: str, best: Trained, measure: str) -> A
     }  # fmt: skip
     if kind == "generator":
         about["reads"] = VIEWS[str(training.variant.second)].source
+    elif best.fused is not None:
+        about[f"{measure} on the test, joined with cosine and BM25"] = float(best.fused[measure].mean())
     path = training.within(run.of("trainings")) / MODEL
     assert (path / READS).is_file()  # each variant keeps its best seed's model
     return Artifact(kind, title, str(path.relative_to(run.folder)), about)

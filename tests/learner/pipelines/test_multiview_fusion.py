@@ -47,6 +47,8 @@ def test_weights_are_fitted_to_queries_that_trained_nothing(tmp_path: Path) -> N
     table = json.loads((run.of(RESULTS) / "tables" / "fusion-test.json").read_text())["rows"]
     assert [row["alone"] is None for row in table] == [True, False, False]
     assert all(0 < row["joined"] <= 1 for row in table)
+    [about] = [one["about"] for one in read_artifacts(run.of(RESULTS)) if one["kind"] == "reranker"]
+    assert any(about.get("RR@10 on the test, joined with cosine and BM25") == row["joined"] for row in table)
     _is_what_the_artifact_scores(run)
 
 
