@@ -5,8 +5,8 @@ over a query's tokens; each row is of one view. Rows are an endless stream and r
 not depend on their number.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,18 +37,18 @@ class Row(NamedTuple):
 def train_reranker(
     generator: TextGenerator,
     reading: Reading,
-    rows: Iterator[Row],
-    steps: int,
+    streams: Sequence[tuple[Iterator[Row], int]],
     settings: RerankerSettings,
     seed: int,
     progress: Progress = no_progress,
 ) -> Reranker:
-    """Train the generator in place for this many steps; return the re-ranker. rows: an endless stream in random order.
+    """Train the generator in place; return the re-ranker. streams: endless rows in random order, each with its steps.
 
     A step's loss is the mean that `settings.loss` names (`token_weights`). A step combines rows of similar length, as
     far as the rows of the next 32 steps allow.
     """
     model, device = generator.model, generator.device
+    steps = sum(some for _, some in streams)
     optimizer, schedule = _optimizer(model, steps, settings)
     rng = np.random.default_rng([seed, 7])
 
@@ -61,7 +61,7 @@ def train_reranker(
 
     with seeded(seed, device), recomputing(model, settings.recompute):
         model.train()
-        order = _batches(generator, rows, settings, rng)
+        order = chain.from_iterable(islice(_batches(generator, rows, settings, rng), some) for rows, some in streams)
         take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)
     model.eval()
     return Reranker(generator, reading)

@@ -135,6 +135,12 @@ class MultiViewConfig(Section):
     rates: list[Share] = Field(
         [], max_length=20, title="Further mixing rates", description="The paper's Figure 3: 0.05, 0.25."
     )
+    order: Literal["mixed", "write first"] = Field(
+        "mixed",
+        title="Order of the views",
+        description="Both views in every step (the paper); or the second view's share of the steps first, then ranking "
+        "alone.",
+    )
     ablations: bool = Field(
         False, title="All templates", description="Train the other templates as well (the paper's Table 3)."
     )

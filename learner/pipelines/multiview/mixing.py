@@ -24,6 +24,24 @@ def passes(n: int, rng: np.random.Generator) -> Iterator[int]:
         yield from rng.permutation(n).tolist()
 
 
+def streams_of(
+    ranking: tuple[int, Callable[[int], Row]],
+    second: tuple[int, Callable[[int], Row]] | None,
+    rate: float,
+    steps: int,
+    write_first: bool,
+    seed: Sequence[int],
+) -> list[tuple[Iterator[Row], int]]:
+    """Return endless rows and their number of steps, in the order in which they train; arguments as of `mixed`.
+
+    write_first: the second view's share of the steps comes before all ranking, and not among it.
+    """
+    if second is None or not write_first:
+        return [(mixed(ranking, second, rate, seed), steps)]
+    first = round(rate * steps)
+    return [(mixed(second, None, 0.0, seed), first), (mixed(ranking, None, 0.0, seed), steps - first)]
+
+
 def mixed(
     ranking: tuple[int, Callable[[int], Row]],
     second: tuple[int, Callable[[int], Row]] | None,

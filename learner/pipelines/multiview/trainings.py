@@ -21,7 +21,7 @@ from allpairs.learner.backbones.reranker_training import Row, train_reranker
 from allpairs.learner.pipelines.multiview.first import TEXTS, TRAIN, candidate_pairs, found, scorer_of
 from allpairs.learner.pipelines.multiview.fusing import fitted
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
-from allpairs.learner.pipelines.multiview.mixing import mixed
+from allpairs.learner.pipelines.multiview.mixing import streams_of
 from allpairs.learner.pipelines.multiview.ranking import measured, ranked
 from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
 from allpairs.learner.pipelines.pipeline import Run, finish
@@ -76,10 +76,10 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
     generator = load_generator(variant.backbone, settings.decoder_layers, seed)
     ranking = ranking_rows(texts, triples, variant.first)
     second = None if variant.second is None else right_rows(texts, variant.second)
-    rows = mixed(ranking, second, variant.rate, [seed, 3])
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
     reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled)
-    reranker = train_reranker(generator, reading, rows, steps, settings, seed, lambda s, d: progress(s, LEARN * d))
+    streams = streams_of(ranking, second, variant.rate, steps, config.order == "write first", [seed, 3])
+    reranker = train_reranker(generator, reading, streams, settings, seed, lambda s, d: progress(s, LEARN * d))
     share = (1 - LEARN) / len(texts.judged)
     logits = {}
     for at, test in enumerate(texts.judged):

@@ -200,7 +200,7 @@ def test_a_step_goes_down_the_gradient_of_its_mean(tmp_path: Path, loss: str, mo
     monkeypatch.setattr(training, "SMALL_BUDGET", 32)
     monkeypatch.setattr(training, "fast_training", lambda device: nullcontext())
     monkeypatch.setattr(training, "take_steps", hear)
-    train_reranker(generator, Reading("rank", "p2q", 48), itertools.cycle(rows), 1, settings, 0)
+    train_reranker(generator, Reading("rank", "p2q", 48), [(itertools.cycle(rows), 1)], settings, 0)
     assert len(seen) > 1 and sum(seen) == pytest.approx(wanted, abs=1e-4)
 
 
@@ -218,7 +218,7 @@ def test_it_learns_to_rank_and_to_write_and_its_folder_does_alike(tmp_path: Path
     settings = FAST.model_copy(update={"recipe": recipe, "learning_rate": {"adamw": 3e-3, "adafactor": 3e-2}[recipe]})
     before = torch.get_rng_state()
     found = train_reranker(
-        fresh(tmp_path), Reading("rank", "p2q", 48), rows(np.random.default_rng(0)), 100, settings, 0
+        fresh(tmp_path), Reading("rank", "p2q", 48), [(rows(np.random.default_rng(0)), 100)], settings, 0
     )
     assert torch.equal(before, torch.get_rng_state())
     pairs = np.array([(i, i + other) for i in range(6) for other in (0, 6)])
