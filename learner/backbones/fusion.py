@@ -6,6 +6,7 @@ A re-ranker alone forgets how near the first stage thought two texts; joined, it
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.search.bm25_pairs import WordCounts, load_word_counts
 
 FILE, WORDS = "fusion.json", "words.json.gz"  # in a re-ranker's folder
@@ -28,14 +29,17 @@ class FirstScores:
     encoder: str
     words: WordCounts
 
+    @cached_property
+    def _model(self) -> Encoder:
+        return load_encoder(self.encoder)
+
     def of(
         self, queries: Sequence[str], passages: Sequence[str], pairs: np.ndarray, progress: Progress = no_progress
     ) -> np.ndarray:
         """Return cosine and BM25 of each pair (n, 2) of a query and a passage by row, (n, 2) float64."""
-        encoder = load_encoder(self.encoder)
         asked, of_query = np.unique(pairs[:, 0], return_inverse=True)
         read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
-        vectors = encoder.encode([queries[row] for row in asked] + [passages[row] for row in read], progress)
+        vectors = self._model.encode([queries[row] for row in asked] + [passages[row] for row in read], progress)
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
         left, right = vectors[: len(asked)], vectors[len(asked) :]
         cosines = np.einsum("nd,nd->n", left[of_query], right[of_passage], dtype=np.float64)

@@ -192,6 +192,16 @@ def _parted(
         what = f"{counted(len(queries), 'query')} with a right passage".replace("querys", "queries")
         raise InputError(f"{what}: at least {2 * LEAST} are needed to hold out a share: set inputs.test_queries")
     most = min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))
+    training, measuring = _split(judged, queries, most, one_list, rng)
+    if len({one.query for one in measuring}) < LEAST:
+        raise InputError("right pairs join too many of the texts to hold some out: set inputs.test_queries")
+    return training, measuring
+
+
+def _split(
+    judged: list[Judged], queries: list[str], most: int, one_list: bool, rng: np.random.Generator
+) -> tuple[list[Judged], list[Judged]]:
+    """Hold out whole groups of these queries, `most` queries at most; return the judgements left and held out."""
     group = _groups(queries, judged) if one_list else np.arange(len(queries))
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
@@ -199,8 +209,6 @@ def _parted(
     for at in rng.permutation(len(parts)):
         if len(held) + len(parts[at]) <= most:
             held |= {queries[row] for row in parts[at]}
-    if len(held) < LEAST:
-        raise InputError("right pairs join too many of the texts to hold some out: set inputs.test_queries")
     measuring = [one for one in judged if one.query in held]
     apart = held | {one.passage for one in measuring if one.right} if one_list else held
     training = [one for one in judged if one.query not in apart and not (one_list and one.passage in apart)]
@@ -209,11 +217,12 @@ def _parted(
 
 def _fitted(run: Run, judged: list[Judged]) -> tuple[list[Judged], list[Judged]]:
     """Split the training judgements into those that train and those that a fusion is fitted to."""
-    queries = len({one.query for one in judged if one.right})
-    wanted = min(FIT_MOST, int(FIT_SHARE * queries))
-    if not run.config.fuse or wanted < FIT_LEAST:
+    queries = list(dict.fromkeys(one.query for one in judged if one.right))
+    most = min(FIT_MOST, int(FIT_SHARE * len(queries)))
+    if not run.config.fuse or most < FIT_LEAST:
         return judged, []
-    return _parted(judged, wanted / queries, is_one_list(run), np.random.default_rng([run.config.seed, 6]))
+    training, fitting = _split(judged, queries, most, is_one_list(run), np.random.default_rng([run.config.seed, 6]))
+    return (training, fitting) if len({one.query for one in fitting}) >= FIT_LEAST else (judged, [])
 
 
 def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from allpairs.learner.backbones.reranker import load_reranker, pair_scores
 from allpairs.learner.pipelines.multiview.first import first_scores
 from allpairs.learner.pipelines.multiview.fusing import fused_scores
-from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, texts_of
+from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, Texts, read_inputs, texts_of
 from allpairs.learner.pipelines.multiview.trainings import SCORES
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
@@ -65,6 +65,23 @@ def _is_what_the_artifact_scores(run: Run) -> None:
     found = pair_scores(reranker, texts.tests[0].queries.all(), texts.passages.all(), pairs)
     assert wanted is not None and found == pytest.approx(wanted.ravel(), abs=1e-3)
     assert first_scores(run, TEST).shape == (*near.shape, 2)
+
+
+def test_texts_that_are_all_joined_train_and_nothing_is_fitted(tmp_path: Path) -> None:
+    texts = "".join(f"{i}\t{x}\n" for i, (x, _) in enumerate(PAIRS))
+    for name in ("queries.tsv", "test.tsv"):
+        (tmp_path / name).write_text(texts)
+    (tmp_path / "qrels.tsv").write_text("".join(f"{i}\t0\t{i + 1}\t1\n" for i in range(70)))
+    (tmp_path / "dev.tsv").write_text("75\t0\t76\t1\n77\t0\t78\t1\n")
+    tiny_encoder(tmp_path, [text for pair in PAIRS for text in pair])
+    names = {"passages": "queries.tsv", "queries": "queries.tsv", "qrels": "qrels.tsv", "test_queries": "test.tsv",
+             "test_qrels": "dev.tsv"}  # fmt: skip
+    encoders = {"model": {"backbone": str(tmp_path / "bert")}, "first_stage": {"encoder": str(tmp_path / "tiny")}}
+    run = begin(NAME, tmp_path / "out", *make_spec(NAME, {"inputs": names, **encoders}, tmp_path / "x.toml"))
+    (tmp_path / "texts").mkdir()
+    read_inputs(run, tmp_path / "texts", lambda words, done: None)
+    found = Texts(tmp_path / "texts")
+    assert found.fitting is None and len(found.positives) == 70
 
 
 def test_the_papers_way_fits_nothing(tmp_path: Path) -> None:
