@@ -9,7 +9,7 @@ from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import Label, current_labels
 from allpairs.db.schema.engine import reading
-from tests.helpers.browser import PAUSE, App, Desk, Picture, open_card, settle
+from tests.helpers.browser import PAUSE, App, Desk, Picture, drawn, open_card, settle
 from tests.helpers.projects.reviews import NO, YES, label_pairs
 from tests.helpers.projects.votes import want
 
@@ -67,6 +67,7 @@ def test_a_group_is_split_and_put_together_again(
     page.get_by_text("Groups of matching texts").click(timeout=30_000)
     group = page.locator("[class*=st-key-label_group]").first
     for text in topics[3:]:
+        drawn(page)  # a tick on a page that is drawn anew is lost
         group.get_by_text(text).first.click(timeout=30_000)
         expect(group.get_by_text("across this split")).to_be_visible(timeout=15_000)
     split = page.get_by_role("button", name="Split: answer 1 pair with no")
