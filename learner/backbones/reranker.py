@@ -16,7 +16,7 @@ from torch.func import functional_call
 
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.fusion import Fused, load_fused
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
 from allpairs.learner.backbones.pointer import PointerModel
@@ -157,10 +157,11 @@ def pair_scores(
     progress: Progress = no_progress,
 ) -> np.ndarray:
     """Return the score (n,) float64 of each pair (n, 2) of rows, joined with the first stage's if there is one."""
-    own = scores_of(truth_logits(reranker, queries, passages, pairs, progress))
     if reranker.fused is None:
-        return own
-    return reranker.fused.fusion.join(reranker.fused.first.of(queries, passages, pairs), own)
+        return scores_of(truth_logits(reranker, queries, passages, pairs, progress))
+    first = reranker.fused.first.of(queries, passages, pairs, part_of(progress, 0.0, 0.1))
+    own = scores_of(truth_logits(reranker, queries, passages, pairs, part_of(progress, 0.1, 1.0)))
+    return reranker.fused.fusion.join(first, own)
 
 
 def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]) -> list[Tokens]:

@@ -34,12 +34,15 @@ class WordCounts:
         read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
         words = words_of([queries[row] for row in asked], self.english)
         counts = [Counter(some) for some in words_of([passages[row] for row in read], self.english)]
-        found = (self._score(words[q], counts[p]) for q, p in zip(of_query, of_passage, strict=True))
-        return np.fromiter(found, dtype=np.float64, count=len(pairs))
+        norms = [self.k1 * (1 - self.b + self.b * some.total() / self.length) for some in counts]
+        weights = {word: self._weight(word) for some in words for word in some}
 
-    def _score(self, query: Sequence[str], passage: Counter[str]) -> float:
-        norm = self.k1 * (1 - self.b + self.b * passage.total() / self.length)
-        return sum(self._weight(word) * passage[word] / (passage[word] + norm) for word in query if word in passage)
+        def score(query: int, passage: int) -> float:
+            count, norm = counts[passage], norms[passage]
+            return sum(weights[word] * count[word] / (count[word] + norm) for word in words[query] if word in count)
+
+        found = (score(q, p) for q, p in zip(of_query.tolist(), of_passage.tolist(), strict=True))
+        return np.fromiter(found, dtype=np.float64, count=len(pairs))
 
     def _weight(self, word: str) -> float:
         n = self.with_word.get(word, 1)

@@ -14,7 +14,7 @@ from allpairs.learner.backbones.fusion import WORDS, FirstScores
 from allpairs.learner.catalog.multiview import FirstStage
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.formats import read_run
-from allpairs.learner.pipelines.multiview.inputs import FIT, REST, TEST, TestSet, Texts, is_one_list, texts_of
+from allpairs.learner.pipelines.multiview.inputs import FIT, REST, TEST, Texts, is_one_list, texts_of
 from allpairs.learner.pipelines.multiview.lists import TextTable
 from allpairs.learner.pipelines.multiview.matched import matcher_search
 from allpairs.learner.pipelines.pipeline import Run
@@ -26,7 +26,6 @@ TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
 VECTORS = "vectors-{}.npy"  # of a list of passages, by its file name
 QUERIES = 16_384  # queries searched for at once
-TEXTS = 64  # queries whose candidates' texts are in memory at once
 Search = Callable[[list[str], int, Progress], Neighbours]
 
 
@@ -36,10 +35,11 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
     For a fusion also write (n, k, 2) NAME-scores.npy, the first stage's scores of what is re-ranked.
     """
     texts, wanted = texts_of(run), list(_wanted(run))
+    parts = len(wanted) + (texts.fitting is not None)
     for number, (kind, table, names) in enumerate(wanted):
 
         def part(words: str, done: float, number: int = number, kind: str = kind) -> None:
-            progress(f"{kind}, {words}", (number + done) / len(wanted))
+            progress(f"{kind}, {words}", (number + done) / parts)
 
         asked = {name: _asked(run, texts, name) for name in names}
         if kind == MATCHER:
@@ -57,7 +57,7 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
         if path is not None:
             np.save(folder / f"{name}-{RUN}.npy", _of_run(Path(path), run, texts, name))
     if texts.fitting is not None:
-        _write_scores(run, folder, texts)
+        _write_scores(run, folder, texts, part_of(progress, len(wanted) / parts, 1.0))
 
 
 def kinds_of(run: Run, name: str) -> list[str]:
@@ -80,9 +80,9 @@ def first_scores(run: Run, name: str) -> np.ndarray:
     return np.asarray(np.load(run.of("candidates") / f"{name}-scores.npy"))
 
 
-def scorer_of(run: Run, folder: Path) -> FirstScores:
-    """Return what scores any pair as the first stage does. folder: that of the candidates."""
-    return FirstScores(run.config.first_stage.encoder, load_word_counts(folder / WORDS))
+def first_stage_of(run: Run) -> FirstScores:
+    """Return what gives any pair the scores of `first_scores`."""
+    return FirstScores(run.config.first_stage.encoder, load_word_counts(run.of("candidates") / WORDS))
 
 
 def _near(run: Run, folder: Path, name: str, kind: str | None = None) -> Path:
@@ -105,7 +105,7 @@ def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, prog
     return rows
 
 
-def _write_scores(run: Run, folder: Path, texts: Texts) -> None:
+def _write_scores(run: Run, folder: Path, texts: Texts, progress: Progress) -> None:
     """Write the word counts of the passages, and the scores of all candidates that are re-ranked."""
     settings = run.config.first_stage
     try:
@@ -114,24 +114,14 @@ def _write_scores(run: Run, folder: Path, texts: Texts) -> None:
         raise InputError("no passage has a word that BM25 can count: set fuse = false") from None
     words.save(folder / WORDS)
     scorer = FirstScores(settings.encoder, words)
-    for test in texts.judged:
-        near = np.load(_near(run, folder, test.name))
-        scores = np.zeros((*near.shape, 2))
-        for rows, at, queries, passages, pairs in candidate_pairs(test, near):
-            scores[rows, at] = scorer.of(queries, passages, pairs)
-        np.save(folder / f"{test.name}-scores.npy", scores)
-
-
-def candidate_pairs(
-    test: TestSet, near: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, list[str], list[str], np.ndarray]]:
-    """Yield the candidates (n, k) of a few queries at a time: rows and columns of `near`, texts, and pairs of them."""
-    for start in range(0, len(near), TEXTS):
-        here = near[start : start + TEXTS]
-        rows, at = np.nonzero(here >= 0)
-        passages, column = np.unique(here[rows, at], return_inverse=True)
-        queries = test.queries.take(range(start, start + len(here)))
-        yield start + rows, at, queries, test.passages.take(passages), np.column_stack([rows, column])
+    for number, one in enumerate(texts.judged):
+        near = np.load(_near(run, folder, one.name))
+        real = near >= 0
+        passages, column = np.unique(near[real], return_inverse=True)
+        pairs, scores = np.column_stack([np.nonzero(real)[0], column]), np.zeros((*near.shape, 2))
+        hear = part_of(progress, number / len(texts.judged), (number + 1) / len(texts.judged))
+        scores[real] = scorer.of(one.queries.all(), one.passages.take(passages), pairs, hear)
+        np.save(folder / f"{one.name}-scores.npy", scores)
 
 
 def _own(run: Run, name: str, queries: TextTable, passages: TextTable) -> np.ndarray:

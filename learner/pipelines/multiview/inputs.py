@@ -166,7 +166,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         known = {id_ for id_, _ in read_texts(Path(inputs.test_queries))}
         found = list(read_qrels(Path(inputs.rest_qrels)))
         counts |= _write_test(run, folder, REST, Path(inputs.rest_queries), found, known, searched)
-    judged, fitting = _fitted(run, judged)
+    judged, fitting = _held_to_fit(run, judged)
     if fitting:
         counts |= _write_test(run, folder, FIT, Path(inputs.queries), fitting, set(), passages)
     counts |= _write_training(run, folder, judged, passages)
@@ -215,7 +215,7 @@ def _split(
     return training, measuring
 
 
-def _fitted(run: Run, judged: list[Judged]) -> tuple[list[Judged], list[Judged]]:
+def _held_to_fit(run: Run, judged: list[Judged]) -> tuple[list[Judged], list[Judged]]:
     """Split the training judgements into those that train and those that a fusion is fitted to."""
     queries = list(dict.fromkeys(one.query for one in judged if one.right))
     most = min(FIT_MOST, int(FIT_SHARE * len(queries)))

@@ -18,7 +18,7 @@ from allpairs.learner.backbones.fusion import Fused
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from allpairs.learner.backbones.reranker_training import Row, train_reranker
-from allpairs.learner.pipelines.multiview.first import TEXTS, TRAIN, candidate_pairs, found, scorer_of
+from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
 from allpairs.learner.pipelines.multiview.fusing import fitted
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
 from allpairs.learner.pipelines.multiview.mixing import streams_of
@@ -27,6 +27,7 @@ from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
 from allpairs.learner.pipelines.pipeline import Run, finish
 
 MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
+QUERIES = 64  # queries whose candidates' texts are in memory at once
 LEARN = 0.5  # share of a training's work
 
 
@@ -90,7 +91,7 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
         logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
     if texts.fitting is not None:
         fusion = fitted(run, texts.fitting, scores_of(logits[FIT]))
-        fused = None if fusion is None else Fused(scorer_of(run, run.of("candidates")), fusion)
+        fused = None if fusion is None else Fused(first_stage_of(run), fusion)
         reranker = replace(reranker, fused=fused)
     reranker.save(folder / MODEL)
     np.savez(folder / SCORES, **logits)  # type: ignore[arg-type]
@@ -100,12 +101,17 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
 def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progress: Progress) -> np.ndarray:
     """Return the two logits of each candidate, (n, k, 2) float32; NaN for padding."""
     logits = np.full((*near.shape, 2), np.nan, dtype=np.float32)
-    for rows, at, queries, passages, pairs in candidate_pairs(test, near):
+    for start in range(0, len(near), QUERIES):
+        here = near[start : start + QUERIES]
+        at = np.argwhere(here >= 0)
+        queries = test.queries.take(range(start, start + len(here)))
+        passages, column = np.unique(here[here >= 0], return_inverse=True)
+        pairs = np.column_stack([at[:, 0], column])
 
-        def part(words: str, done: float, start: int = int(rows.min(initial=len(near)))) -> None:
-            progress(words, min(1.0, (start + done * TEXTS) / len(near)))
+        def part(words: str, done: float, start: int = start, size: int = len(here)) -> None:
+            progress(words, (start + done * size) / len(near))
 
-        logits[rows, at] = truth_logits(reranker, queries, passages, pairs, part)
+        logits[start + at[:, 0], at[:, 1]] = truth_logits(reranker, queries, test.passages.take(passages), pairs, part)
     return logits
 
 

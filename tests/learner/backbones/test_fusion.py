@@ -39,6 +39,7 @@ def test_a_stored_reranker_keeps_its_first_stage(tmp_path: Path) -> None:
     assert pair_scores(load_reranker(str(tmp_path / "plain"), "cpu"), TEXTS, TEXTS, pairs) == pytest.approx(own)
     joined = pair_scores(load_reranker(str(tmp_path / "fused"), "cpu"), TEXTS, TEXTS, pairs)
     assert joined == pytest.approx(3 * scores[:, 0] + 0.5 * scores[:, 1] + 0.25 * own - 1, abs=1e-5)
+    assert pair_scores(load_reranker(str(tmp_path / "fused"), "cpu"), TEXTS, TEXTS, pairs[:0]).shape == (0,)
     assert scores[:, 1].max() > 0 and np.ptp(scores[:, 0]) > 0.01
     (tmp_path / "fused" / "words.json.gz").unlink()
     with pytest.raises(InputError, match="words"):
