@@ -19,8 +19,15 @@ import pandas as pd
 import torch
 
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranker import Reading, Reranker, prefix_of, scores_of, truth_logits, truth_tokens
-from allpairs.learner.backbones.reranker_templates import source_of
+from allpairs.learner.backbones.reranking.reranker import (
+    Reading,
+    Reranker,
+    prefix_of,
+    scores_of,
+    truth_logits,
+    truth_tokens,
+)
+from allpairs.learner.backbones.reranking.templates import source_of
 from allpairs.learner.search.bm25 import Bm25
 from benchmarks.common import ROOT, compare, questions
 from benchmarks.table import Row

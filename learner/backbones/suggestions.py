@@ -2,7 +2,7 @@
 
 from allpairs.learner.backbones.generator import TextGenerator, generate, generate_several, nll
 from allpairs.learner.backbones.loading import longest
-from allpairs.learner.backbones.reranker_templates import PASSAGE
+from allpairs.learner.backbones.reranking.templates import PASSAGE
 from allpairs.learner.catalog.backbones import GeneratorSettings
 
 DRAWS = 3  # for each suggestion wanted, since some draws are the same

@@ -13,7 +13,7 @@ from allpairs.db.domain import DEFAULT_ENCODER, Split
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.reranker import is_reranker
+from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import read_audit

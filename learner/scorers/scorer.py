@@ -13,7 +13,7 @@ from sentence_transformers import CrossEncoder
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import require_whole
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.reranker import Reranker, load_reranker, pair_scores
+from allpairs.learner.backbones.reranking.reranker import Reranker, load_reranker, pair_scores
 from allpairs.learner.models.cross_encoder_input import score_pairs
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
 from allpairs.learner.models.output_layer import OutputLayer

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.progress import Progress, part_of
-from allpairs.learner.backbones.reranker import load_reranker, pair_scores
+from allpairs.learner.backbones.reranking.reranker import load_reranker, pair_scores
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.evaluation.importance_sampling import estimate
 from allpairs.learner.evaluation.sampling_designs import Population, stratified

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allpairs.learner.backbones.reranker import scores_of
+from allpairs.learner.backbones.reranking.reranker import scores_of
 from allpairs.learner.pipelines.multiview.first import found, kinds_of
 from allpairs.learner.pipelines.multiview.fusing import fused_scores
 from allpairs.learner.pipelines.multiview.inputs import TestSet, texts_of

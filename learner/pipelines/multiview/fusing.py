@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from allpairs.learner.backbones.fusion import Fusion, fit_fusion
+from allpairs.learner.backbones.reranking.fusion import Fusion, fit_fusion
 from allpairs.learner.pipelines.multiview.first import first_scores, found
 from allpairs.learner.pipelines.multiview.inputs import TestSet
 from allpairs.learner.pipelines.pipeline import Run

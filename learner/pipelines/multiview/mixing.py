@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from allpairs.learner.backbones.reranker_training import Row
+from allpairs.learner.backbones.reranking.training import Row
 
 BLOCK = 4_096  # rows whose views are drawn together
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.progress import Progress
-from allpairs.learner.backbones.reranker import FILE as READS
-from allpairs.learner.backbones.reranker import scores_of
-from allpairs.learner.backbones.reranker_templates import VIEWS
+from allpairs.learner.backbones.reranking.reranker import FILE as READS
+from allpairs.learner.backbones.reranking.reranker import scores_of
+from allpairs.learner.backbones.reranking.templates import VIEWS
 from allpairs.learner.pipelines.multiview.drawing import write_depths, write_rates
 from allpairs.learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of
 from allpairs.learner.pipelines.multiview.first import found

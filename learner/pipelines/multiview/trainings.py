@@ -14,10 +14,10 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.backbones.fusion import Fused
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
-from allpairs.learner.backbones.reranker_training import Row, train_reranker
+from allpairs.learner.backbones.reranking.fusion import Fused
+from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.training import Row, train_reranker
 from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
 from allpairs.learner.pipelines.multiview.fusing import fitted
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of

@@ -23,9 +23,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
 from allpairs.db.schema.tables import Round, Task
-from allpairs.learner.backbones import reranker as learned
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranker import Reading, Reranker
+from allpairs.learner.backbones.reranking import reranker as learned
+from allpairs.learner.backbones.reranking.reranker import Reading, Reranker
 from allpairs.learner.jobs.batch_order import ordering
 from allpairs.learner.pipelines.pipeline import Artifact, write_artifacts
 from allpairs.learner.scorers.scorer import load_rerank_scorer

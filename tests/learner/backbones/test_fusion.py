@@ -7,9 +7,16 @@ import pytest
 from scipy.special import expit
 
 from allpairs.db.errors import InputError
-from allpairs.learner.backbones.fusion import FirstScores, Fused, Fusion, fit_fusion
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranker import Reading, Reranker, load_reranker, pair_scores, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.fusion import FirstScores, Fused, Fusion, fit_fusion
+from allpairs.learner.backbones.reranking.reranker import (
+    Reading,
+    Reranker,
+    load_reranker,
+    pair_scores,
+    scores_of,
+    truth_logits,
+)
 from allpairs.learner.search.bm25_pairs import count_words
 from tests.helpers.tiny import tiny_encoder
 

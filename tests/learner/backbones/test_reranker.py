@@ -13,10 +13,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from allpairs.db.errors import InputError
-from allpairs.learner.backbones import reranker as module
-from allpairs.learner.backbones import reranker_training as training
 from allpairs.learner.backbones.generator import TextGenerator, Texts, generate, load_generator, losses_of, token_losses
-from allpairs.learner.backbones.reranker import (
+from allpairs.learner.backbones.reranking import reranker as module
+from allpairs.learner.backbones.reranking import training as training
+from allpairs.learner.backbones.reranking.reranker import (
     Reading,
     Reranker,
     is_reranker,
@@ -26,8 +26,8 @@ from allpairs.learner.backbones.reranker import (
     truth_logits,
     truth_tokens,
 )
-from allpairs.learner.backbones.reranker_templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
-from allpairs.learner.backbones.reranker_training import Row, as_texts, token_weights, train_reranker
+from allpairs.learner.backbones.reranking.templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
+from allpairs.learner.backbones.reranking.training import Row, as_texts, token_weights, train_reranker
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.catalog.multiview import RerankerSettings
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone

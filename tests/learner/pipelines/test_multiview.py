@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
-from allpairs.learner.backbones.reranker_training import Row
+from allpairs.learner.backbones.reranking.training import Row
 from allpairs.learner.pipelines.multiview import lists
 from allpairs.learner.pipelines.multiview.formats import (
     Hit,

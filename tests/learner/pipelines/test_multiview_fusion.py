@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allpairs.learner.backbones.reranker import load_reranker, pair_scores
+from allpairs.learner.backbones.reranking.reranker import load_reranker, pair_scores
 from allpairs.learner.pipelines.multiview.first import first_scores
 from allpairs.learner.pipelines.multiview.fusing import fused_scores
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, Texts, read_inputs, texts_of

@@ -12,8 +12,8 @@ from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import reading
-from allpairs.learner.backbones import reranker as module
-from allpairs.learner.backbones.reranker import Reading, compiled_on_gpu
+from allpairs.learner.backbones.reranking import reranker as module
+from allpairs.learner.backbones.reranking.reranker import Reading, compiled_on_gpu
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.files.evaluate import all_evaluation
 from allpairs.learner.jobs.data.pipeline_files import write_data

@@ -11,7 +11,7 @@ import pytest
 
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.learner.backbones.generator import generate, load_generator
-from allpairs.learner.backbones.reranker import load_reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.reranker import load_reranker, scores_of, truth_logits
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.pipelines.multiview import trainings
 from allpairs.learner.pipelines.multiview.all_pairs import all_sides

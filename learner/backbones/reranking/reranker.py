@@ -17,10 +17,10 @@ from torch.func import functional_call
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.progress import Progress, no_progress, part_of
-from allpairs.learner.backbones.fusion import Fused, load_fused
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
 from allpairs.learner.backbones.pointer import PointerModel
-from allpairs.learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
+from allpairs.learner.backbones.reranking.fusion import Fused, load_fused
+from allpairs.learner.backbones.reranking.templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.runtime.device import fast_reading
 from allpairs.learner.runtime.engine import default_engine
