@@ -174,7 +174,8 @@ def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.nda
     """
     first, last = start.at[:, :, None], end.at[:, None, :]
     allowed = (first > 0) & (first <= last) & (last < first + most)
-    mass = np.where(allowed, start.mass[:, :, None] * end.mass[:, None, :], 0).reshape(len(start.at), -1)
+    mass = np.where(allowed, start.mass[:, :, None] * end.mass[:, None, :], 0)
+    mass = mass.reshape(len(mass), mass.shape[1] * mass.shape[2])  # −1 would fail without questions
     i, j = np.divmod(mass.argmax(axis=1), end.at.shape[1])
     rows = np.arange(len(mass))
     return mass.max(axis=1), start.at[rows, i], end.at[rows, j]
