@@ -13,8 +13,9 @@ import torch
 
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones import generator, reranker
+from allpairs.learner.backbones import generator
 from allpairs.learner.backbones.generator import generate, load_generator
+from allpairs.learner.backbones.reranking import reranker
 from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, truth_logits
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.evaluation.exact import evaluate_exact
