@@ -6,7 +6,8 @@ Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA:
 sentences, the published split of the questions, positives only. QQP: the questions and given duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split, as one text and as title,
 manufacturer and price. `wikiqa_small`: the development questions to train and the test questions to measure, with only
-their own sentences. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
+their own sentences. `wikiqa_quarter`: a quarter of the training questions and all test questions, with their sentences and
+given negatives. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
 few-shot mining, 100 of the development pairs as seed, the other development questions and all passages as lists, and
 the test pairs. `squad_*`: the same for reading comprehension, ten articles to mine in and 500 questions of others to
 test. `backtraining_*`: for back-training, Natural Questions and SQuAD as source pairs and 500 of the former to test,
@@ -50,6 +51,7 @@ def main() -> None:
     files = {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}
     _write(positives, files, out)
     _write(_small_wikiqa(wikiqa), files, out)
+    _write(_quarter_of_wikiqa(wikiqa), files, out)
     for part in ("train", "test"):
         asked = [(text.id, text.text) for text in wikiqa.left if wikiqa.parts[text.id] == part]
         pd.DataFrame(asked, columns=["id", "text"]).to_csv(out / f"wikiqa_{part}_queries.csv", index=False)
@@ -94,17 +96,27 @@ def _part(released: Released, part: str) -> Released:
 
 
 def _small_wikiqa(wikiqa: Released) -> Released:
-    """Return the questions of dev, as train, and of test, and the sentences judged for them."""
+    """Return the questions of dev, as train, and of test, and the sentences judged for them; positives only."""
     parts = {name: "train" if part == "dev" else part for name, part in wikiqa.parts.items() if part != "train"}
-    judged = {pair.id2 for pair in wikiqa.gold if pair.id1 in parts}
-    return replace(
-        wikiqa,
-        name="wikiqa_small",
-        left=[text for text in wikiqa.left if text.id in parts],
-        right=[text for text in wikiqa.right or [] if text.id in judged],
-        gold=[pair for pair in wikiqa.gold if pair.id1 in parts and pair.label],
-        parts=parts,
-    )
+    small = _with_questions(wikiqa, "wikiqa_small", parts)
+    return replace(small, gold=[pair for pair in small.gold if pair.label])
+
+
+def _quarter_of_wikiqa(wikiqa: Released) -> Released:
+    """Return a random quarter of the training questions, all of test, and the sentences judged for them."""
+    trained = [name for name, part in wikiqa.parts.items() if part == "train"]
+    drawn = set(np.random.default_rng(0).permutation(trained)[: len(trained) // 4].tolist())
+    parts = {name: part for name, part in wikiqa.parts.items() if part == "test" or name in drawn}
+    return _with_questions(wikiqa, "wikiqa_quarter", parts)
+
+
+def _with_questions(wikiqa: Released, name: str, parts: dict[str, str]) -> Released:
+    """Return these questions, by id, and the sentences judged for them."""
+    gold = [pair for pair in wikiqa.gold if pair.id1 in parts]
+    judged = {pair.id2 for pair in gold}
+    left = [text for text in wikiqa.left if text.id in parts]
+    right = [text for text in wikiqa.right or [] if text.id in judged]
+    return replace(wikiqa, name=name, left=left, right=right, gold=gold, parts=parts)
 
 
 def _small_qqp(qqp: Released) -> Released:

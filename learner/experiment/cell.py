@@ -4,6 +4,7 @@ import json
 import shutil
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Side
 from allpairs.db.errors import InputError
+from allpairs.db.files.atomic import atomic_write
 from allpairs.db.progress import Progress
 from allpairs.learner.experiment.concat import run_concat
 from allpairs.learner.experiment.encoders import run_encoder
 from allpairs.learner.experiment.spec import MATCHED, Cell, Files
+from allpairs.learner.experiment.starting_vectors import starting_vectors
 from allpairs.learner.loop.simulate import composition_of, simulate
 from allpairs.learner.models.encoder import load_encoder
 
@@ -82,13 +85,13 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
     else:
         composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None
         encoder = load_encoder(cell.settings.encoder)
-        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, beside)
+        start = partial(starting_vectors, out)
+        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, beside, start)
     if not keep_models:
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}
-    partial = folder / f"{DONE}.part"
-    partial.write_text(json.dumps(mark, indent=2), encoding="utf-8")
-    partial.replace(folder / DONE)
+    with atomic_write(folder / DONE) as part:
+        part.write_text(json.dumps(mark, indent=2), encoding="utf-8")
 
 
 def _source(cell: Cell, out: Path) -> Path:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from itertools import accumulate
 from multiprocessing import connection
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import torch
 
 from allpairs.db.domain import batch_size_of
+from allpairs.db.files.atomic import atomic_write
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.experiment.cell import is_done, rounds_done
 from allpairs.learner.experiment.process import Run, Work, start
 from allpairs.learner.experiment.spec import Cell, Experiment, cells_of
+from allpairs.learner.experiment.starting_vectors import FOLDER
 
 STATE = "experiment.json"
 LOOK = 0.5  # seconds between two checks of the processes, and two reports
@@ -46,6 +49,8 @@ def run_grid(grid: "Grid", progress: Progress = no_progress) -> None:
             progress(*grid.report())
     finally:
         grid.stop()
+        if grid.count("done") == len(grid.standings):
+            rmtree(grid.out / FOLDER, ignore_errors=True)
 
 
 class Grid:
@@ -146,9 +151,8 @@ class Grid:
             "cells": [standing.as_dict() for standing in self.standings],
             "updated": time.time(),
         }
-        partial = self.out / f"{STATE}.part"
-        partial.write_text(json.dumps(state, indent=2), encoding="utf-8")
-        partial.replace(self.out / STATE)
+        with atomic_write(self.out / STATE) as part:
+            part.write_text(json.dumps(state, indent=2), encoding="utf-8")
 
 
 def standing_share(standing: Standing, out: Path) -> float:

@@ -4,7 +4,7 @@ import csv
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,6 +41,7 @@ from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
 Composition = list[tuple[int, int]]  # positives and negatives of each round
+Start = Callable[[Encoder, Sequence[str], Progress], np.ndarray]  # how the pre-trained encoder's vectors are had
 
 
 @dataclass
@@ -114,6 +115,7 @@ def simulate(
     progress: Progress = no_progress,
     composition: Composition | None = None,
     development: Corpus | None = None,
+    start: Start = Encoder.encode,
 ) -> list[dict[str, Any]]:
     """Run the rounds; return one object a round, as written to `out/rounds.jsonl`.
 
@@ -121,8 +123,8 @@ def simulate(
     a simulation starts; a round that is not `trained`, because labels of one class are missing, has the same figures.
     The encoder gets the pooling and the distance of the settings, and is trained in place. composition: the positives
     and negatives of each round, for stratified-match. development: the corpus with the split of a development set,
-    whose figures every round has as `development`. Raises InputError if there is nothing to measure or to train on, or
-    if the strategy lacks what it needs.
+    whose figures every round has as `development`. start: returns the pre-trained encoder's vectors of the texts.
+    Raises InputError if there is nothing to measure or to train on, or if the strategy lacks what it needs.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
@@ -136,13 +138,13 @@ def simulate(
     rng = np.random.default_rng(settings.seed)
     labels, watch = Labels(), Stopwatch()
     with watch.stage("encode"):
-        encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.hubness)
+        encoded, blend = start(encoder, dataset.texts, progress), Blend(settings.hubness)
         pretrained = blended(dataset, encoded, blend, settings.distance, progress)
     state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, pretrained)
     measured = _measure(dataset, state.scorer, settings, watch, progress)
-    start = _row(0, labels, None, measured, watch) | near_by(dataset, encoded, progress)
-    start |= _beside(beside, state, watch, progress)
-    (out / "base.json").write_text(json.dumps(start, indent=2), encoding="utf-8")
+    base_row = _row(0, labels, None, measured, watch) | near_by(dataset, encoded, progress)
+    base_row |= _beside(beside, state, watch, progress)
+    (out / "base.json").write_text(json.dumps(base_row, indent=2), encoding="utf-8")
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):

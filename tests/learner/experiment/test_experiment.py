@@ -26,6 +26,7 @@ from allpairs.learner.experiment.grid import STATE, Grid, Standing, run_grid, st
 from allpairs.learner.experiment.process import checked_devices, start
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, cells_of, read_experiment
+from allpairs.learner.experiment.starting_vectors import FOLDER
 from tests.helpers.paths import ROOT
 from tests.helpers.services.alive import is_alive
 from tests.helpers.services.commands import Run, learn
@@ -253,6 +254,7 @@ def test_a_finished_experiment_starts_no_process(outcome: Outcome, monkeypatch: 
     grid = Grid(outcome.experiment.model_copy(update={"rows": rows}), outcome.out, ["cpu"])
     run_grid(grid)
     assert (grid.count("done"), grid.left, grid.report()) == (2, 0, ("2 of 2 runs done", 0.0))
+    assert not (outcome.out / FOLDER).exists()
 
 
 def test_work_that_is_cancelled_leaves_no_process(outcome: Outcome, tmp_path: Path) -> None:
