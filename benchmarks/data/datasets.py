@@ -6,8 +6,8 @@ Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA:
 sentences, the published split of the questions, positives only. QQP: the questions and given duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split, as one text and as title,
 manufacturer and price. `wikiqa_small`: the development questions to train and the test questions to measure, with only
-their own sentences. `wikiqa_quarter`: a quarter of the training questions and all test questions, with their sentences and
-given negatives. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
+their own sentences. `wikiqa_quarter`: a quarter of the training questions and all test questions, with their sentences
+and given negatives. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
 few-shot mining, 100 of the development pairs as seed, the other development questions and all passages as lists, and
 the test pairs. `squad_*`: the same for reading comprehension, ten articles to mine in and 500 questions of others to
 test. `backtraining_*`: for back-training, Natural Questions and SQuAD as source pairs and 500 of the former to test,
