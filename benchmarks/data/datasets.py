@@ -6,14 +6,14 @@ Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA:
 sentences, the published split of the questions, positives only. QQP: the questions and given duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split, as one text and as title,
 manufacturer and price. `wikiqa_small`: the development questions to train and the test questions to measure, with only
-their own sentences. `wikiqa_quarter`: a quarter of the training questions and all test questions, with their sentences
-and given negatives. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates. `mlquestions_*`: for
-few-shot mining, 100 of the development pairs as seed, the other development questions and all passages as lists, and
-the test pairs. `squad_*`: the same for reading comprehension, ten articles to mine in and 500 questions of others to
-test. `backtraining_*`: for back-training, Natural Questions and SQuAD as source pairs and 500 of the former to test,
-MLQuestions' unpaired questions and passages, half of its development pairs to choose by, the other half for the upper
-bound, and the test pairs. For re-ranking the judgements of training and of test questions are separate:
-`wikiqa_train_*` and `wikiqa_test_*` (with given negatives), `mlquestions_train_*` (all development pairs) and
+their own sentences. `wikiqa_sample`: a sixth of the training questions and half of the test questions, with their
+sentences and given negatives. `qqp_small`: 5,000 of QQP's development questions, whole groups of duplicates.
+`mlquestions_*`: for few-shot mining, 100 of the development pairs as seed, the other development questions and all
+passages as lists, and the test pairs. `squad_*`: the same for reading comprehension, ten articles to mine in and 500
+questions of others to test. `backtraining_*`: for back-training, Natural Questions and SQuAD as source pairs and 500 of
+the former to test, MLQuestions' unpaired questions and passages, half of its development pairs to choose by, the other
+half for the upper bound, and the test pairs. For re-ranking the judgements of training and of test questions are
+separate: `wikiqa_train_*` and `wikiqa_test_*` (with given negatives), `mlquestions_train_*` (all development pairs) and
 `mlquestions_test_*`, each `queries` and `gold`. `quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages,
 and the data that measure an encoder (benchmarks/data/quip_datasets.py).
 """
@@ -51,7 +51,7 @@ def main() -> None:
     files = {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}
     _write(positives, files, out)
     _write(_small_wikiqa(wikiqa), files, out)
-    _write(_quarter_of_wikiqa(wikiqa), files, out)
+    _write(_sample_of_wikiqa(wikiqa), files, out)
     for part in ("train", "test"):
         asked = [(text.id, text.text) for text in wikiqa.left if wikiqa.parts[text.id] == part]
         pd.DataFrame(asked, columns=["id", "text"]).to_csv(out / f"wikiqa_{part}_queries.csv", index=False)
@@ -102,12 +102,13 @@ def _small_wikiqa(wikiqa: Released) -> Released:
     return replace(small, gold=[pair for pair in small.gold if pair.label])
 
 
-def _quarter_of_wikiqa(wikiqa: Released) -> Released:
-    """Return a random quarter of the training questions, all of test, and the sentences judged for them."""
-    trained = [name for name, part in wikiqa.parts.items() if part == "train"]
-    drawn = set(np.random.default_rng(0).permutation(trained)[: len(trained) // 4].tolist())
-    parts = {name: part for name, part in wikiqa.parts.items() if part == "test" or name in drawn}
-    return _with_questions(wikiqa, "wikiqa_quarter", parts)
+def _sample_of_wikiqa(wikiqa: Released) -> Released:
+    """Return a random sixth of the training questions, half of test, and the sentences judged for them."""
+    rng, parts = np.random.default_rng(0), {}
+    for part, share in (("train", 1 / 6), ("test", 1 / 2)):
+        asked = rng.permutation([name for name, of in wikiqa.parts.items() if of == part])
+        parts |= dict.fromkeys(asked[: round(len(asked) * share)].tolist(), part)
+    return _with_questions(wikiqa, "wikiqa_sample", parts)
 
 
 def _with_questions(wikiqa: Released, name: str, parts: dict[str, str]) -> Released:
