@@ -103,6 +103,10 @@ class RerankerSettings(Training):
         False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "
         "NVIDIA GPU; elsewhere this has no effect.",
     )  # fmt: skip
+    int8: bool = Field(
+        False, title="Read in int8 on a CPU", description="Round the numbers that the encoder multiplies to 8 bits: "
+        "more than twice as fast on a CPU, with scores that differ slightly; on a GPU this has no effect.",
+    )  # fmt: skip
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]

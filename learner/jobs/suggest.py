@@ -12,7 +12,8 @@ from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranking.reranker import is_reranker, load_reading
+from allpairs.learner.backbones.reranking.reading import load_reading
+from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.backbones.reranking.templates import PASSAGE
 from allpairs.learner.backbones.suggestions import filled
 from allpairs.learner.backbones.suggestions import suggest as suggest_questions

@@ -18,7 +18,8 @@ from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Item
 from allpairs.db.schema.tables import Matcher as Row
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker
 from allpairs.learner.jobs.data.stored_rescored import load_rescored
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference

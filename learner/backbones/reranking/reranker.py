@@ -20,28 +20,15 @@ from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, load_generator
 from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.backbones.reranking.fusion import Fused, load_fused
+from allpairs.learner.backbones.reranking.reading import FILE, Reading, encoder_to_read, load_reading
 from allpairs.learner.backbones.reranking.templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.runtime.device import fast_reading
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
-FILE = "reranker.json"
 LEAST = 256  # pairs for which distributing the model to workers pays
 CHUNK = 8_192  # pairs sorted by length together, between two progress reports
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a re-ranker reads: its view, the second view it was trained on, and the length of its source in tokens.
-
-    compiled: whether its encoder is compiled on an NVIDIA GPU.
-    """
-
-    view: str = "rank"
-    second: str | None = None
-    source_length: int = 128
-    compiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,16 +67,6 @@ def load_reranker(name: str, device: str | None = None) -> Reranker:
         return Reranker(generator, load_reading(folder), load_fused(folder))
 
 
-def load_reading(folder: Path) -> Reading:
-    """Load how the re-ranker in the folder reads. Raises InputError where that file cannot be read."""
-    try:
-        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{folder}: {FILE} cannot be read ({error})"
-        raise InputError(f"{what}: name another folder that a pipeline made") from None
-
-
 def prefix_of(generator: TextGenerator) -> Tokens:
     """Return the tokens that precede the first written one."""
     before, _ = around(generator.tokenizer)
@@ -118,8 +95,8 @@ def truth_logits(
     """Return the logits of `true` and `false` as the first written token, (n, 2) float32, of each pair (n, 2) of rows.
 
     Each distinct text is tokenized once, pairs of similar length are read together, and no pair's value depends on the
-    others. On a GPU the encoder computes in bfloat16; the decoder's single step is float32 everywhere, so that close
-    scores do not become ties.
+    others, unless it is read in int8. On a GPU the encoder computes in bfloat16; the decoder's single step is float32
+    everywhere, so that close scores do not become ties.
     """
     engine = engine or default_engine()
     rows = [pairs[part] for part in engine.parts(len(pairs), LEAST, CHUNK)]
@@ -178,7 +155,7 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
     words, copies = list(truth_tokens(generator.tokenizer)), isinstance(generator.model, PointerModel)
     alone = {} if copies else _rows_of(generator.model, words)  # what is copied counts among all words
     prefix = torch.tensor([prefix_of(generator)], device=device)
-    encoder = compiled_on_gpu(generator.model.get_encoder(), reranker.reading.compiled, device)
+    encoder = encoder_to_read(generator.model.get_encoder(), reranker.reading, device)
     with torch.inference_mode():
         for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
             ids, mask = _padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
@@ -190,11 +167,6 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
             inputs |= {"decoder_source_ids": ids} if copies else {}
             logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits[:, -1]
             yield rows, (logits[:, words] if copies else logits).float().cpu().numpy()
-
-
-def compiled_on_gpu(module: Any, wanted: bool, device: torch.device) -> Any:
-    """Return the module, compiled for inputs of any shape where that is wanted and the device is an NVIDIA GPU."""
-    return torch.compile(module, dynamic=True) if wanted and device.type == "cuda" else module
 
 
 def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:

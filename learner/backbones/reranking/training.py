@@ -17,7 +17,8 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
 from allpairs.learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from allpairs.learner.backbones.recomputation import recomputing
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, prefix_of, truth_tokens
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker, prefix_of, truth_tokens
 from allpairs.learner.backbones.reranking.templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.catalog.multiview import RerankerSettings
 from allpairs.learner.models.cross_encoder_input import blocks

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.progress import Progress
-from allpairs.learner.backbones.reranking.reranker import FILE as READS
+from allpairs.learner.backbones.reranking.reading import FILE as READS
 from allpairs.learner.backbones.reranking.reranker import scores_of
 from allpairs.learner.backbones.reranking.templates import VIEWS
 from allpairs.learner.pipelines.multiview.drawing import write_depths, write_rates
@@ -30,6 +30,7 @@ from allpairs.learner.pipelines.multiview.variants import variants_of
 from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import as_csv, grid
+from allpairs.learner.runtime.device import default_device
 
 RUNS = "runs"
 HOW = (
@@ -139,6 +140,8 @@ def _artifact(run: Run, kind: str, title: str, best: Trained, measure: str) -> A
         "backbone": training.variant.backbone, "learned": training.variant.title, "seed": training.seed,
         f"{measure} on the test, best seed": float(best.figures[measure].mean()),
     }  # fmt: skip
+    if kind == "reranker" and run.config.model.int8 and default_device() == "cpu":
+        about["read in"] = "int8"
     if kind == "generator":
         about["reads"] = VIEWS[str(training.variant.second)].source
     elif best.fused is not None:

@@ -16,7 +16,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.fusion import Fused
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.backbones.reranking.training import Row, train_reranker
 from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
 from allpairs.learner.pipelines.multiview.fusing import fitted
@@ -78,7 +79,7 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
     ranking = ranking_rows(texts, triples, variant.first)
     second = None if variant.second is None else right_rows(texts, variant.second)
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
-    reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled)
+    reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled, settings.int8)
     streams = streams_of(ranking, second, variant.rate, steps, config.order == "write first", [seed, 3])
     reranker = train_reranker(generator, reading, streams, settings, seed, lambda s, d: progress(s, LEARN * d))
     share = (1 - LEARN) / len(texts.judged)

@@ -25,7 +25,8 @@ from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, requir
 from allpairs.db.schema.tables import Round, Task
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking import reranker as learned
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker
 from allpairs.learner.jobs.batch_order import ordering
 from allpairs.learner.pipelines.pipeline import Artifact, write_artifacts
 from allpairs.learner.scorers.scorer import load_rerank_scorer

@@ -9,8 +9,8 @@ from scipy.special import expit
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.fusion import FirstScores, Fused, Fusion, fit_fusion
+from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import (
-    Reading,
     Reranker,
     load_reranker,
     pair_scores,

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.cli.commands import app
 from allpairs.learner.files import evaluate
 from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus

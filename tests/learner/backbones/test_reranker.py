@@ -16,8 +16,8 @@ from allpairs.db.errors import InputError
 from allpairs.learner.backbones.generator import TextGenerator, Texts, generate, load_generator, losses_of, token_losses
 from allpairs.learner.backbones.reranking import reranker as module
 from allpairs.learner.backbones.reranking import training as training
+from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import (
-    Reading,
     Reranker,
     is_reranker,
     load_reranker,

@@ -17,7 +17,8 @@ from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Gold, Identifier, Item, Task
 from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, scores_of, truth_logits
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.jobs import matches as steps
 from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.factories import make_project

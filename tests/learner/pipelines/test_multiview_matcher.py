@@ -1,19 +1,16 @@
-"""The first stage that finds candidates as a project finds its matches; and models compiled on a GPU."""
+"""The first stage that finds candidates as a project finds its matches."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from sqlalchemy import Engine
 
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import reading
-from allpairs.learner.backbones.reranking import reranker as module
-from allpairs.learner.backbones.reranking.reranker import Reading, compiled_on_gpu
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.files.evaluate import all_evaluation
 from allpairs.learner.jobs.data.pipeline_files import write_data
@@ -87,13 +84,3 @@ def test_without_a_matcher_the_stage_is_refused() -> None:
     inputs = entry.inputs.model_validate({"passages": "p", "queries": "q", "qrels": "r"})
     with pytest.raises(InputError, match=r"train a round in the project, or set inputs\.matcher"):
         check_inputs(Run(Path(), inputs, entry.config.model_validate({"first_stage": {"kind": "matcher"}})))
-
-
-def test_models_are_compiled_on_a_gpu_alone_and_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(module.torch, "compile", lambda model, dynamic: asked.append((model, dynamic)) or "compiled")
-    plain = torch.nn.Identity()
-    assert compiled_on_gpu(plain, True, torch.device("cpu")) is plain
-    assert compiled_on_gpu(plain, False, torch.device("cuda")) is plain
-    assert not asked and compiled_on_gpu(plain, True, torch.device("cuda")) == "compiled" and asked == [(plain, True)]
-    assert Reading().compiled is False

@@ -16,7 +16,8 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones import generator
 from allpairs.learner.backbones.generator import generate, load_generator
 from allpairs.learner.backbones.reranking import reranker
-from allpairs.learner.backbones.reranking.reranker import Reading, Reranker, truth_logits
+from allpairs.learner.backbones.reranking.reading import Reading
+from allpairs.learner.backbones.reranking.reranker import Reranker, truth_logits
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models import encoder as encoder_module
