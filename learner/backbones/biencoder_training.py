@@ -10,15 +10,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.length_batches import descend, descend_together, steps_of
 from allpairs.learner.backbones.rows_on_disk import RowsOnDisk
 from allpairs.learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
 from allpairs.learner.catalog.quip import Student
-from allpairs.learner.runtime.device import fast_training, seeded
+from allpairs.learner.runtime.device import fast_training
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def train_biencoder(
 
     All questions of a passage are in one step. parts: passages with all their questions; one part is in memory at a
     time, while the tokens and labels of all parts lie on disk in the folder `scratch` during training. concatenated:
-    search the answer in all passages of a step, not in its own alone, which needs the step in one piece. Raises
-    InputError without questions.
+    search the answer in all passages of a step, not in its own alone, which needs the step in one piece, and so trains
+    in this process; else as many train as the environment says. Raises InputError without questions.
     """
     with TemporaryDirectory(dir=scratch) as folder:
         lesson = _Lesson(biencoder, settings, concatenated, Path(folder))
@@ -99,24 +99,36 @@ def train_biencoder(
         if not len(lesson.questions):
             raise InputError("there are no questions: a bi-encoder needs passages with questions to learn from")
         faster = {"start.": settings.head_rate, "end.": settings.head_rate}
-        lengths, weights = np.array(lesson.lengths), np.array(lesson.asking)
-        with seeded(settings.seed, biencoder.device):
-            descend(biencoder.network, lengths, weights, lesson.loss, settings, progress, faster, at_once=concatenated)
-        return lesson.learned
+        if concatenated:
+            descend(lesson, settings, progress, faster, at_once=True)
+        else:
+            descend_together(lesson, settings, progress, faster)
+        return sum(int(lesson.weights[rows].sum()) for rows in steps_of(lesson.lengths, settings)[0])
 
 
 class _Lesson:
-    """The loss of passages that have questions; their tokens and labels lie in the folder."""
+    """As `RowLosses`: a row is a passage that has questions; its tokens and labels lie in the folder."""
 
     def __init__(self, biencoder: SpanBiencoder, settings: Student, concatenated: bool, folder: Path) -> None:
         self.biencoder, self.settings, self.concatenated = biencoder, settings, concatenated
         self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
         self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
         self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
-        self.lengths: list[int] = []  # per passage: its tokens and those of its questions
+        self.tokens: list[int] = []  # per passage: its tokens and those of its questions
         self.asking: list[int] = []  # per passage: the number of its questions; all questions stand one after another
         self.first: list[int] = []  # per passage: the first of its questions
-        self.learned = 0  # questions that contributed to a loss so far
+
+    @property
+    def network(self) -> nn.Module:
+        return self.biencoder.network
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.array(self.tokens)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.array(self.asking)
 
     def add(self, asked: AskedPassages) -> None:
         """Add the passages that have questions."""
@@ -128,7 +140,7 @@ class _Lesson:
         counts = np.bincount(of, minlength=len(used))
         self.first += (len(self.questions) + np.cumsum(counts) - counts).tolist()
         self.asking += counts.tolist()
-        self.lengths += [len(one) + int(more) for one, more in zip(passages, tokens, strict=True)]
+        self.tokens += [len(one) + int(more) for one, more in zip(passages, tokens, strict=True)]
         self.passages.add(passages)
         self.questions.add(questions)
         for at, mass, side in zip(self.at, self.mass, (asked.start, asked.end), strict=True):
@@ -138,7 +150,6 @@ class _Lesson:
     def loss(self, rows: np.ndarray) -> Tensor:
         """Return the summed loss of all questions of these passages."""
         questions = [first + i for first, n in ((self.first[r], self.asking[r]) for r in rows) for i in range(n)]
-        self.learned += len(questions)
         owner = np.repeat(np.arange(len(rows)), [self.asking[row] for row in rows])
         encoder = self.biencoder.encoder
         with fast_training(self.biencoder.device):

@@ -19,13 +19,13 @@ from transformers import AutoConfig, GenerationConfig
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.encoder_decoder import load_pair, with_new_decoder
-from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
 from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE
-from allpairs.learner.models.training_loop import Watch
+from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading, fast_training, seeded
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
@@ -111,21 +111,38 @@ def train_generator(
 ) -> None:
     """Train the generator in place, by the mean cross-entropy of a step's target tokens.
 
-    watch: is called after every step, and may use the generator. Raises InputError without pairs.
+    As many processes train as the environment says; each calls watch, which may use the generator. Raises InputError
+    without pairs.
     """
     if not len(sources):
         raise InputError("there are no pairs: training a generator needs texts and what to write from them")
-    texts = read_texts(generator, sources, targets, settings)
-
-    def loss(rows: np.ndarray) -> Tensor:
-        with fast_training(generator.device):
-            return losses_of(generator, texts, rows).sum()
-
+    losses = _TextLosses(generator, read_texts(generator, sources, targets, settings))
     new = ("decoder.", "pointer.") if generator.model.config.model_type == "encoder-decoder" else ()
-    faster = dict.fromkeys(new, settings.decoder_rate)
-    written = np.array([len(target) for target in texts.targets])
-    with seeded(settings.seed, generator.device):
-        descend(generator.model, texts.lengths, written, loss, settings, progress, faster, watch)
+    descend_together(losses, settings, progress, dict.fromkeys(new, settings.decoder_rate), watch)
+
+
+@dataclass(frozen=True)
+class _TextLosses:
+    """As `RowLosses`: a row is a pair of texts, with a loss for each target token."""
+
+    generator: TextGenerator
+    texts: Texts
+
+    @property
+    def network(self) -> nn.Module:
+        return self.generator.model
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.texts.lengths
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.array([len(target) for target in self.texts.targets])
+
+    def loss(self, rows: np.ndarray) -> Tensor:
+        with fast_training(self.generator.device):
+            return losses_of(self.generator, self.texts, rows).sum()
 
 
 def nll(

@@ -1,7 +1,8 @@
 """Gradient descent: batches of similar length, AdamW, a learning rate that rises and falls, clipped gradients."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor, nn
@@ -10,54 +11,110 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.catalog.backbones import Training
 from allpairs.learner.models.cross_encoder_input import blocks
-from allpairs.learner.models.training_loop import Watch, adamw, take_steps
+from allpairs.learner.models.training_loop import adamw, take_steps
+from allpairs.learner.models.watch import Watch
+from allpairs.learner.runtime.device import seeded
+from allpairs.learner.runtime.training_group import ALONE, Group, seed_of
+from allpairs.learner.runtime.training_launcher import train_together
 
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
 BUDGETS = {"cuda": 16_384}  # tokens whose activations fit at once: a larger step is computed in parts
 SMALL_BUDGET = 2_048
 
 
-def descend(
-    model: nn.Module,
-    lengths: np.ndarray,
-    weights: np.ndarray,
-    loss: Callable[[np.ndarray], Tensor],
+class RowLosses(Protocol):
+    """A network, and its losses on rows. Other processes get it as a pickle.
+
+    lengths: (n,) tokens of each row; weights: (n,) the number of terms in each row's loss, so that a step's loss is a
+    mean however the step is split.
+    """
+
+    @property
+    def network(self) -> nn.Module: ...
+
+    @property
+    def lengths(self) -> np.ndarray: ...
+
+    @property
+    def weights(self) -> np.ndarray: ...
+
+    def loss(self, rows: np.ndarray) -> Tensor:
+        """Return the sum of these rows' losses."""
+
+
+def descend_together(
+    losses: RowLosses,
     settings: Training,
     progress: Progress = no_progress,
     faster: Mapping[str, float] | None = None,
     watch: Watch | None = None,
+) -> None:
+    """Do as `descend`, with as many processes as the environment says: each computes a share of every step's rows."""
+    train_together(_member, (losses, settings, faster, watch), _learning(losses, watch), progress)
+
+
+def _member(
+    losses: RowLosses,
+    settings: Training,
+    faster: Mapping[str, float] | None,
+    watch: Watch | None,
+    progress: Progress,
+    group: Group,
+) -> list[nn.Module]:
+    descend(losses, settings, progress, faster, watch, group)
+    return _learning(losses, watch)
+
+
+def _learning(losses: RowLosses, watch: Watch | None) -> list[nn.Module]:
+    return [losses.network, *([watch.record] if watch else [])]
+
+
+def descend(
+    losses: RowLosses,
+    settings: Training,
+    progress: Progress = no_progress,
+    faster: Mapping[str, float] | None = None,
+    watch: Watch | None = None,
+    group: Group = ALONE,
     at_once: bool = False,
 ) -> None:
-    """Train the model in place, and leave it in evaluation mode.
+    """Train the network in place, and leave it in evaluation mode.
 
-    lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) the number of terms in
-    each row's loss, so that a step's loss is a mean however the step is split. faster: factors on the learning rate of
-    the parameters whose names begin so. The order comes from the seed, dropout from torch's generator. watch may use
-    the model, which is back in training mode afterwards. at_once: no step is split, for a loss that compares all rows
-    of a step.
+    faster: factors on the learning rate of the parameters whose names begin so. Order and dropout come from the
+    settings' seed. watch may use the network, which is back in training mode afterwards. at_once: no step is split, for
+    a loss that compares all rows of a step.
     """
+    model, lengths, weights = losses.network, losses.lengths, losses.weights
     device = next(model.parameters()).device
-    steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
-    order = batches_by_length(lengths, settings.batch_size, np.random.default_rng(settings.seed))
+    order, steps = steps_of(lengths, settings)
     groups = _groups(model, settings.learning_rate, faster or {})
     optimizer, schedule = adamw(groups, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
 
-    def losses(batch: np.ndarray) -> Iterator[Tensor]:
-        parts = blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET))
-        for part in [np.arange(len(batch))] if at_once else parts:
-            yield loss(batch[part]) / float(weights[batch].sum())
+    def terms(batch: np.ndarray) -> Iterator[Tensor]:
+        own = group.share(batch)
+        parts = [np.arange(len(own))] if at_once else blocks(lengths[own], BUDGETS.get(device.type, SMALL_BUDGET))
+        for part in parts:
+            yield losses.loss(own[part]) * group.size / float(weights[batch].sum())
 
     def watched(step: int, of: int, mean: float) -> None:
         if watch is not None:
             watch(step, of, mean)
             model.train()
 
+    if watch is not None:
+        watch.networks = [model]
     model.train()
-    with recomputing(model, settings.recompute):
-        take_steps(
-            order, steps, losses, optimizer, schedule, [model.parameters()], progress, watch=watched if watch else None
-        )
+    clipped = [model.parameters()]
+    with seeded(seed_of(settings.seed, group), device), recomputing(model, settings.recompute):
+        take_steps(order, steps, terms, optimizer, schedule, clipped, progress, group, watched if watch else None)
     model.eval()
+
+
+def steps_of(lengths: np.ndarray, settings: Training) -> tuple[Iterator[np.ndarray], int]:
+    """Return the rows of each step of a training on rows of these lengths (n,), and the number of steps."""
+    steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
+    order = batches_by_length(lengths, settings.batch_size, np.random.default_rng(settings.seed))
+    return islice(order, steps), steps
 
 
 def batches_by_length(lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

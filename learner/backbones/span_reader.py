@@ -17,13 +17,13 @@ from transformers import AutoModelForQuestionAnswering
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.length_batches import descend
+from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer, loading
 from allpairs.learner.backbones.windows import Windows, cut
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
-from allpairs.learner.models.training_loop import Watch
+from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import default_device, fast_reading, fast_training, seeded
 
 CHUNK = 512  # questions whose windows are in memory at once
@@ -83,25 +83,45 @@ def train_reader(
     progress: Progress = no_progress,
     watch: Watch | None = None,
 ) -> None:
-    """Train the reader in place on every window of every passage; watch: called after every step, may use the reader.
+    """Train the reader in place on every window of every passage.
 
-    The target of a window without the whole answer is the no-answer position. Raises InputError without examples, and
-    where an answer does not stand where it should.
+    As many processes train as the environment says; each calls watch, which may use the reader. The target of a window
+    without the whole answer is the no-answer position. Raises InputError without examples, and where an answer does not
+    stand where it should.
     """
     _check(examples)
     windows = cut(reader, [e.question for e in examples], [e.passage for e in examples], settings)
     spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in examples]
     targets = torch.tensor([windows.target(i, *spans[windows.rows[i]]) for i in range(len(windows))])
+    descend_together(_SpanLosses(reader, windows, targets), settings, progress, watch=watch)
 
-    def loss(rows: np.ndarray) -> Tensor:
-        with fast_training(reader.device):
-            start, end = span_logits(reader, windows, rows)
-        first, last = targets[rows].to(reader.device).T
+
+@dataclass(frozen=True)
+class _SpanLosses:
+    """As `RowLosses`: a row is a window; targets (w, 2) are first and last tokens."""
+
+    reader: SpanReader
+    windows: Windows
+    targets: Tensor
+
+    @property
+    def network(self) -> nn.Module:
+        return self.reader.model
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.windows.tokens.lengths
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.ones(len(self.windows))
+
+    def loss(self, rows: np.ndarray) -> Tensor:
+        with fast_training(self.reader.device):
+            start, end = span_logits(self.reader, self.windows, rows)
+        first, last = self.targets[rows].to(self.reader.device).T
         wrong = nn.functional.cross_entropy(start, first, reduction="sum")
         return (wrong + nn.functional.cross_entropy(end, last, reduction="sum")) / 2
-
-    with seeded(settings.seed, reader.device):
-        descend(reader.model, windows.tokens.lengths, np.ones(len(windows)), loss, settings, progress, watch=watch)
 
 
 def answer(

@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
+
+from allpairs.learner.models.watch import Watch
 
 
 class Look(NamedTuple):
@@ -16,26 +17,23 @@ class Look(NamedTuple):
     value: float
 
 
-class BestWeights:
-    """Measures networks several times during their training, and keeps their weights at the best time.
+class BestWeights(Watch):
+    """Measures networks several times during their training, and gives them their best weights after the last step.
 
-    It is called after every step (`training_loop.Watch`). measure(): the higher, the better; ties go to fewer steps.
-    record: a module that holds the measurements, so that other processes can hand them over with the weights.
+    measure(): the higher, the better; ties go to fewer steps.
     """
 
     def __init__(
         self, networks: Sequence[nn.Module], measure: Callable[[], float], checks: int, learning_rate: float
     ) -> None:
+        super().__init__(checks + 1, 2)
         self.networks, self.measure, self.checks, self.learning_rate = networks, measure, checks, learning_rate
-        self.record = nn.Module()
-        self.record.register_buffer("looks", torch.full((checks + 1, 2), torch.nan, dtype=torch.float64))
         self._weights: list[dict[str, Tensor]] = []
 
     @property
     def looks(self) -> list[Look]:
         """The measurements so far, in order."""
-        rows = self.record.get_buffer("looks").tolist()
-        return [Look(self.learning_rate, int(step), value) for step, value in rows if not math.isnan(value)]
+        return [Look(self.learning_rate, int(step), value) for step, value in self.noted]
 
     @property
     def best(self) -> Look | None:
@@ -44,17 +42,19 @@ class BestWeights:
 
     def __call__(self, step: int, steps: int, loss: float = 0.0) -> None:
         """Measure if it is time to: `checks` times at equal distances, the last time after the last step."""
-        if step and step not in {steps - steps * at // self.checks for at in range(self.checks)}:
-            return
+        if not step or step in {steps - steps * at // self.checks for at in range(self.checks)}:
+            self._measure(step)
+        if step == steps:
+            for network, weights in zip(self.networks, self._weights, strict=False):  # none if every value was NaN
+                network.load_state_dict(weights)
+
+    def _measure(self, step: int) -> None:
         modes = [network.training for network in self.networks]
         value = self.measure()
         for network, mode in zip(self.networks, modes, strict=True):
             network.train(mode)
-        self.record.get_buffer("looks")[len(self.looks)] = torch.tensor([step, value], dtype=torch.float64)
+        if math.isnan(value):
+            return
+        self.note(step, value)
         if self.best == Look(self.learning_rate, step, value):
             self._weights = [{name: value.clone() for name, value in one.state_dict().items()} for one in self.networks]
-
-    def restore(self) -> None:
-        """Give the networks their best weights, if they were measured here."""
-        for network, weights in zip(self.networks, self._weights, strict=False):
-            network.load_state_dict(weights)

@@ -142,7 +142,7 @@ def train_retriever(
     beside: Beside | None = None,
     best: BestWeights | None = None,
 ) -> None:
-    """Train the encoders in place; best: measures them, and gives them their best weights.
+    """Train the encoders in place; best: measures them, and gives them their best weights at the end.
 
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. Passages known
     to be right are never negatives, nor is the query itself.
@@ -185,8 +185,6 @@ def _descend(
         best(0, settings.steps)
     order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)
     take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group, best)
-    if best is not None:
-        best.restore()
     return _networks(retriever, beside, best)
 
 

@@ -12,7 +12,6 @@ from allpairs.db.progress import Progress
 from allpairs.learner.runtime.training_group import ALONE, Group
 
 Batch = TypeVar("Batch")
-Watch = Callable[[int, int, float], None]  # called after every step: (step from 1, all steps, the step's loss)
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
 
@@ -53,12 +52,13 @@ def take_steps(
     clipped: Sequence[Iterable[nn.Parameter]],
     progress: Progress,
     group: Group = ALONE,
-    watch: Watch | None = None,
+    watch: Callable[[int, int, float], None] | None = None,
 ) -> None:
     """Take at most this many steps, one for each batch of the order.
 
     losses(batch): the step's loss, or its terms one by one where a whole step would not fit in memory. clipped: sets of
-    parameters; the gradient of each set gets a norm of at most 1. group: the processes that train together.
+    parameters; the gradient of each set gets a norm of at most 1. group: the processes that train together. watch: is
+    called after every step: (step from 1, all steps, the step's loss).
     """
     sets = [list(parameters) for parameters in clipped]
     for step, batch in enumerate(islice(order, steps)):
@@ -67,7 +67,7 @@ def take_steps(
         for share in losses(batch):
             share.backward()  # type: ignore[no-untyped-call]
             loss += float(share.detach()) if watch is not None else 0.0
-        group.average(p for part in optimizer.param_groups for p in part["params"])
+        loss = group.average((p for part in optimizer.param_groups for p in part["params"]), loss)
         for parameters in sets:
             nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()

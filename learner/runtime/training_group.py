@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,7 +19,20 @@ Row = TypeVar("Row")
 
 
 class Group(Protocol):
-    """The processes that train a model together, as one of them sees it. All go through the same steps."""
+    """The processes that train a model together, as one of them sees it. All go through the same steps.
+
+    rank: the number of this process, from 0; size: how many there are. Gradients are averaged: a loss that only some
+    process adds to a step counts `size` times there.
+    """
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """Return which of the rows of a step are this process's; in order of length, each gets as many tokens."""
 
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
         """Return make(rows), a vector (d,) for each row: a process computes its share, and gets all of them.
@@ -27,22 +41,34 @@ class Group(Protocol):
         gradients flow only into its own share.
         """
 
-    def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Average every gradient over the processes, which gives the gradient of a single process."""
+    def average(self, parameters: Iterable[nn.Parameter], loss: float) -> float:
+        """Average every gradient over the processes, which gives the gradient of a single process; and the loss."""
 
 
 class Alone:
     """One process, which does everything."""
 
+    rank, size = 0, 1
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """Return all rows."""
+        return rows
+
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
         """Return make(rows)."""
         return make(rows)
 
-    def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Do nothing."""
+    def average(self, parameters: Iterable[nn.Parameter], loss: float) -> float:
+        """Return the loss."""
+        return loss
 
 
 ALONE = Alone()
+
+
+def seed_of(seed: int, group: Group) -> int:
+    """Return the seed of what this process draws for its own rows, such as dropout; the first process's is the seed."""
+    return seed + (group.rank << 32)
 
 
 def process_count() -> int:

@@ -10,6 +10,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -18,6 +19,7 @@ from allpairs.db.files.logs import configure
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.lifetime import end_with_parent
+from allpairs.learner.runtime.protocol import ENGINE
 from allpairs.learner.runtime.training_group import FAILED, GIVEN, WEIGHTS, Row
 
 EVERY = 0.2  # seconds between two messages
@@ -28,11 +30,16 @@ class Member:
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
+        self.rank, self.size = accelerator.process_index, accelerator.num_processes
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """Do as `Group.share`: every `size`-th row, so perhaps none."""
+        return rows[self.rank :: self.size]
 
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
-        """Do as `Group.whole`; each makes at least one row, so that the same parameters have gradients in all."""
-        rank, size = self.accelerator.process_index, self.accelerator.num_processes
-        start, end = (len(rows) * at // size for at in (rank, rank + 1))
+        """Do as `Group.whole`; each makes at least one row, and so knows how long they are."""
+        size = self.size
+        start, end = (len(rows) * at // size for at in (self.rank, self.rank + 1))
         own = make(rows[start:end] or rows[:1])
         # The mean over the processes is then the sum of the shares.
         own.register_hook(lambda gradient: size * gradient)  # type: ignore[no-untyped-call]
@@ -41,13 +48,20 @@ class Member:
         found = self.accelerator.reduce(found, "sum")
         return torch.cat([found[:start], own[: end - start], found[end:]])
 
-    def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Do as `Group.average`, in one message."""
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        means = self.accelerator.reduce(torch.cat([gradient.flatten() for gradient in gradients]), "mean")
-        parts = means.split([gradient.numel() for gradient in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
-            gradient.copy_(part.view_as(gradient))
+    def average(self, parameters: Iterable[nn.Parameter], loss: float) -> float:
+        """Do as `Group.average`, in one message.
+
+        A process without rows has no gradients, which count as zeros; a parameter that nobody used stays without one.
+        """
+        learning = [parameter for parameter in parameters if parameter.requires_grad]
+        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in learning]
+        numbers = gradients[0].new_tensor([loss, *(one.grad is not None for one in learning)])
+        means = self.accelerator.reduce(torch.cat([numbers, *(one.flatten() for one in gradients)]), "mean")
+        (loss, *used), flat = means[: len(numbers)].tolist(), means[len(numbers) :]
+        parts = flat.split([one.numel() for one in learning])
+        for parameter, gradient, part, share in zip(learning, gradients, parts, used, strict=True):
+            parameter.grad = gradient.copy_(part.view_as(gradient)) if share else None
+        return loss
 
 
 def member(rank: int, size: int, folder: Path, threads: int, says: "connection.Connection[Any, Any]") -> None:
@@ -73,6 +87,7 @@ def _joined(rank: int, size: int, folder: Path, threads: int) -> Accelerator:
     os.environ |= {
         "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size),
         "OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": own, "NCCL_SOCKET_IFNAME": own,
+        ENGINE: "local",  # each measures by itself
     }  # fmt: skip
     torch.set_num_threads(threads)
     # They meet in a file instead of at a port, which others could take or reach.

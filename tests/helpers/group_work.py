@@ -6,8 +6,11 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pytest
+import torch
 from torch import nn
 
 from allpairs.db.errors import InputError
@@ -24,6 +27,24 @@ def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
         return work(*given)
     finally:
         device.multiplies_bfloat16 = fast
+
+
+def plain(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
+    """Do the work in float32 by plain gradient descent: AdamW and clipping hide that a gradient is too large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim, "AdamW", lambda parameters, lr, **_: torch.optim.SGD(parameters, lr))
+        patch.setattr(nn.utils, "clip_grad_norm_", lambda *_: None)
+        return exact(work, *given)
+
+
+def done_by(way: Callable[..., list[nn.Module]], monkeypatch: pytest.MonkeyPatch, *modules: ModuleType) -> None:
+    """Have these modules train that way, in whichever process."""
+
+    def together(work: Callable[..., list[nn.Module]], given: tuple[Any, ...], *rest: Any) -> None:
+        train_together(way, (work, *given), *rest)
+
+    for module in modules:
+        monkeypatch.setattr(module, "train_together", together)
 
 
 def staying(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
@@ -58,7 +79,7 @@ def stay(folder: Path) -> None:
 
 def _learning(network: nn.Module, group: Group) -> list[nn.Module]:
     network.weight.sum().backward()
-    group.average(network.parameters())
+    group.average(network.parameters(), 0.0)
     return [network]
 
 

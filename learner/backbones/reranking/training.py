@@ -5,13 +5,13 @@ over a query's tokens; each row is of one view. Rows are an endless stream and r
 not depend on their number.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
@@ -24,6 +24,8 @@ from allpairs.learner.catalog.multiview import RerankerSettings
 from allpairs.learner.models.cross_encoder_input import blocks
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import fast_training, seeded
+from allpairs.learner.runtime.training_group import Group, seed_of
+from allpairs.learner.runtime.training_launcher import train_together
 
 
 class Row(NamedTuple):
@@ -38,7 +40,7 @@ class Row(NamedTuple):
 def train_reranker(
     generator: TextGenerator,
     reading: Reading,
-    streams: Sequence[tuple[Iterator[Row], int]],
+    streams: Sequence[tuple[Iterable[Row], int]],
     settings: RerankerSettings,
     seed: int,
     progress: Progress = no_progress,
@@ -46,8 +48,22 @@ def train_reranker(
     """Train the generator in place; return the re-ranker. streams: endless rows in random order, each with its steps.
 
     A step's loss is the mean that `settings.loss` names (`token_weights`). A step combines rows of similar length, as
-    far as the rows of the next 32 steps allow.
+    far as the rows of the next 32 steps allow. As many processes train as the environment says: each gets the streams
+    as a pickle, reads all of them, and computes the losses of its share.
     """
+    train_together(_descend, (generator, streams, settings, seed), [generator.model], progress)
+    return Reranker(generator, reading)
+
+
+def _descend(
+    generator: TextGenerator,
+    streams: Sequence[tuple[Iterable[Row], int]],
+    settings: RerankerSettings,
+    seed: int,
+    progress: Progress,
+    group: Group,
+) -> list[nn.Module]:
+    """Train the network in place, and return it."""
     model, device = generator.model, generator.device
     steps = sum(some for _, some in streams)
     optimizer, schedule = _optimizer(model, steps, settings)
@@ -55,17 +71,18 @@ def train_reranker(
 
     def losses(texts: Texts) -> Iterator[Tensor]:
         weights = torch.tensor(token_weights(texts, settings.loss), dtype=torch.float32, device=device)
-        for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
+        own = group.share(np.arange(len(weights)))
+        for part in blocks(texts.lengths[own], BUDGETS.get(device.type, SMALL_BUDGET)):
             with fast_training(device):
-                loss = losses_of(generator, texts, part).sum(1) @ weights[part]
-            yield loss
+                loss = losses_of(generator, texts, own[part]).sum(1) @ weights[own[part]]
+            yield loss * group.size
 
-    with seeded(seed, device), recomputing(model, settings.recompute):
+    with seeded(seed_of(seed, group), device), recomputing(model, settings.recompute):
         model.train()
         order = chain.from_iterable(islice(_batches(generator, rows, settings, rng), some) for rows, some in streams)
-        take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)
+        take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress, group)
     model.eval()
-    return Reranker(generator, reading)
+    return [model]
 
 
 def token_weights(texts: Texts, loss: str) -> np.ndarray:
@@ -109,11 +126,11 @@ def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str
 
 
 def _batches(
-    generator: TextGenerator, rows: Iterator[Row], settings: RerankerSettings, rng: np.random.Generator
+    generator: TextGenerator, rows: Iterable[Row], settings: RerankerSettings, rng: np.random.Generator
 ) -> Iterator[Texts]:
-    """Yield the rows of each step, as tokens."""
-    size = settings.batch_size
-    while pool := list(islice(rows, POOL * size)):
+    """Yield the rows of each step, as tokens, in order of length."""
+    size, left = settings.batch_size, iter(rows)
+    while pool := list(islice(left, POOL * size)):
         texts = as_texts(generator, pool, settings)
         order = batches_by_length(texts.lengths, size, rng)
         for batch in islice(order, -(-len(pool) // size)):

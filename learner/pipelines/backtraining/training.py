@@ -20,10 +20,11 @@ from allpairs.learner.models.bi_encoder_training import (
     new_retriever,
     train_retriever,
 )
+from allpairs.learner.models.watch import Watch
 from allpairs.learner.pipelines.backtraining.files import Asked
 
 MODEL, LOG = "model", "log.json"
-POINTS = 12  # steps of a training at which perplexity is recorded
+POINTS = 12  # steps of a training at which perplexity is recorded, or up to twice as many
 
 
 def source_generator(config: BackTrainingConfig, seed: int) -> tuple[TextGenerator, GeneratorSettings]:
@@ -59,18 +60,32 @@ def teach_generator(
 
     Without pairs the model stays unchanged.
     """
-    began, trace = time.monotonic(), []
-
-    def watch(step: int, steps: int, loss: float) -> None:
-        if step == 1 or step == steps or step % max(1, steps // POINTS) == 0:
-            found = nll(generator, [one.passage for one in watched], [one.question for one in watched], settings)
-            trace.append({"step": step, "train": float(np.exp(loss)), "test": float(np.exp(found.mean()))})
-
+    began, trace = time.monotonic(), Trace(generator, watched, settings)
     if pairs:
         sources, targets = [one.passage for one in pairs], [one.question for one in pairs]
-        train_generator(generator, sources, targets, settings, progress, watch if watched else None)
+        train_generator(generator, sources, targets, settings, progress, trace if watched else None)
     generator.save(folder / MODEL)
-    _log(folder, pairs=len(pairs), seconds=time.monotonic() - began, trace=trace)
+    _log(folder, pairs=len(pairs), seconds=time.monotonic() - began, trace=trace.points)
+
+
+class Trace(Watch):
+    """Notes a generator's perplexity in its training: on the step's pairs, and on the watched ones."""
+
+    def __init__(self, generator: TextGenerator, watched: Sequence[Asked], settings: GeneratorSettings) -> None:
+        super().__init__(2 * POINTS + 1, 3)
+        self.generator, self.watched, self.settings = generator, watched, settings
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The steps so far, each with both perplexities."""
+        return [{"step": int(step), "train": train, "test": test} for step, train, test in self.noted]
+
+    def __call__(self, step: int, steps: int, loss: float = 0.0) -> None:
+        """Note both if it is time to, which it is after the first step and the last."""
+        if step == 1 or step == steps or step % max(1, steps // POINTS) == 0:
+            asked = [one.passage for one in self.watched], [one.question for one in self.watched]
+            found = nll(self.generator, *asked, self.settings)
+            self.note(step, float(np.exp(loss)), float(np.exp(found.mean())))
 
 
 def teach_retriever(

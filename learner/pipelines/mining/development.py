@@ -45,7 +45,6 @@ def best_model(
         model, best = train(settings.model_copy(update={"learning_rate": rate}), part)
         value = 0.0
         if best is not None and best.best is not None:
-            best.restore()
             looks, value = looks + best.looks, best.best.value
         if found is None or value > found[1]:
             found = model, value

@@ -49,6 +49,9 @@ class Texts:
 
     folder: Path
 
+    def __reduce__(self) -> tuple[type["Texts"], tuple[Path]]:
+        return Texts, (self.folder,)  # another process reads them itself
+
     @cached_property
     def passages(self) -> TextTable:
         """The passages searched for training queries."""

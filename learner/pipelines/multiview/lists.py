@@ -17,6 +17,9 @@ class TextTable:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def __reduce__(self) -> tuple[type["TextTable"], tuple[Path]]:
+        return TextTable, (self.path,)  # another process maps the file itself
+
     @cached_property
     def _parts(self) -> list[pyarrow.RecordBatch]:
         file = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path)))

@@ -6,8 +6,9 @@ the model of the seed that is best on the test.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,8 @@ from allpairs.learner.backbones.reranking.training import Row, train_reranker
 from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
 from allpairs.learner.pipelines.multiview.fusing import fitted
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
-from allpairs.learner.pipelines.multiview.mixing import streams_of
+from allpairs.learner.pipelines.multiview.lists import TextTable
+from allpairs.learner.pipelines.multiview.mixing import View, streams_of
 from allpairs.learner.pipelines.multiview.ranking import measured, ranked
 from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
 from allpairs.learner.pipelines.pipeline import Run, finish
@@ -142,36 +144,33 @@ def _keep_best(folder: Path) -> None:
             shutil.rmtree(one / MODEL, ignore_errors=True)
 
 
-def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> tuple[int, Callable[[int], Row]]:
-    """Return the number of ranking rows, two per triple, and a function from number to row. triples: `_triples`."""
-    released = texts.triples
-    if released is not None:
-
-        def of_file(number: int) -> Row:
-            right = number % 2 == 0
-            [query], [passage] = (
-                released.take([number // 2], name) for name in ("query", "right" if right else "wrong")
-            )
-            return Row(view, query, passage, right)
-
-        return 2 * len(released), of_file
-
-    def of_pairs(number: int) -> Row:
-        query, *passages = triples[number // 2].tolist()
-        [asked], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
-        return Row(view, asked, passage, number % 2 == 0)
-
-    return 2 * len(triples), of_pairs
+def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> View:
+    """Return the ranking rows, two per triple. triples: `_triples`."""
+    if texts.triples is not None:
+        return 2 * len(texts.triples), partial(_row_of_file, texts.triples, view)
+    return 2 * len(triples), partial(_row_of_pair, texts, triples, view)
 
 
-def right_rows(texts: Texts, view: str) -> tuple[int, Callable[[int], Row]]:
-    """Return the number of right pairs, and a function from number to row."""
+def _row_of_file(triples: TextTable, view: str, number: int) -> Row:
+    right = number % 2 == 0
+    [query], [passage] = (triples.take([number // 2], name) for name in ("query", "right" if right else "wrong"))
+    return Row(view, query, passage, right)
 
-    def row(number: int) -> Row:
-        query, passage = texts.positives[number].tolist()
-        return Row(view, texts.queries.take([query])[0], texts.passages.take([passage])[0])
 
-    return len(texts.positives), row
+def _row_of_pair(texts: Texts, triples: np.ndarray, view: str, number: int) -> Row:
+    query, *passages = triples[number // 2].tolist()
+    [asked], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
+    return Row(view, asked, passage, number % 2 == 0)
+
+
+def right_rows(texts: Texts, view: str) -> View:
+    """Return the rows of the right pairs."""
+    return len(texts.positives), partial(_right_row, texts, view)
+
+
+def _right_row(texts: Texts, view: str, number: int) -> Row:
+    query, passage = texts.positives[number].tolist()
+    return Row(view, texts.queries.take([query])[0], texts.passages.take([passage])[0])
 
 
 def _triples(run: Run) -> np.ndarray:

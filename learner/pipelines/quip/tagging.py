@@ -85,24 +85,11 @@ def few_shot_f1(
     tags = list(tags or tags_of(few))
     model = _Tagger(encoder, len(tags), rows, seed)
     ids, labels = _read(encoder, few, tags)
-    lengths = np.array([len(one) for one in ids], dtype=np.int64)
-    weights = np.array([sum(label != IGNORED for label in one) for one in labels])
-
-    def loss(which: np.ndarray) -> Tensor:
-        with fast_training(encoder.device):
-            logits = model([ids[i] for i in which]).float()
-        wanted = [torch.tensor(labels[i]) for i in which]
-        padded = nn.utils.rnn.pad_sequence(wanted, batch_first=True, padding_value=IGNORED).to(encoder.device)
-        return nn.functional.cross_entropy(
-            logits.flatten(0, 1), padded.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
-
     training = Training(
         learning_rate=settings.learning_rate, batch_size=settings.batch_size, epochs=settings.epochs, warm_up=0,
         weight_decay=0, seed=seed,
     )  # fmt: skip
-    with seeded(seed, encoder.device):
-        descend(model, lengths, weights, loss, training, lambda stage, done: progress(stage, 0.7 * done))
+    descend(_TagLosses(model, ids, labels), training, lambda stage, done: progress(stage, 0.7 * done))
     return entity_f1(_tagged(model, encoder, test, tags), test.tags)
 
 
@@ -127,6 +114,33 @@ class _Tagger(nn.Module):
     def forward(self, ids: Sequence[list[int]]) -> Tensor:
         logits: Tensor = self.last(self.reader.vectors(*self.reader.padded(ids)))
         return logits
+
+
+@dataclass(frozen=True)
+class _TagLosses:
+    """As `RowLosses`: a row is a sentence, with a loss for each word."""
+
+    network: _Tagger
+    ids: list[list[int]]
+    labels: list[list[int]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.array([len(one) for one in self.ids], dtype=np.int64)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.array([sum(label != IGNORED for label in one) for one in self.labels])
+
+    def loss(self, rows: np.ndarray) -> Tensor:
+        device = self.network.reader.device
+        with fast_training(device):
+            logits = self.network([self.ids[i] for i in rows]).float()
+        wanted = [torch.tensor(self.labels[i]) for i in rows]
+        padded = nn.utils.rnn.pad_sequence(wanted, batch_first=True, padding_value=IGNORED).to(device)
+        return nn.functional.cross_entropy(
+            logits.flatten(0, 1), padded.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
 
 
 def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:

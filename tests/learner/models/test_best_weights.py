@@ -17,18 +17,16 @@ def test_the_first_of_the_best_weights_are_restored() -> None:
     best = BestWeights([network], measure, 3, 1e-3)
     network.train()
     for step in range(11):
-        with torch.no_grad():
-            network.weight.fill_(step)
+        nn.init.constant_(network.weight, step)
         best(step, 10)
-        assert network.training
+        assert network.training and (step == 10 or network.weight.item() == step)
     assert best.looks == [Look(1e-3, step, value) for step, value in ((0, 0.2), (4, 0.9), (7, 0.9), (10, 0.1))]
-    best.restore()
     assert best.best == Look(1e-3, 4, 0.9) and network.weight.item() == 4
 
 
 def test_without_a_measurement_nothing_changes() -> None:
     network = nn.Linear(1, 1)
-    best = BestWeights([network], lambda: 1.0, 1, 1e-3)
+    best = BestWeights([network], lambda: torch.nan, 1, 1e-3)
     before = network.weight.clone()
-    best.restore()
+    best(1, 1)
     assert best.best is None and torch.equal(network.weight, before)

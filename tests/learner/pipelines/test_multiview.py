@@ -22,7 +22,7 @@ from allpairs.learner.pipelines.multiview.formats import (
     write_run,
 )
 from allpairs.learner.pipelines.multiview.lists import write_texts
-from allpairs.learner.pipelines.multiview.mixing import mixed, of_second_view, streams_of
+from allpairs.learner.pipelines.multiview.mixing import Mixed, of_second_view, streams_of
 from allpairs.learner.pipelines.multiview.ranking import improvement, measured, paired, parsed, ranked, reciprocal_ranks
 from allpairs.learner.reports.means import mean_of
 
@@ -49,8 +49,8 @@ def p2q_row(number: int) -> Row:
 def test_every_row_of_a_view_comes_once_a_pass_in_the_same_order_at_every_rate(
     n: int, m: int, rate: float, seed: int
 ) -> None:
-    rows = list(islice(mixed((n, rank_row), (m, p2q_row), rate, [seed]), 60))
-    alone = list(islice(mixed((n, rank_row), None, rate, [seed]), 60))
+    rows = list(islice(Mixed((n, rank_row), (m, p2q_row), rate, [seed]), 60))
+    alone = list(islice(Mixed((n, rank_row), None, rate, [seed]), 60))
     ranking = [row for row in rows if row.view == "rank"]
     assert ranking == alone[: len(ranking)]
     for view, size in (("rank", n), ("p2q", m)):
@@ -63,7 +63,7 @@ def test_writing_first_takes_its_share_of_the_steps_and_ranks_in_the_same_order(
     views = (9, rank_row), (4, p2q_row)
     (written, first), (ranked_, rest) = streams_of(*views, 0.15, 200, True, [1])
     assert (first, rest) == (30, 170) and {row.view for row in islice(written, 40)} == {"p2q"}
-    assert list(islice(ranked_, 40)) == list(islice(mixed(views[0], None, 0.0, [1]), 40))
+    assert list(islice(ranked_, 40)) == list(islice(Mixed(views[0], None, 0.0, [1]), 40))
     [(both, steps)] = streams_of(*views, 0.15, 200, False, [1])
     assert steps == 200 and {row.view for row in islice(both, 100)} == {"rank", "p2q"}
     assert [some for _, some in streams_of(views[0], None, 0.0, 200, True, [1])] == [200]

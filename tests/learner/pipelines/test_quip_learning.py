@@ -97,13 +97,15 @@ def test_the_loss_of_passages_alone_and_concatenated(
               for at in ([[1, 0], [4, 2], [7, 0]], [[2, 0], [5, 0], [7, 0]])]  # fmt: skip
     seen: list[tuple[float, bool]] = []
 
-    def once(network: Any, lengths: Any, weights: Any, loss: Any, *_: Any, at_once: bool) -> None:
-        seen.append((float(loss(np.arange(2)).detach()), at_once))
+    def once(losses: Any, *_: Any, at_once: bool = False) -> None:
+        seen.append((float(losses.loss(np.arange(2)).detach()), at_once))
 
-    monkeypatch.setattr(biencoder_training, "descend", once)
+    for way in ("descend", "descend_together"):
+        monkeypatch.setattr(biencoder_training, way, once)
     monkeypatch.setattr(biencoder_training, "fast_training", lambda device: nullcontext())
     asked = AskedPassages(TEXTS[:2], questions, of, labels[0], labels[1])
-    assert train_biencoder(biencoder, [asked], SETTINGS, concatenated=concatenated) == 3
+    once_each = SETTINGS.model_copy(update={"steps": 2})
+    assert train_biencoder(biencoder, [asked], once_each, concatenated=concatenated) == 3
     encoder = biencoder.encoder
     own = [encoder.vectors(*encoder.padded([ids]))[0, :-1] for ids in encoder.tokens(TEXTS[:2])]
     wanted = 0.0
@@ -126,7 +128,8 @@ def test_a_step_that_compares_its_rows_is_not_parted() -> None:
             return layer.weight.sum() * len(rows)
 
         long = np.full(4, length_batches.SMALL_BUDGET)
-        length_batches.descend(layer, long, np.ones(4), loss, Training(steps=1, batch_size=4), at_once=at_once)
+        losses = SimpleNamespace(network=layer, lengths=long, weights=np.ones(4), loss=loss)
+        length_batches.descend(losses, Training(steps=1, batch_size=4), at_once=at_once)
     assert parts == {False: [1] * 4, True: [4]}
 
 
@@ -138,8 +141,8 @@ def test_words_are_tagged_by_their_first_tokens_and_a_last_layer_begins_with_que
     rows = question_rows(biencoder, tags, {"O": "what is good ?", "LOC": "where is the fair ?"})
     seen: list[tuple[list[int], float]] = []
 
-    def once(model: Any, lengths: Any, weights: np.ndarray, loss: Any, *_: Any) -> None:
-        seen.append((weights.tolist(), float(loss(np.arange(2)).detach())))
+    def once(losses: Any, *_: Any) -> None:
+        seen.append((losses.weights.tolist(), float(losses.loss(np.arange(2)).detach())))
 
     monkeypatch.setattr(tagging, "descend", once)
     monkeypatch.setattr(tagging, "fast_training", lambda device: nullcontext())

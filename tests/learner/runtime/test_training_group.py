@@ -26,7 +26,7 @@ from allpairs.learner.pipelines.mining.classifier import TextClassifier
 from allpairs.learner.runtime import lifetime, training_group
 from allpairs.learner.runtime.training_group import PROCESSES, process_count
 from allpairs.learner.runtime.training_launcher import train_together
-from tests.helpers.group_work import dying, exact, failing, stay, staying
+from tests.helpers.group_work import done_by, dying, exact, failing, stay, staying
 from tests.helpers.services.alive import is_alive
 from tests.helpers.tiny import tiny_encoder
 
@@ -42,17 +42,6 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_encoder(tmp_path_factory.mktemp("group"), TEXTS)
-
-
-@pytest.fixture
-def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train in float32, so that steps can be compared; the tolerance in bfloat16 is a hundred times larger."""
-
-    def together(work: Callable[..., list[nn.Module]], given: tuple[object, ...], *rest: object) -> None:
-        train_together(exact, (work, *given), *rest)  # type: ignore[arg-type]
-
-    for module in (cosine_bert, bi_encoder_training):
-        monkeypatch.setattr(module, "train_together", together)
 
 
 def matcher(folder: Path, texts: int = len(TEXTS), **settings: object) -> list[nn.Module]:
@@ -103,9 +92,8 @@ FIRST, *OTHERS = TRAININGS
 
 
 @pytest.mark.parametrize("name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
-def test_processes_together_learn_what_one_learns(
-    name: str, folder: Path, in_float32: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_together_learn_what_one_learns(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done_by(exact, monkeypatch, cosine_bert, bi_encoder_training)
     processes, learn = TRAININGS[name]
     found = []
     for n in (1, processes):

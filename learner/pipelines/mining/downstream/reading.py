@@ -1,6 +1,7 @@
 """Reading as the use of mined answers: a span reader trained on them answers the test questions."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Reading:
 
         def train(chosen: ReaderSettings, part: Progress) -> tuple[SpanReader, BestWeights | None]:
             reader = load_reader(chosen.backbone, seed)
-            measure = (lambda: _figures(reader, self.dev, chosen)["token_f1"]) if self.dev else None
+            measure = partial(_token_f1, reader, self.dev, chosen) if self.dev else None
             best = watch_of([reader.model], measure, self.config.development, chosen.learning_rate)
             train_reader(reader, examples, chosen, part, best)
             return reader, best
@@ -46,6 +47,10 @@ def _answers(asked: Iterable[Asked]) -> dict[tuple[str, str], list[str]]:
     for one in asked:
         found.setdefault((one.question, one.passage), []).append(one.answer)
     return found
+
+
+def _token_f1(reader: SpanReader, right: Mapping[tuple[str, str], list[str]], settings: ReaderSettings) -> float:
+    return _figures(reader, right, settings)["token_f1"]
 
 
 def _figures(

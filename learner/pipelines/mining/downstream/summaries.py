@@ -4,6 +4,7 @@ Source: Joshi et al. (2022), section 4: mined documents carry a special token, a
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -37,13 +38,19 @@ class Summaries:
                 load_generator(chosen.backbone, chosen.decoder_layers, seed, copying=chosen.copying), MINED, seed
             )
             dev = self.texts.dev
-            measure = (lambda: _figures(generator, dev, chosen, seed)["rougeL"]) if dev else None
+            measure = partial(_rouge_l, generator, dev, chosen, seed) if dev else None
             best = watch_of([generator.model], measure, self.config.development, chosen.learning_rate)
             train_generator(generator, documents, summaries, chosen, part, best)
             return generator, best
 
         generator, _ = best_model(settings, self.config.development, train, part_of(progress, 0.0, 0.5))
         return _figures(generator, self.texts.test, settings, seed, part_of(progress, 0.5, 1.0))
+
+
+def _rouge_l(
+    generator: TextGenerator, pairs: Sequence[tuple[str, str]], settings: GeneratorSettings, seed: int
+) -> float:
+    return _figures(generator, pairs, settings, seed)["rougeL"]
 
 
 def _figures(
