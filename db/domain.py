@@ -41,6 +41,23 @@ class Stated(StrEnum):
     GIVEN = "given"
 
 
+class Clustering(StrEnum):
+    """How matches make groups; the last two need two lists."""
+
+    CONNECTED = "connected"
+    AVERAGE = "average"
+    CORRELATION = "correlation"
+    ONE_TO_ONE = "one-to-one"
+    ONE_TO_MANY = "one-to-many"
+
+
+class Representative(StrEnum):
+    """Which text stands for its group: the one with the most probable links in all, or the longest."""
+
+    CENTRAL = "central"
+    LONGEST = "longest"
+
+
 class FieldKind(StrEnum):
     """What the values of a text column are, and so how two of them are compared."""
 

@@ -4,6 +4,7 @@ from allpairs.learner.cli.concat import concat
 from allpairs.learner.cli.convert import convert
 from allpairs.learner.cli.dataset import dataset
 from allpairs.learner.cli.evaluate import evaluate
+from allpairs.learner.cli.evaluate_groups import evaluate_groups
 from allpairs.learner.cli.experiment import experiment
 from allpairs.learner.cli.match import match
 from allpairs.learner.cli.mistakes import mistakes
@@ -13,5 +14,8 @@ from allpairs.learner.cli.worker import worker
 from allpairs.program import program
 
 app = program("Train, measure and use matchers on files; run the app's jobs.")
-for command in (match, evaluate, mistakes, simulate, experiment, pipeline, concat, dataset, convert, worker):
+COMMANDS = (
+    match, evaluate, evaluate_groups, mistakes, simulate, experiment, pipeline, concat, dataset, convert, worker,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)

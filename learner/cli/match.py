@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from allpairs.db.domain import Clustering, Representative
 from allpairs.learner.cli.options import IdColumn, Json, Left, Model, Right, TextColumn, text_columns
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
@@ -19,6 +20,15 @@ def match(
     precision: Annotated[
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
+    groups: Annotated[
+        Clustering | None, typer.Option(help="Also write the groups that the pairs make, to a second file.")
+    ] = None,
+    representative: Annotated[
+        Representative, typer.Option(help="The text of each group that stands for it: the most central or the longest.")
+    ] = Representative.CENTRAL,
+    answers: Annotated[
+        Path | None, typer.Option(help="People's answers (id1, id2, label), which decide over the model in groups.")
+    ] = None,
     why: Annotated[bool, typer.Option(help="Add a column: what each part adds to the log-odds of a match.")] = False,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
@@ -26,16 +36,22 @@ def match(
 ) -> None:
     """Find the matching pairs of a file, or of two.
 
-    Example: allpairs match --model out/q/model --left q.csv --precision 0.8 --out matches.csv
+    Example: allpairs match --model out/q/model --left q.csv --precision 0.8 --out matches.csv --groups average
     """
     from allpairs.db.corpus.corpus import load_corpus
+    from allpairs.learner.files.groups import Grouping
+    from allpairs.learner.files.labels import read_labels
     from allpairs.learner.files.match import Cut, match_corpus
 
     corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column))
+    answered = read_labels(answers, corpus, every=True) if answers else None
+    grouping = Grouping(groups, representative, answered) if groups else None
     with progress_bar() as progress:
-        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress, why)
+        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress, why, grouping)
     if json:
         print_result(found, None)
     else:
         lowest = f", the lowest score {found['lowest_score']:.4f}" if found["pairs"] else ""
         typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
+        if groups:
+            typer.echo(f"{found['groups']} groups in {found['groups_out']}")

@@ -16,11 +16,11 @@ from allpairs.learner.models.cosine_bert import Labelled
 NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)
 
 
-def read_labels(path: Path, corpus: Corpus) -> Labelled:
+def read_labels(path: Path, corpus: Corpus, every: bool = False) -> Labelled:
     """Read the labelled pairs of a file with the columns id1, id2 and label: each pair once, with its last label.
 
     Leaves out pairs without a label (unsure), pairs of one text with itself, and pairs drawn for measuring (an export's
-    column `purpose`). Raises InputError with row and column, and if no pair is left.
+    column `purpose`) unless `every` label is wanted. Raises InputError with row and column, and if no pair is left.
     """
     first = corpus.positions(Side.LEFT)
     second = first if corpus.kind == Kind.SYMMETRIC else corpus.positions(Side.RIGHT)
@@ -29,11 +29,12 @@ def read_labels(path: Path, corpus: Corpus) -> Labelled:
     for number, values in read_rows(path, columns):
         one, other, label, *purpose = map(str.strip, values)
         pair = _position(one, first, path, number, "id1"), _position(other, second, path, number, "id2")
-        if not label or pair[0] == pair[1] or purpose == [Purpose.AUDIT]:
+        if not label or pair[0] == pair[1] or (purpose == [Purpose.AUDIT] and not every):
             continue
         labels[(min(pair), max(pair)) if first is second else pair] = _label(label, path, number)
     if not labels:
-        raise InputError(f"{path.name}: no pair has a label to train on: name a file of training labels")
+        use = "" if every else " to train on"
+        raise InputError(f"{path.name}: no pair has a label{use}: name a file of {'' if every else 'training '}labels")
     rows = np.array(list(labels), dtype=np.int64)
     return Labelled(rows[:, 0], rows[:, 1], np.array(list(labels.values()), dtype=np.int64))
 

@@ -17,6 +17,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
+from allpairs.learner.files.groups import Grouping, group_table
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
@@ -34,11 +35,13 @@ class Cut:
 
 
 def match_corpus(
-    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False
-) -> dict[str, Any]:
+    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
+    grouping: Grouping | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
-    why: add a column with the parts of each score.
+    why: add a column with the parts of each score. grouping: also write groups, to the file beside it that
+    `groups_file` names.
     """
     _check_out(out)
     threshold = threshold_of(model, cut)
@@ -47,12 +50,25 @@ def match_corpus(
     encoded = matcher.encoder.encode(dataset.texts, progress)
     found = _found(matcher, dataset, encoded, cut, threshold, progress)
     table = _table(corpus, found)
-    if matcher.layer is not None:
-        table.insert(3, "p", matcher.layer.probability(found.score))
+    p = None if matcher.layer is None else matcher.layer.probability(found.score)
+    if p is not None:
+        table.insert(3, "p", p)
     if why:
         table["why"] = _reasons(matcher, dataset, encoded, found)
+    result = {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+    if grouping is not None:
+        least = np.array([found.score.min(initial=0.0) if threshold == LOWEST else threshold])
+        bound = float((least if matcher.layer is None else matcher.layer.probability(least))[0])
+        groups = group_table(corpus, found, p, bound, grouping)
+        _write(groups, groups_file(out))
+        result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
     _write(table, out)
-    return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+    return result
+
+
+def groups_file(out: Path) -> Path:
+    """Return the name of the file of groups that belongs to a file of pairs."""
+    return out.with_name(f"{out.stem}-groups{out.suffix}")
 
 
 def matches_of(matcher: Matcher, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float) -> Pairs:

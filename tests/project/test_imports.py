@@ -28,6 +28,7 @@ PACKAGES = {
     "allpairs.records": "db.corpus learner.data",
     "db.corpus": "",
     "db.files": "",
+    "db.groups": "corpus",
     "db.schema": "files",
     "db.migrations": "schema",
     "db.labels": "schema",
@@ -49,7 +50,7 @@ PACKAGES = {
     "learner.scorers": "backbones metrics models runtime search db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
     "learner.loop": "catalog data evaluation models runtime scorers scoring search second_stage strategies db.corpus",
-    "learner.files": "backbones catalog data evaluation loop models runtime scorers scoring search db.corpus",
+    "learner.files": "backbones catalog data evaluation loop models runtime scorers scoring search db.corpus db.groups",
     "learner.experiment": "catalog data files loop metrics models reports runtime scorers search db.corpus db.files",
     "learner.published": "evaluation experiment models pipelines search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "

@@ -1,0 +1,140 @@
+"""How good groups are beside the true entities, and what groups look like by themselves.
+
+Sources: pairwise measures and the cluster measure of Menestrina, Whang and Garcia-Molina (2010); B³ of Bagga and
+Baldwin (1998); rates of names of Binette et al. (2023); diversity of order q of Hill (1973).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A precision and a recall, each None where nothing could be right or wrong."""
+
+    precision: float | None
+    recall: float | None
+
+    @property
+    def f1(self) -> float | None:
+        """Their harmonic mean; 0 if both are."""
+        if self.precision is None or self.recall is None:
+            return None
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True)
+class _Overlap:
+    """Where groups and entities overlap, (k,): the numbers of their texts, and of those that they share.
+
+    found_of, true_of: (n,) for each text the sizes of its group and of its entity; shared: of what they share.
+    """
+
+    found: np.ndarray
+    true: np.ndarray
+    both: np.ndarray
+    found_of: np.ndarray
+    true_of: np.ndarray
+    shared: np.ndarray
+
+
+def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> Quality:
+    """Return the quality of the pairs within groups, found and true: (n,) group and entity of each text.
+
+    second: (n,) bool, which texts are of the second of two lists; then only pairs of both lists count.
+    """
+    same = _pairs(np.column_stack([found, true]), second)
+    return Quality(_share(same, _pairs(found[:, None], second)), _share(same, _pairs(true[:, None], second)))
+
+
+def clusters(found: np.ndarray, true: np.ndarray) -> Quality:
+    """Return the share of groups that are exactly an entity, and of entities that are exactly a group."""
+    overlap = _overlap(found, true)
+    exact = int(((overlap.both == overlap.found) & (overlap.both == overlap.true)).sum())
+    return Quality(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
+
+
+def b_cubed(found: np.ndarray, true: np.ndarray) -> Quality:
+    """Return the mean over texts of the share of their group that is their entity's, and of their entity in it."""
+    overlap = _overlap(found, true)
+    precision, recall = overlap.shared / overlap.found_of, overlap.shared / overlap.true_of
+    return Quality(_mean(precision), _mean(recall))
+
+
+def matching_rate(group: np.ndarray) -> float | None:
+    """Return the share of texts that are in a group with another one."""
+    return _mean(_size_of_each(group) > 1)
+
+
+def name_variation(group: np.ndarray, name: np.ndarray) -> float | None:
+    """Return the share of groups whose texts have more than one name, (n,) of each text."""
+    named = np.unique(np.column_stack([_codes(group), _codes(name)]), axis=0)
+    return _mean(np.bincount(named[:, 0]) > 1) if len(named) else None
+
+
+def homonymy(group: np.ndarray, name: np.ndarray) -> float | None:
+    """Return the share of groups in which a text has a name that a text of another group has, too."""
+    named = np.unique(np.column_stack([_codes(group), _codes(name)]), axis=0)
+    if not len(named):
+        return None
+    elsewhere = np.bincount(named[:, 1])[named[:, 1]] > 1
+    return _mean(np.bincount(named[:, 0], weights=elsewhere) > 0)
+
+
+def hill_number(group: np.ndarray, order: float) -> float | None:
+    """Return the diversity of this order of the sizes of groups: how many sizes there are, the common ones more.
+
+    Order 0 counts the sizes, 1 is the exponential of their entropy, 2 the inverse of Simpson's concentration.
+    """
+    if not len(group):
+        return None
+    share = np.array(list(sizes(group).values()), dtype=np.float64)
+    share /= share.sum()
+    if order == 1:
+        return float(np.exp(-(share * np.log(share)).sum()))
+    return float((share**order).sum() ** (1 / (1 - order)))
+
+
+def sizes(group: np.ndarray) -> dict[int, int]:
+    """Return how many groups there are of each size, the smallest first."""
+    size, count = np.unique(np.unique(group, return_counts=True)[1], return_counts=True)
+    return dict(zip(size.tolist(), count.tolist(), strict=True))
+
+
+def _overlap(found: np.ndarray, true: np.ndarray) -> _Overlap:
+    pairs, where, both = np.unique(
+        np.column_stack([_codes(found), _codes(true)]), axis=0, return_inverse=True, return_counts=True
+    )
+    found_of, true_of, where = _size_of_each(found), _size_of_each(true), where.ravel()
+    one = np.zeros(len(pairs), dtype=np.int64)
+    one[where] = np.arange(len(found))  # a text of each overlap
+    return _Overlap(found_of[one], true_of[one], both, found_of, true_of, both[where])
+
+
+def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:
+    """Return how many pairs of texts have equal rows of names (n, c)."""
+    of = np.unique(names, axis=0, return_inverse=True)[1].ravel()
+    size = np.bincount(of).astype(object)  # exact, also for groups of millions
+    if second is None:
+        return int((size * (size - 1) // 2).sum())
+    seconds = np.bincount(of, weights=second).astype(np.int64).astype(object)
+    return int((seconds * (size - seconds)).sum())
+
+
+def _size_of_each(group: np.ndarray) -> np.ndarray:
+    codes = _codes(group)
+    return np.bincount(codes)[codes] if len(codes) else codes
+
+
+def _codes(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].ravel()
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(np.mean(values)) if len(values) else None

@@ -1,0 +1,86 @@
+"""Groups of matches in files: people's answers, representatives, and the figures beside the true groups."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.domain import Clustering, Representative
+from allpairs.db.errors import InputError
+from allpairs.learner.files.group_figures import group_figures
+from allpairs.learner.files.groups import Grouping, group_table
+from allpairs.learner.files.labels import read_labels
+from allpairs.learner.search.exact import Pairs
+
+SCORES = np.array([0.9, 0.8, 0.7, 0.6], dtype=np.float32)
+PAIRS = Pairs(np.array([0, 1, 3, 2]), np.array([1, 2, 4, 3]), SCORES)  # a chain of five texts
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return write(tmp_path / "texts.csv", "id,text", "a,one", "b,one two", "c,a long text", "d,four", "e,five")
+
+
+def grouped(texts: Path, grouping: Grouping, p: np.ndarray | None = SCORES, right: Path | None = None) -> list[str]:
+    """Return the ids of each group, its representative in capitals."""
+    table = group_table(load_corpus(texts, right), PAIRS, p, 0.5, grouping)
+    names = np.where(table["representative"] == 1, table["id"].str.upper(), table["id"])
+    return table.assign(id=names).groupby("group")["id"].sum().tolist()
+
+
+def test_clusterings_and_representatives(texts: Path) -> None:
+    assert grouped(texts, Grouping()) == ["aBcde"]
+    assert grouped(texts, Grouping(Clustering.AVERAGE)) == ["Ab", "De"]
+    assert grouped(texts, Grouping(representative=Representative.LONGEST)) == ["abCde"]
+
+
+def test_people_decide_over_the_model(texts: Path, tmp_path: Path) -> None:
+    rows = "id1,id2,label,purpose", "c,d,0,audit", "a,e,1,train"
+    answers = read_labels(write(tmp_path / "answers.csv", *rows), load_corpus(texts), every=True)
+    table = group_table(load_corpus(texts), PAIRS, SCORES, 0.5, Grouping(answers=answers))
+    of = dict(zip(table["id"], table["group"], strict=True))
+    assert of["a"] == of["b"] == of["c"] == of["e"] and "d" not in of  # its best link leads to what is not its like
+
+
+def test_a_clustering_that_lacks_something_is_refused(texts: Path) -> None:
+    with pytest.raises(InputError, match="need probabilities"):
+        grouped(texts, Grouping(Clustering.AVERAGE), None)
+    assert grouped(texts, Grouping(), None) == ["aBcde"]
+    with pytest.raises(InputError, match="need two lists"):
+        grouped(texts, Grouping(Clustering.ONE_TO_ONE))
+
+
+def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Path) -> None:
+    found = write(tmp_path / "found.csv", "id,group,name", "a,1,x", "b,1,y", "c,1,x", "d,2,x", "e,2,x")
+    true = write(tmp_path / "true.csv", "id1,id2,label", "a,b,1", "d,e,1", "c,d,0")
+    figures = group_figures(found, true, name="name")
+    assert figures["texts"] == 5 and figures["pairs"] == {"precision": 2 / 4, "recall": 1.0, "f1": 2 / 3}
+    assert figures["clusters"] == {"precision": 1 / 2, "recall": 1 / 3, "f1": 2 / 5}  # c is alone in truth
+    assert figures["b_cubed"]["precision"] == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 2) / 5)
+    assert figures["found"]["sizes"] == {2: 1, 3: 1} and figures["true"]["groups"] == 3
+    assert figures["found"]["name_variation"] == 1 / 2 and figures["found"]["homonymy"] == 1
+    assert group_figures(found, true, [write(tmp_path / "more.csv", "id", *"abcdefg")])["texts"] == 7
+
+
+def test_equal_groups_of_two_lists_are_right(tmp_path: Path) -> None:
+    rows = "side,id,group", "left,1,p", "right,1,p", "left,2,q", "right,2,r"
+    found = write(tmp_path / "found.csv", *rows)
+    true = write(tmp_path / "true.csv", "id1,id2", "1,1")
+    figures = group_figures(found, true)
+    assert figures["b_cubed"]["f1"] == figures["clusters"]["f1"] == figures["pairs"]["f1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(("id,group", "a,1", "a,2"), "row 3: a is in two groups"), (("id,of", "a,1"), "has no column group")],
+)
+def test_bad_files_get_one_line(tmp_path: Path, rows: tuple[str, ...], message: str) -> None:
+    true = write(tmp_path / "true.csv", "id,group", "a,1")
+    with pytest.raises(InputError, match=message):
+        group_figures(write(tmp_path / "found.csv", *rows), true)
