@@ -5,8 +5,6 @@ from itertools import combinations, product
 from uuid import uuid4
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
@@ -15,8 +13,11 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.explore.prepared import Scored
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
+from allpairs.db.corpus.graph import components
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.errors import InputError
+from allpairs.db.groups.description import Groups, described
+from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, last_key
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
@@ -27,54 +28,25 @@ ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and 
 
 
 @dataclass(frozen=True)
-class Groups:
-    """Groups of items; arrays with one entry for each group, in the same order.
-
-    of: (items,) the group of each of `ids` (int64, ascending). size: its items; pairs: how many pairs they make;
-    matches: how many of these are matches themselves; score: the mean score of the matches.
-    """
+class ItemGroups:
+    """Groups of the texts with these ids, (n,) int64, ascending: a project's items."""
 
     ids: np.ndarray
-    of: np.ndarray
-    size: np.ndarray
-    pairs: np.ndarray
-    matches: np.ndarray
-    score: np.ndarray
-
-    @property
-    def coherence(self) -> np.ndarray:
-        """The share of each group's pairs that are matches: 1 if all are, low in a chain."""
-        return self.matches / self.pairs
+    groups: Groups
 
     def items(self, group: int) -> list[int]:
         """Return the items of the group, ascending."""
-        found: list[int] = self.ids[self.of == group].tolist()
+        found: list[int] = self.ids[self.groups.texts(group)].tolist()
         return found
 
-    def largest_first(self) -> np.ndarray:
-        """Return the groups by falling size, the less coherent of the same size first."""
-        return np.lexsort((self.coherence, -self.size))
 
-    def least_coherent_first(self) -> np.ndarray:
-        """Return the groups by rising coherence, the larger ones of the same coherence first."""
-        return np.lexsort((-self.size, self.coherence))
-
-
-def groups_of(matches: Scored, kind: Kind) -> Groups:
+def groups_of(matches: Scored, kind: Kind) -> ItemGroups:
     """Return the groups that the matches connect."""
     ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
     left, right = places[: len(matches)], places[len(matches) :]
-    edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(len(ids), len(ids)))
-    _, of = connected_components(edges, directed=False)
-    size = np.bincount(of)
-    if kind == Kind.SYMMETRIC:
-        pairs = size * (size - 1) // 2
-    else:
-        lefts = np.bincount(of[np.unique(left)], minlength=len(size))
-        pairs = lefts * (size - lefts)
-    count = np.bincount(of[left], minlength=len(size))
-    score = np.bincount(of[left], weights=matches.score.astype(np.float64), minlength=len(size)) / np.maximum(count, 1)
-    return Groups(ids, of, size, pairs, count, score)
+    second = np.isin(np.arange(len(ids)), right) if kind == Kind.BIPARTITE else None
+    links = Links(len(ids), left, right, matches.score.astype(np.float64), second=second)
+    return ItemGroups(ids, described(links, links.p, components(len(ids), np.column_stack([left, right]))))
 
 
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:

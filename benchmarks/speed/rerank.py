@@ -108,7 +108,7 @@ def measure(quick: bool) -> list[Row]:
     plain, *mine = compared(n, depth, "all-MiniLM-L6-v2", 1 if quick else 3)
     return [
         Row(
-            what=f"re-rank {n * depth:,} pairs, MiniLM{how}, scores equal to {one.difference:.0e}",
+            what=f"re-rank {n * depth:,} pairs, MiniLM{how}, scores within {one.difference:.0e}",
             peer=f"{PLAIN}: {plain.pairs:.0f} pairs/s",
             ours=f"{one.pairs:.0f} pairs/s",
             ratio=one.pairs / plain.pairs,

@@ -4,7 +4,6 @@ import numpy as np
 
 from allpairs.db.corpus import graph
 from allpairs.db.domain import Clustering
-from allpairs.db.errors import InputError
 from allpairs.db.groups.assignment import best_links, optimal_assignment
 from allpairs.db.groups.linkage import agglomerate
 from allpairs.db.groups.links import Links
@@ -24,10 +23,8 @@ def clustered(links: Links, how: Clustering, least: float) -> np.ndarray:
     - one-to-many: each text of the second list joins the best one of the first.
 
     People decide over the links: a yes always joins, a no never stands within a group unless a chain of yes answers
-    contradicts it. Raises InputError for a clustering of two lists where there is one.
+    contradicts it.
     """
-    if how in TWO_LISTS and links.second is None:
-        raise InputError(f"{how} groups need two lists, and this is one: use connected, average or correlation")
     start = graph.components(links.n, links.yes)
     links = _without_contradicted(links, start)
     if how in TWO_LISTS:

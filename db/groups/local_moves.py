@@ -83,7 +83,6 @@ def _moves(
     attraction[np.logical_or.reduceat(ends.banned[order], starts) & ~own] = -np.inf
     stays = _of_staying(texts, group, second, sizes, two_lists, least)
     stays[np.searchsorted(texts, text[own])] = attraction[own]
-    # The last move of each text, in the order of gains, is the best one.
     who = np.concatenate([text[~own], texts])
     where = np.concatenate([target[~own], k + np.arange(len(texts))])
     gain = np.concatenate([attraction[~own], np.zeros(len(texts))]) - stays[np.searchsorted(texts, who)]

@@ -25,21 +25,6 @@ class Quality:
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
-@dataclass(frozen=True)
-class _Overlap:
-    """Where groups and entities overlap, (k,): the numbers of their texts, and of those that they share.
-
-    found_of, true_of: (n,) for each text the sizes of its group and of its entity; shared: of what they share.
-    """
-
-    found: np.ndarray
-    true: np.ndarray
-    both: np.ndarray
-    found_of: np.ndarray
-    true_of: np.ndarray
-    shared: np.ndarray
-
-
 def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> Quality:
     """Return the quality of the pairs within groups, found and true: (n,) group and entity of each text.
 
@@ -51,16 +36,15 @@ def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = No
 
 def clusters(found: np.ndarray, true: np.ndarray) -> Quality:
     """Return the share of groups that are exactly an entity, and of entities that are exactly a group."""
-    overlap = _overlap(found, true)
-    exact = int(((overlap.both == overlap.found) & (overlap.both == overlap.true)).sum())
+    shared = _shared(found, true)
+    exact = len(np.unique(found[(shared == _size_of_each(found)) & (shared == _size_of_each(true))]))
     return Quality(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
 
 
 def b_cubed(found: np.ndarray, true: np.ndarray) -> Quality:
     """Return the mean over texts of the share of their group that is their entity's, and of their entity in it."""
-    overlap = _overlap(found, true)
-    precision, recall = overlap.shared / overlap.found_of, overlap.shared / overlap.true_of
-    return Quality(_mean(precision), _mean(recall))
+    shared = _shared(found, true)
+    return Quality(_mean(shared / _size_of_each(found)), _mean(shared / _size_of_each(true)))
 
 
 def matching_rate(group: np.ndarray) -> float | None:
@@ -103,14 +87,9 @@ def sizes(group: np.ndarray) -> dict[int, int]:
     return dict(zip(size.tolist(), count.tolist(), strict=True))
 
 
-def _overlap(found: np.ndarray, true: np.ndarray) -> _Overlap:
-    pairs, where, both = np.unique(
-        np.column_stack([_codes(found), _codes(true)]), axis=0, return_inverse=True, return_counts=True
-    )
-    found_of, true_of, where = _size_of_each(found), _size_of_each(true), where.ravel()
-    one = np.zeros(len(pairs), dtype=np.int64)
-    one[where] = np.arange(len(found))  # a text of each overlap
-    return _Overlap(found_of[one], true_of[one], both, found_of, true_of, both[where])
+def _shared(found: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """Return how many texts share both group and entity with each text, itself included, (n,) int64."""
+    return _size_of_each(np.unique(np.column_stack([found, true]), axis=0, return_inverse=True)[1].ravel())
 
 
 def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:

@@ -8,7 +8,7 @@ import pandas as pd
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.domain import Clustering, Kind, Representative, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.clusterings import clustered
+from allpairs.db.groups.clusterings import TWO_LISTS, clustered
 from allpairs.db.groups.description import described, longest_text
 from allpairs.db.groups.links import Links
 from allpairs.learner.models.cosine_bert import Labelled
@@ -29,11 +29,8 @@ class Grouping:
 def group_table(corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping) -> pd.DataFrame:
     """Return the groups of two or more, the largest first: group, size, side, id, text, representative (1 or 0).
 
-    p: (m,) probability of each pair; None for an encoder without one; least: what a link must have, p or score. Raises
-    InputError for a clustering that needs a probability or two lists where there is none.
+    p: (m,) probability of each pair; None for an encoder without one; least: what a link must have, p or score.
     """
-    if p is None and grouping.how in NEED_P:
-        raise InputError(f"{grouping.how} groups need probabilities, and an encoder has none: use connected")
     second = None
     if corpus.kind == Kind.BIPARTITE:
         second = np.array([item.side == Side.RIGHT for item in corpus.items])
@@ -43,13 +40,30 @@ def group_table(corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float
     groups = described(links, held, clustered(links, grouping.how, least))
     texts = [item.text for item in corpus.items]
     chosen = groups.central if grouping.representative == Representative.CENTRAL else longest_text(groups.of, texts)
-    rows = [
-        (number, int(groups.size[group]), corpus.items[at].side.value, corpus.items[at].ids[0], texts[at],
-         int(at == chosen[group]))
-        for number, group in enumerate(groups.largest_first().tolist(), start=1)
-        for at in groups.texts(group).tolist()
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["group", "size", "side", "id", "text", "representative"])
+    number = np.argsort(groups.largest_first()) + 1
+    inside = np.flatnonzero(groups.of >= 0)
+    inside = inside[np.argsort(number[groups.of[inside]], kind="stable")]
+    group, items = groups.of[inside], [corpus.items[at] for at in inside.tolist()]
+    return pd.DataFrame(
+        {
+            "group": number[group],
+            "size": groups.size[group],
+            "side": [item.side.value for item in items],
+            "id": [item.ids[0] for item in items],
+            "text": [item.text for item in items],
+            "representative": (inside == chosen[group]).astype(int),
+        }
+    )
+
+
+def require_possible(grouping: Grouping, corpus: Corpus, has_p: bool) -> None:
+    """Raise InputError for a clustering that needs probabilities or two lists where there are none."""
+    if not has_p and grouping.how in NEED_P:
+        raise InputError(f"{grouping.how} groups need probabilities, and an encoder has none: use connected")
+    if corpus.kind == Kind.SYMMETRIC and grouping.how in TWO_LISTS:
+        raise InputError(
+            f"{grouping.how} groups need two lists, and this is one: use connected, average or correlation"
+        )
 
 
 def _answers(labelled: Labelled | None) -> tuple[np.ndarray, np.ndarray]:

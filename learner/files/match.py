@@ -17,7 +17,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
-from allpairs.learner.files.groups import Grouping, group_table
+from allpairs.learner.files.groups import Grouping, group_table, require_possible
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
@@ -46,6 +46,8 @@ def match_corpus(
     _check_out(out)
     threshold = threshold_of(model, cut)
     matcher = load_matcher(model)
+    if grouping is not None:
+        require_possible(grouping, corpus, matcher.layer is not None)
     dataset = dataset_for(model, corpus)
     encoded = matcher.encoder.encode(dataset.texts, progress)
     found = _found(matcher, dataset, encoded, cut, threshold, progress)
@@ -57,13 +59,18 @@ def match_corpus(
         table["why"] = _reasons(matcher, dataset, encoded, found)
     result = {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
     if grouping is not None:
-        least = np.array([found.score.min(initial=0.0) if threshold == LOWEST else threshold])
-        bound = float((least if matcher.layer is None else matcher.layer.probability(least))[0])
-        groups = group_table(corpus, found, p, bound, grouping)
+        groups = group_table(corpus, found, p, _least(matcher, found, threshold), grouping)
         _write(groups, groups_file(out))
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
     _write(table, out)
     return result
+
+
+def _least(matcher: Matcher, found: Pairs, threshold: float) -> float:
+    """Return the p, or without one the score, at the threshold; without a threshold that of the last pair."""
+    ends = np.append(found.score[-1:], [threshold] if threshold > LOWEST else [])  # rounding may put either below
+    held = ends if matcher.layer is None else matcher.layer.probability(ends)
+    return float(held.min(initial=np.inf))
 
 
 def groups_file(out: Path) -> Path:

@@ -1,13 +1,14 @@
 """Watching a training: whatever is measured after its steps, in whichever process that is."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
 from torch import nn
 
 
-class Watch:
+class Watch(ABC):
     """Is called after every step of a training, and notes rows of numbers.
 
     networks: what learns; the training sets it, as another process has copies. record: a module that holds the rows,
@@ -28,6 +29,6 @@ class Watch:
         """Append a row, which begins with the step."""
         self.record.get_buffer("rows")[len(self.noted)] = torch.tensor(row, dtype=torch.float64)
 
+    @abstractmethod
     def __call__(self, step: int, steps: int, loss: float = 0.0) -> None:
         """Look at the networks after this step, from 1, of so many; loss: the step's."""
-        raise NotImplementedError

@@ -4,7 +4,7 @@ import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
-from allpairs.annotate.explore.groups import Groups
+from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.matches import count_above
 from allpairs.annotate.explore.prepared import Round, best_pairs, kind_of
 from allpairs.annotate.text.formatting import beginning, literal
@@ -40,8 +40,9 @@ def groups_view(project_id: int, found: Round) -> None:
     if not len(above):
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
-    groups = grouping.groups_of(above, kind_of(engine(), project_id))
-    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(len(groups.ids), 'text')}.")
+    found_groups = grouping.groups_of(above, kind_of(engine(), project_id))
+    groups = found_groups.groups
+    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(len(found_groups.ids), 'text')}.")
     order = st.segmented_control(
         "Order", [LARGEST, LOOSEST], default=LARGEST, required=True, key="groups_order", persist_state="session",
         label_visibility="collapsed",
@@ -49,12 +50,12 @@ def groups_view(project_id: int, found: Round) -> None:
     ordered = groups.largest_first() if order == LARGEST else groups.least_coherent_first()
     page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
     for group in ordered[page * SHOWN : (page + 1) * SHOWN].tolist():
-        _group(project_id, groups, group)
+        _group(project_id, found_groups, group)
 
 
-def _group(project_id: int, groups: Groups, group: int) -> None:
+def _group(project_id: int, found: ItemGroups, group: int) -> None:
     """Draw one group."""
-    items = groups.items(group)
+    items, groups = found.items(group), found.groups
     with reading(engine()) as session:
         texts = item_texts(session, items[:TEXTS])
     with st.container(border=True, key=f"group_{items[0]}"):

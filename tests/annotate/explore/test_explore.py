@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,8 +19,6 @@ from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs,
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
-from allpairs.db.corpus.graph import components
-from allpairs.db.corpus.graph import groups as parts_of
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
@@ -200,37 +197,23 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
     assert mistakes.wrong_above(wrong, 0.75) == 1
 
 
-def grouped(found: Round, at: float, kind: Kind = Kind.SYMMETRIC) -> exploring_groups.Groups:
+def grouped(found: Round, at: float, kind: Kind = Kind.SYMMETRIC) -> exploring_groups.ItemGroups:
     scored = best_pairs(found)
     return exploring_groups.groups_of(scored.take(slice(exploring_matches.count_above(scored, at))), kind)
 
 
 def test_groups_are_connected_by_matches(engine: Engine, project: int, found: Round) -> None:
-    ids, groups = item_ids(engine, project), grouped(found, 0.6)
-    largest = groups.largest_first().tolist()
-    assert [groups.items(group) for group in largest] == [[ids[i] for i in (0, 1, 2, 6, 7)], [ids[3], ids[4]]]
+    ids, shown = item_ids(engine, project), grouped(found, 0.6)
+    groups, largest = shown.groups, shown.groups.largest_first().tolist()
+    assert [shown.items(group) for group in largest] == [[ids[i] for i in (0, 1, 2, 6, 7)], [ids[3], ids[4]]]
     assert groups.coherence[largest].tolist() == pytest.approx([0.4, 1.0])
     assert groups.score[largest].tolist() == pytest.approx([(0.9 + 0.8 + 0.65 + 0.6) / 4, 0.7])
     assert groups.least_coherent_first().tolist() == largest
 
 
-EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=15)
-
-
-@given(EDGES.map(lambda edges: [(a, b) for a, b in edges if a < b]).filter(bool))
-def test_coherence_is_the_share_of_pairs_that_match(edges: list[tuple[int, int]]) -> None:
-    edges = sorted(set(edges))
-    left, right = np.array(edges).T
-    groups = exploring_groups.groups_of(Scored(left, right, np.full(len(edges), 0.5, np.float32)), Kind.SYMMETRIC)
-    assert [groups.items(group) for group in range(len(groups.size))] == parts_of(components(10, edges))
-    for group in range(len(groups.size)):
-        pairs = list(combinations(groups.items(group), 2))
-        assert groups.coherence[group] == pytest.approx(len(set(pairs) & set(edges)) / len(pairs))
-
-
 def test_groups_of_two_lists_pair_left_with_right() -> None:
     matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
-    groups = exploring_groups.groups_of(matches, Kind.BIPARTITE)
+    groups = exploring_groups.groups_of(matches, Kind.BIPARTITE).groups
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
 
 

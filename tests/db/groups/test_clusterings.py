@@ -11,7 +11,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
 from allpairs.db.domain import Clustering
-from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.links import Links
 
@@ -106,12 +105,6 @@ def test_a_text_of_the_second_list_has_its_best_partner_alone() -> None:
     given = links(5, (0, 2, 0.6), (1, 2, 0.9), (0, 3, 0.7), (1, 3, 0.6), (1, 4, 0.4), second=second)
     assert clustered(given, Clustering.ONE_TO_MANY, 0.5).tolist() == [0, 1, 1, 0, 4]
     assert clustered(given, Clustering.CONNECTED, 0.5).tolist() == [0, 0, 0, 0, 4]
-
-
-@pytest.mark.parametrize("how", [Clustering.ONE_TO_ONE, Clustering.ONE_TO_MANY])
-def test_one_list_has_no_partners(how: Clustering) -> None:
-    with pytest.raises(InputError, match="two lists"):
-        clustered(links(3, (0, 1, 0.9)), how, 0.5)
 
 
 @given(drawn(), st.data(), st.sampled_from(ONE_LIST))

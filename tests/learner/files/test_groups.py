@@ -9,7 +9,7 @@ from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.domain import Clustering, Representative
 from allpairs.db.errors import InputError
 from allpairs.learner.files.group_figures import group_figures
-from allpairs.learner.files.groups import Grouping, group_table
+from allpairs.learner.files.groups import Grouping, group_table, require_possible
 from allpairs.learner.files.labels import read_labels
 from allpairs.learner.search.exact import Pairs
 
@@ -49,11 +49,13 @@ def test_people_decide_over_the_model(texts: Path, tmp_path: Path) -> None:
 
 
 def test_a_clustering_that_lacks_something_is_refused(texts: Path) -> None:
+    corpus = load_corpus(texts)
     with pytest.raises(InputError, match="need probabilities"):
-        grouped(texts, Grouping(Clustering.AVERAGE), None)
-    assert grouped(texts, Grouping(), None) == ["aBcde"]
+        require_possible(Grouping(Clustering.AVERAGE), corpus, False)
     with pytest.raises(InputError, match="need two lists"):
-        grouped(texts, Grouping(Clustering.ONE_TO_ONE))
+        require_possible(Grouping(Clustering.ONE_TO_ONE), corpus, True)
+    require_possible(Grouping(), corpus, False)
+    assert grouped(texts, Grouping(), None) == ["aBcde"]
 
 
 def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Path) -> None:
