@@ -363,6 +363,25 @@ def test_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
     assert set(zip(table["id1"], table["id2"], strict=True)) <= set(files.pairs())
 
 
+def test_the_groups_of_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
+    usual = ["match", *files.items, "--top", 25, "--out", tmp_path / "m.csv", "--groups"]
+    run = learn(*usual, "average", "--model", out / "model")
+    pairs, groups = pd.read_csv(tmp_path / "m.csv"), pd.read_csv(tmp_path / "m-groups.csv")
+    assert f"{groups['group'].max()} groups in " in run.out and groups["size"].is_monotonic_decreasing
+    assert (groups.groupby("group")["representative"].sum() == 1).all()
+    p = {frozenset(row[:2]): row[2] for row in pairs[["id1", "id2", "p"]].itertuples(index=False)}
+    possible = {frozenset(pair) for pair in files.pairs()}
+    for _, group in groups.groupby("group"):  # joined while the mean was at least that of the last pair
+        within = possible & {frozenset(pair) for pair in combinations(group["id"], 2)}
+        assert np.mean([p.get(pair, 0.0) for pair in within]) >= pairs["p"].min() - 1e-9
+    best = pairs.iloc[0]
+    answers = write(tmp_path / "answers.csv", ["id1", "id2", "label"], [(best["id1"], best["id2"], 0)])
+    learn(*usual, "connected", "--model", out / "model", "--answers", answers)
+    group = pd.read_csv(tmp_path / "m-groups.csv").set_index("id")["group"]
+    assert group.get(best["id1"], -1) != group.get(best["id2"], -2)
+    assert "need probabilities" in learn(*usual, "average", "--model", files.encoder).refused()
+
+
 def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path) -> None:
     learn("match", "--model", out / "model", *files.items, "--top", 25, "--out", tmp_path / "top.parquet")
     top = pd.read_parquet(tmp_path / "top.parquet")
