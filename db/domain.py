@@ -102,6 +102,7 @@ class DesignKind(StrEnum):
 
     AUDIT = "audit"  # every figure over all pairs, if there is no gold
     CORRECTION = "correction"  # how many pairs missing from gold are positives after all
+    ENTITIES = "entities"  # how good groups are: pairs of drawn texts, by which their entities are complete
     MINED = "mined"  # the precision of a pipeline's mined pairs; these labels are used for training, too
 
 

@@ -37,6 +37,7 @@ from allpairs.learner.jobs import (  # noqa: F401  (importing them registers the
     suggest,
 )
 from allpairs.learner.jobs.audit import job  # noqa: F401
+from allpairs.learner.jobs.entities import job as entities  # noqa: F401
 from allpairs.learner.jobs.queue.recovery import take_over
 from allpairs.learner.jobs.queue.routing import queue_engine, route
 from allpairs.learner.runtime.device import default_device

@@ -25,6 +25,7 @@ from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
     AUDIT,
     CORRECTION,
+    ENTITIES,
     EXPERIMENT,
     EXPLORE,
     MATCHES,
@@ -65,6 +66,15 @@ def request_audit(engine: Engine, project_id: int, draw: int) -> str:
     is open and, if pairs are to be drawn, while an audit batch is open.
     """
     return _request(engine, project_id, AUDIT, (draw,), require_no_audit_batch if draw else _no_check, joins=not draw)
+
+
+def request_entities(engine: Engine, project_id: int, draw: int) -> str:
+    """Request the job that draws this many texts for the entity audit and measures the groups; return its id.
+
+    With `draw` 0 it only measures. Raises InputError as `request_audit`.
+    """
+    check = require_no_audit_batch if draw else _no_check
+    return _request(engine, project_id, ENTITIES, (draw,), check, joins=not draw)
 
 
 def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.jobs.requests import request_audit, request_correction, request_round
+from allpairs.annotate.jobs.requests import request_audit, request_correction, request_entities, request_round
 from allpairs.annotate.labelling.fast_answers import note_fast_answers
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings
@@ -327,4 +327,5 @@ def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str]
     if design is not None and design.kind == DesignKind.CORRECTION:
         at = {"number": design.details["round"], "recall": design.details["recall"]}
         return partial(request_correction, project_id=project_id, draw=0, **at)
-    return partial(request_audit, project_id=project_id, draw=0)
+    ask = request_entities if audit_batch.strategy == DesignKind.ENTITIES else request_audit
+    return partial(ask, project_id=project_id, draw=0)

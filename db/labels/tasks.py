@@ -123,7 +123,7 @@ def free_tasks(
     """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
     They come from the newest batch, then its reserve, then pairs of earlier batches that need another vote; or from the
-    newest audit batch. grouped: tasks with the same left item follow each other.
+    newest audit batch. grouped: tasks that show the same text first follow each other.
     """
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
@@ -172,7 +172,8 @@ def _free_in(
         ),
     ]  # fmt: skip
     if grouped:
-        order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
+        first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
+        order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]
     wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
     held = _leases_of_pair(annotator, now, batch.number is None)
     return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
@@ -259,7 +260,7 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     them.
     """
     empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "rerank": None}
-    empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1}
+    empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1, "turned": False}
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:
         session.execute(insert(Task), tasks)

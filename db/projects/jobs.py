@@ -12,7 +12,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Job, Worker, now
 
 OPEN = ("waiting", "running")
-NEXT_ROUND, AUDIT, CORRECTION = "next_round", "audit", "correction"
+NEXT_ROUND, AUDIT, CORRECTION, ENTITIES = "next_round", "audit", "correction", "entities"
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
 PIPELINE, SUGGEST, OPINIONS = "pipeline", "suggest", "opinions"
 # Kinds of job that change nothing in their project, so that no other job needs to wait for them.

@@ -220,6 +220,7 @@ class Task(Base):
         ForeignKey("designs.id", ondelete="CASCADE", name="fk_tasks_design_id"), index=True
     )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
+    turned: Mapped[bool] = mapped_column(default=False, server_default=false())  # shown with the right text first
     rerank: Mapped[float | None]  # the re-ranker's score, if one ordered the batch
     # Characters of the right text, if it is a passage: the sentence most similar to the left text.
     likely_start: Mapped[int | None]

@@ -29,7 +29,7 @@ from allpairs.learner.jobs.audit.designs import FOLDER
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.batch_order import in_order
-from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, look
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
 from allpairs.learner.jobs.data.stored_rescored import FILE as RESCORED
@@ -37,6 +37,7 @@ from allpairs.learner.jobs.data.stored_rescored import load_rescored, save_resco
 from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.strategy_inputs import background_of
+from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.ownership import require_own, this_run
@@ -210,9 +211,14 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             design = newest_design(session, project_id, DesignKind.AUDIT)
+            of_entities = newest_design(session, project_id, DesignKind.ENTITIES)
+            matcher = session.get_one(Matcher, matcher_id)
+        fresh = load_vectors(_vectors(project_id, job_id)) if design or of_entities or is_audited(data) else None
         if design or is_audited(data):
-            vectors = load_vectors(_vectors(project_id, job_id))
-            measure_models(engine, project_id, data, progress, {matcher_id: vectors})
+            measure_models(engine, project_id, data, progress, {} if fresh is None else {matcher_id: fresh})
+        if of_entities:
+            look(data, matcher, fresh, progress)
+            measure_groups(engine, project_id, data, progress)
 
 
 @job_step

@@ -17,6 +17,7 @@ KINDS = {
     "next_round": later("Train and prepare the next batch"),
     "audit": later("Measure with audit labels"),
     "correction": later("Check false positives"),
+    "entities": later("Measure groups"),
     "preview": later("Preview the next pairs"),
     "experiment": later("Experiment"),
     "explore": later("Prepare a round for exploring"),

@@ -20,11 +20,13 @@ from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 AUDIT_BATCHES = {
     DesignKind.AUDIT: later("Audit batch"),
     DesignKind.CORRECTION: later("False-positive check"),
+    DesignKind.ENTITIES: later("Entity audit"),
     DesignKind.MINED: later("Mined sample"),
 }
 COMPLETE = {
     DesignKind.AUDIT: later("The audit batch is complete."),
     DesignKind.CORRECTION: later("The false-positive check is complete."),
+    DesignKind.ENTITIES: later("The entity audit is complete."),
     DesignKind.MINED: later("The mined sample is complete."),
 }
 MOST_EVENTS = 5_000  # per message; the browser sends the others again

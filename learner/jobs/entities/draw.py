@@ -1,0 +1,85 @@
+"""Draw texts for an entity audit, and make tasks of their pairs that nobody has answered yet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import Clustering, DesignKind
+from allpairs.db.labels.audits import add_audit_tasks, newest_design
+from allpairs.db.progress import Progress
+from allpairs.db.schema.tables import Design, Matcher, Round
+from allpairs.learner.evaluation.entities.drawing import Corpus
+from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.entities.groups import groups_of
+from allpairs.learner.jobs.entities.stored import Answers, Plan, as_items, columns_of, make_plan
+
+
+def corpus_of(data: ProjectData, matcher: Matcher, progress: Progress) -> Corpus:
+    """Return the evaluation texts as the matcher sees them."""
+    seen = look(data, matcher, None, progress)
+    return Corpus(sides(data, seen.vectors, rescored=seen.rescored), matcher.project_id)
+
+
+def plan_audit(
+    data: ProjectData, matcher: Matcher, drawn: int, progress: Progress
+) -> tuple[Plan, Corpus, dict[str, Any]]:
+    """Draw so many texts under the matcher, by the size of their groups; return also the design's columns."""
+    corpus = corpus_of(data, matcher, progress)
+    ranking = look(data, matcher, None, progress).ranking
+    group = groups_of(matcher, corpus, progress).get(Clustering.CONNECTED, np.arange(len(corpus)))
+    plan = make_plan(corpus, ranking, group, drawn)
+    return plan, corpus, columns_of(plan, corpus, ranking) | {"pairs": ranking.pairs}
+
+
+def drawn_before(session: Session, project_id: int) -> int:
+    """Return how many texts the newest design has."""
+    design = newest_design(session, project_id, DesignKind.ENTITIES)
+    return 0 if design is None else len(design.details["weights"])
+
+
+def store(
+    session: Session, matcher: Matcher, folder: str, columns: dict[str, Any], tasks: list[dict[str, Any]]
+) -> Design:
+    """Store the design and, if there are tasks, their audit batch. folder: names the job, which stores it once."""
+    project_id = matcher.project_id
+    last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
+    design = Design(
+        project_id=project_id,
+        number=last + 1,
+        kind=DesignKind.ENTITIES,
+        matcher_id=matcher.id,
+        folder=folder,
+        **columns,
+    )
+    session.add(design)
+    session.flush()
+    if tasks:
+        batch = Round(project_id=project_id, strategy=DesignKind.ENTITIES, size=len(tasks), matcher_id=matcher.id)
+        session.add(batch)
+        session.flush()
+        add_audit_tasks(session, batch, design, tasks)
+    return design
+
+
+def tasks_of(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Return the columns of the tasks, text by text in random order; a pair of two drawn texts is asked once."""
+    return [row | {"position": at} for at, row in enumerate(_rows(plan, corpus, answers, rng))]
+
+
+def _rows(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    asked = set(answers)
+    share = np.r_[plan.bands.share, 1.0]
+    for at in rng.permutation(len(plan.texts)).tolist():
+        pairs, text = plan.pairs[at], int(plan.texts[at])
+        texts = np.full(len(pairs.other), text)
+        scores = corpus.scores(texts, pairs.other).tolist()
+        items = as_items(corpus, np.column_stack([texts, pairs.other]))
+        for (left, right), band, score in zip(items, pairs.band.tolist(), scores, strict=True):
+            if (left, right) not in asked:
+                asked.add((left, right))
+                yield {"left_id": left, "right_id": right, "score": score, "stratum": band,
+                       "inclusion": float(share[band]), "turned": right == corpus.ids[text]}  # fmt: skip

@@ -1,0 +1,66 @@
+"""Measure the groups of every matcher, by every clustering, on the texts of the entity audit."""
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+
+from allpairs.db.domain import DesignKind
+from allpairs.db.labels.audits import designs_of
+from allpairs.db.progress import Progress
+from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Design, Matcher
+from allpairs.learner.evaluation.entities.figures import figures
+from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.jobs.data.evaluation_snapshot import has_model
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.entities.draw import corpus_of
+from allpairs.learner.jobs.entities.groups import groups_of
+from allpairs.learner.jobs.entities.stored import known_answers, read_sample
+
+FEWEST = 10  # texts that must be complete before there are figures
+
+
+def measure_groups(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> str:
+    """Store the figures of every matcher's groups with the newest design that has enough texts; return a summary."""
+    with reading(engine) as session:
+        answers = known_answers(session, project_id)
+        designs = designs_of(session, project_id, DesignKind.ENTITIES)
+        matchers = {one.id: one for one in matchers_of(session, project_id) if has_model(one)}
+    for design in reversed(designs):
+        if design.matcher_id not in matchers:
+            continue
+        sample = read_sample(design, corpus_of(data, matchers[design.matcher_id], progress), answers)
+        enough = len(sample.texts) >= FEWEST
+        rounds = _rounds(data, list(matchers.values()), sample, design, progress) if enough else {}
+        _store(engine, design, sample, rounds)
+        if enough:
+            return f"the groups are measured on {len(sample.texts)} texts"
+    return "too few texts are complete to measure the groups"
+
+
+def _rounds(
+    data: ProjectData, matchers: list[Matcher], sample: Sample, design: Design, progress: Progress
+) -> dict[str, Any]:
+    """Return the figures by round and clustering, all from the same draws of what was not labelled."""
+    seed = [data.settings.seed, design.number]
+    draws = draw_unseen(sample, np.random.default_rng(seed))
+    rounds: dict[str, Any] = {}
+    for matcher in matchers:
+        of_round = groups_of(matcher, corpus_of(data, matcher, progress), progress)
+        for how, group in of_round.items():
+            rng = np.random.default_rng([*seed, 1])  # the same texts weigh more in the draws of all of them
+            found = figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
+            of_clustering = rounds.setdefault(str(matcher.number), {})
+            of_clustering[how.value] = {name: estimate.as_dict() for name, estimate in found.items()}
+    return rounds
+
+
+def _store(engine: Engine, design: Design, sample: Sample, rounds: dict[str, Any]) -> None:
+    """Keep the figures, and how many texts are complete, with the design."""
+    positives = int(sample.positive.sum())
+    found = {"complete": len(sample.texts), "labels": len(sample.of), "positives": positives, "rounds": rounds}
+    with writing(engine) as session:
+        row = session.get_one(Design, design.id)
+        row.details = row.details | {"found": found}

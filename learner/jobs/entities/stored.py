@@ -1,0 +1,91 @@
+"""Designs of entity audits: which texts are drawn, and which pairs of each, as a row; and the labels of these pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import current_labels
+from allpairs.db.schema.tables import Design, Gold
+from allpairs.learner.evaluation.audit.ranking import Ranking
+from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Drawn, draw_order, draw_pairs, make_bands
+from allpairs.learner.evaluation.entities.sample import Sample
+
+Answers = dict[tuple[int, int], AnswerKind]  # by items, left and right
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The texts of a design and their pairs, as numbers of the corpus. weight: (n,) as in `Sample`."""
+
+    bands: Bands
+    texts: np.ndarray
+    weight: np.ndarray
+    pairs: list[Drawn]
+
+
+def make_plan(corpus: Corpus, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
+    """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
+    bands, order = make_bands(ranking, len(corpus)), draw_order(corpus, group)
+    texts = order.texts[:n]
+    pairs = [draw_pairs(corpus, bands, group, text) for text in texts.tolist()]
+    return Plan(bands, texts, order.weights(len(texts)), pairs)
+
+
+def columns_of(plan: Plan, corpus: Corpus, ranking: Ranking) -> dict[str, Any]:
+    """Return what a design's row keeps of the plan: strata, and in details the texts' weights, sizes and pairs."""
+    ids, bands = corpus.ids, plan.bands
+    edges = bands.edges[:-1]
+    ends = [0, *np.round(ranking.rank(edges)).astype(int).tolist(), ranking.pairs]
+    lows = [*edges.tolist(), None]
+    highs = [float(ranking.score(np.array([1]))[0]), *edges.tolist()]
+    strata = [
+        {"name": f"pairs {ends[at] + 1:,} to {ends[at + 1]:,}", "low": lows[at], "high": highs[at],
+         "size": ends[at + 1] - ends[at], "share": float(share)}
+        for at, share in enumerate(bands.share)
+    ]  # fmt: skip
+    sample = [
+        [int(ids[text]), int(ids[other]), int(band)]
+        for text, pairs in zip(plan.texts.tolist(), plan.pairs, strict=True)
+        for other, band in zip(pairs.other.tolist(), pairs.band.tolist(), strict=True)
+    ]
+    sizes = [pairs.sizes.tolist() for pairs in plan.pairs]
+    return {"strata": strata, "details": {"sample": sample, "weights": plan.weight.tolist(), "sizes": sizes}}
+
+
+def read_sample(design: Design, corpus: Corpus, answers: Answers) -> Sample:
+    """Return the texts all of whose drawn pairs have an answer, with the pairs that are a match or none."""
+    edges = np.array([-np.inf if one["low"] is None else one["low"] for one in design.strata])
+    bands = Bands(edges, np.array([one["share"] for one in design.strata]))
+    rows = np.array(design.details["sample"], dtype=np.int64).reshape(-1, 3)
+    order = np.argsort(corpus.ids, kind="stable")
+    pairs = order[np.searchsorted(corpus.ids, rows[:, :2], sorter=order)]
+    _, first, of = np.unique(pairs[:, 0], return_index=True, return_inverse=True)
+    of = np.argsort(np.argsort(first))[of]  # in the order in which the texts were drawn
+    given = [answers.get(pair) for pair in as_items(corpus, pairs)]
+    done = np.ones(len(first), dtype=bool)
+    done[of[[answer is None for answer in given]]] = False
+    decided = done[of] & np.array([answer != AnswerKind.UNSURE for answer in given], dtype=bool)
+    return Sample(
+        corpus, bands, pairs[np.sort(first), 0][done], np.array(design.details["weights"])[done],
+        np.array(design.details["sizes"], dtype=np.int64)[done], (np.cumsum(done) - 1)[of[decided]], pairs[decided, 1],
+        rows[decided, 2], np.array([answer == AnswerKind.POSITIVE for answer in given], dtype=bool)[decided],
+    )  # fmt: skip
+
+
+def as_items(corpus: Corpus, pairs: np.ndarray) -> Sequence[tuple[int, int]]:
+    """Return the items of pairs (n, 2) of texts, the left one first, as answers name them."""
+    sides = corpus.sides
+    left, right = corpus.rows(pairs[:, 0], pairs[:, 1])
+    return list(zip(sides.left_ids[left].tolist(), sides.right_ids[right].tolist(), strict=True))
+
+
+def known_answers(session: Session, project_id: int) -> Answers:
+    """Return the answer of every pair that has one; labels override the ones that came with the data."""
+    gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
+    known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
+    return known | {(at.left_id, at.right_id): at.answer for at in current_labels(session, project_id)}
