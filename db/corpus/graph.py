@@ -9,9 +9,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 
-def components(n: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-    """Return the component of each of n items, named by its smallest item: int64 (n,)."""
-    left, right = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2).T
+def components(n: int, pairs: NDArray[np.int64] | Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return the component of each of n items, named by its smallest item: int64 (n,). pairs: (m, 2), or tuples."""
+    if not isinstance(pairs, np.ndarray):
+        pairs = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2)
+    left, right = pairs.T
     edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(n, n))
     _, of = connected_components(edges, directed=False)
     smallest = np.unique(of, return_index=True)[1]

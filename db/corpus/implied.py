@@ -104,7 +104,7 @@ def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
     """Return the links between labelled items. pairs: (n, 2), left < right, each once; positive: (n,) bool."""
     items, flat = np.unique(pairs, return_inverse=True)
     rows, positive = flat.reshape(-1, 2), np.asarray(positive, dtype=bool)
-    component = graph.components(len(items), map(tuple, rows[positive].tolist()))
+    component = graph.components(len(items), rows[positive])
     ends = np.sort(component[rows[~positive]], axis=1)
     clash = ends[:, 0] == ends[:, 1]
     spoilt = np.unique(ends[clash])

@@ -85,7 +85,7 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float, re
         if reranker is not None:
             with reporting(engine, job_id, 1 - share, share) as progress:
                 pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
-        parts = graph.groups(graph.components(len(data.item_ids), zip(pairs.left, pairs.right, strict=True)))
+        parts = graph.groups(graph.components(len(data.item_ids), np.column_stack([pairs.left, pairs.right])))
         parts.sort(key=len, reverse=True)
         with reading(engine) as session:
             texts = _Texts(session, data, pairs)

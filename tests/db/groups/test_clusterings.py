@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
 from allpairs.db.domain import Clustering
+from allpairs.db.groups import assignment
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.links import Links
 
@@ -98,6 +99,22 @@ def test_one_to_one_is_the_optimal_assignment(some: list[tuple[int, int]], seed:
     inside = group[left] == group[right]
     assert np.bincount(group).max() <= 2
     assert float((p[inside] - 0.3).sum()) == pytest.approx(gain[rows, columns].sum(), abs=1e-6)
+
+
+@pytest.mark.parametrize("values", [(0.5, 0.6, 0.7, 1.0), tuple(np.linspace(0.5, 1, 50).tolist())])
+def test_one_to_one_is_optimal_block_by_block(monkeypatch: pytest.MonkeyPatch, values: tuple[float, ...]) -> None:
+    monkeypatch.setattr(assignment, "BLOCK", 3)
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        table = np.where(rng.random((12, 14)) < 0.2, rng.choice(values, (12, 14)), 0)
+        left, right = np.nonzero(table)
+        kept = assignment.optimal_assignment(
+            Links(26, left, right + 12, table[left, right], second=np.arange(26) >= 12), 0.5
+        )
+        gain = np.maximum(table - 0.5, 0)
+        assert max(np.bincount(left[kept]).max(), np.bincount(right[kept]).max()) == 1
+        best = gain[linear_sum_assignment(gain, maximize=True)].sum()
+        assert gain[left[kept], right[kept]].sum() == pytest.approx(best, abs=1e-6)
 
 
 def test_a_text_of_the_second_list_has_its_best_partner_alone() -> None:
