@@ -16,7 +16,7 @@ if not (Path(__file__).parent / "db").is_dir():
 from allpairs.client import ApiError, Client, RemoteProject
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
-from allpairs.figures import draw_audit, evaluate, simulate
+from allpairs.figures import draw_audit, evaluate, evaluate_groups, simulate
 from allpairs.matcher import Matcher
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "RemoteProject",
     "draw_audit",
     "evaluate",
+    "evaluate_groups",
     "simulate",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
@@ -54,6 +54,39 @@ def evaluate(
             found = evaluate_audit(model, corpus, as_pairs(audit, Path(folder) / "audit.csv", AUDIT), seed)
     parts = {field.name for field in fields(Estimate)}
     return {name: Estimate(**one) for name, one in found.items() if isinstance(one, Mapping) and set(one) == parts}
+
+
+def evaluate_groups(
+    found: Sequence[Hashable],
+    true: Sequence[Hashable],
+    *,
+    second: Sequence[bool] | None = None,
+    by: str | Sequence[Any] = "",
+) -> dict[str, Any]:
+    """Return how good groups are beside the true ones, by pairs, by whole groups and B³, and what both look like.
+
+    found, true: the group of each text, in the same order, by any names; a text whose group is None is alone. second:
+    for two lists, whether each text is of the second one; then only pairs of both lists count as pairs. by: `size`, or
+    a value of each text; adds B³ of the texts of each size of the true groups, or of each of the 20 most frequent
+    values. Raises InputError if the lengths differ.
+
+    Example: evaluate_groups([1, 1, 1, 2], ["a", "a", "b", "b"])["b_cubed"]["f1"]  # 0.7059
+    """
+    import numpy as np
+
+    from allpairs.learner.files.group_figures import SIZE, codes, figures_of
+
+    given = {"true": true, "second": second, "by": None if isinstance(by, str) else by}
+    for name, values in given.items():
+        if values is not None and len(values) != len(found):
+            raise InputError(f"{name} has {len(values):,} values for {len(found):,} texts: give one for each text")
+    if isinstance(by, str) and by not in ("", SIZE):
+        raise InputError(f"by is {by!r}: give {SIZE!r}, or a value for each text")
+    listed = [list(groups) for groups in (found, true)]
+    return figures_of(
+        codes(listed[0]), codes(listed[1]), None if second is None else np.asarray(second, dtype=bool),
+        by if isinstance(by, str) else list(by),
+    )  # fmt: skip
 
 
 def draw_audit(

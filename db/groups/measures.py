@@ -43,8 +43,14 @@ def clusters(found: np.ndarray, true: np.ndarray) -> Quality:
 
 def b_cubed(found: np.ndarray, true: np.ndarray) -> Quality:
     """Return the mean over texts of the share of their group that is their entity's, and of their entity in it."""
-    shared = _shared(found, true)
-    return Quality(_mean(shared / _size_of_each(found)), _mean(shared / _size_of_each(true)))
+    return Quality(*map(_mean, _b_cubed_of_each(found, true)))
+
+
+def b_cubed_by(found: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[Quality]:
+    """Return the means over the texts of each part. part: (n,) int64 from 0, no number left out."""
+    count = np.bincount(part)
+    means = [np.bincount(part, weights=each) / count for each in _b_cubed_of_each(found, true)]
+    return [Quality(*both) for both in zip(*(mean.tolist() for mean in means), strict=True)]
 
 
 def matching_rate(group: np.ndarray) -> float | None:
@@ -90,6 +96,12 @@ def sizes(group: np.ndarray) -> dict[int, int]:
 def _shared(found: np.ndarray, true: np.ndarray) -> np.ndarray:
     """Return how many texts share both group and entity with each text, itself included, (n,) int64."""
     return _size_of_each(np.unique(np.column_stack([found, true]), axis=0, return_inverse=True)[1].ravel())
+
+
+def _b_cubed_of_each(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of each text's group that is its entity's, and of its entity in its group, (n,) each."""
+    shared = _shared(found, true)
+    return shared / _size_of_each(found), shared / _size_of_each(true)
 
 
 def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:

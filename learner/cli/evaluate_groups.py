@@ -18,6 +18,9 @@ def evaluate_groups(
     left: Annotated[Path | None, typer.Option(help="All texts, also those that neither file names.")] = None,
     right: Annotated[Path | None, typer.Option(help="All texts of the right list.")] = None,
     name: Annotated[str, typer.Option(help="Column of the groups' file: how often it differs or repeats.")] = "",
+    by: Annotated[
+        str, typer.Option(help="Also B³ for each size of the true groups (size), or value of a column.")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Measure groups beside the true ones: by pairs, by whole groups, and B³.
@@ -26,7 +29,7 @@ def evaluate_groups(
     """
     from allpairs.learner.files.group_figures import group_figures
 
-    found = group_figures(groups, true, [path for path in (left, right) if path is not None], name)
+    found = group_figures(groups, true, [path for path in (left, right) if path is not None], name, by)
     if json:
         print_result(found, None)
         return
@@ -35,6 +38,9 @@ def evaluate_groups(
         typer.echo(
             f"{title:14s}" + "".join(f"{_number(found[key][part]):>10s}" for part in ("precision", "recall", "f1"))
         )
+    for row in found.get("by", ()):
+        figures = "".join(f"{_number(row[part]):>10s}" for part in ("precision", "recall", "f1"))
+        typer.echo(f"{by} {row['value'] or '(empty)'}, {row['texts']:,} texts: B³{figures}")
     for key in ("found", "true"):
         typer.echo(f"\n{key} groups: " + _summary(found[key]))
 

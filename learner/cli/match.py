@@ -21,7 +21,8 @@ def match(
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
     groups: Annotated[
-        Clustering | None, typer.Option(help="Also write the groups that the pairs make, to a second file.")
+        Clustering | None,
+        typer.Option(help="Also write the groups that the pairs make, to a second file; average suits most data."),
     ] = None,
     representative: Annotated[
         Representative, typer.Option(help="The text of each group that stands for it: the most central or the longest.")

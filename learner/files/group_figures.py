@@ -1,6 +1,7 @@
 """How good the groups in a file are beside the true entities, and what both look like."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,38 +16,93 @@ from allpairs.db.groups import measures
 
 Text = tuple[str, str]  # side, empty if there is one list, and id
 Membership = dict[Text, str]
+SIZE = "size"  # what figures can be by, besides a column
+MOST, OTHERS = 20, "(other values)"  # values with figures of their own
 
 
-def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str = "") -> dict[str, Any]:
+def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str = "", by: str = "") -> dict[str, Any]:
     """Return the measures of the groups in `found` beside the entities in `true`, and what both look like.
 
     Either file has the columns id and group, and side (left or right) for two lists; or id1 and id2, pairs of one
     entity, and perhaps label. Texts that a file leaves out are alone. lists: files of all texts, the left one first; by
     default the texts are those of both files. name: a column of `found`, whose variation within groups and repetition
-    between them are measured. Raises InputError.
+    between them are measured. by: `size`, or a column of the lists, for whose values `by` of the result has B³. Raises
+    InputError.
     """
+    if by and by != SIZE and not lists:
+        raise InputError(f"--by {by} needs the file of texts that has this column: give --left")
     two = len(lists) > 1 or any(_has_two_lists(path) for path in (found, true))
     names: dict[Text, str] = {}
     parts = [_membership(found, two, name, names), _membership(true, two, "", {})]
     texts = sorted({*parts[0], *parts[1], *_of_lists(lists)})
-    vectors = [_vector(part, texts) for part in parts]
+    groups, entities = (codes([part.get(text) for text in texts]) for part in parts)
     second = np.array([side == Side.RIGHT for side, _ in texts]) if two else None
-    result: dict[str, Any] = {"texts": len(texts)}
-    qualities = {
-        "pairs": measures.pairwise(vectors[0], vectors[1], second),
-        "clusters": measures.clusters(vectors[0], vectors[1]),
-        "b_cubed": measures.b_cubed(vectors[0], vectors[1]),
-    }
-    for title, quality in qualities.items():
-        result[title] = asdict(quality) | {"f1": quality.f1}
-    for title, vector in zip(("found", "true"), vectors, strict=True):
-        result[title] = _summary(vector)
+    values = None if by in ("", SIZE) else _column(lists, by)
+    parted = by if values is None else [values.get(text, "") for text in texts]
+    result = figures_of(groups, entities, second, parted)
     if name:
         named = np.array([names.get(text, "") for text in texts])
-        group, known = vectors[0][named != ""], named[named != ""]
+        group, known = groups[named != ""], named[named != ""]
         more = {"name_variation": measures.name_variation(group, known), "homonymy": measures.homonymy(group, known)}
         result["found"] |= more
     return result
+
+
+def figures_of(
+    found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None, by: str | Sequence[Any] = ""
+) -> dict[str, Any]:
+    """Return the measures of groups beside entities: (n,) int64 of each text.
+
+    second: (n,) bool, which texts are of the second of two lists; by: `size`, or a value of each text.
+    """
+    qualities = {
+        "pairs": measures.pairwise(found, true, second),
+        "clusters": measures.clusters(found, true),
+        "b_cubed": measures.b_cubed(found, true),
+    }
+    result: dict[str, Any] = {"texts": len(found)}
+    for title, quality in qualities.items():
+        result[title] = _as_dict(quality)
+    result |= {"found": _summary(found), "true": _summary(true)}
+    if len(by):
+        result["by"] = _by_size(found, true) if isinstance(by, str) else _by_value(found, true, by)
+    return result
+
+
+def codes(groups: Sequence[Hashable]) -> np.ndarray:
+    """Return a number for each text's group, (n,) int64; a text whose group is None is alone."""
+    numbers: dict[Hashable, int] = {}
+    named = [("alone", at) if group is None else ("group", group) for at, group in enumerate(groups)]
+    return np.array([numbers.setdefault(one, len(numbers)) for one in named], dtype=np.int64)
+
+
+def _by_size(found: np.ndarray, true: np.ndarray) -> list[dict[str, Any]]:
+    """Return B³ of the texts of true groups of each size, in bands that end at the powers of two."""
+    size = np.bincount(true)[true]
+    bands, part = np.unique(np.ceil(np.log2(size)).astype(np.int64), return_inverse=True)
+    names = [str(2**band) if band < 2 else f"{2 ** (band - 1) + 1}-{2**band}" for band in bands.tolist()]
+    return _of_parts(found, true, part, names)
+
+
+def _by_value(found: np.ndarray, true: np.ndarray, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return B³ of the texts of each of the most frequent values, and of all others together."""
+    counts = Counter(values).most_common()
+    names = [value for value, _ in counts[:MOST]] + [OTHERS] * (len(counts) > MOST)
+    number = {value: min(at, MOST) for at, (value, _) in enumerate(counts)}
+    return _of_parts(found, true, np.array([number[value] for value in values], dtype=np.int64), names)
+
+
+def _of_parts(found: np.ndarray, true: np.ndarray, part: np.ndarray, names: Sequence[Any]) -> list[dict[str, Any]]:
+    texts = np.bincount(part).tolist()
+    qualities = measures.b_cubed_by(found, true, part)
+    return [
+        {"value": name, "texts": count} | _as_dict(quality)
+        for name, count, quality in zip(names, texts, qualities, strict=True)
+    ]
+
+
+def _as_dict(quality: measures.Quality) -> dict[str, float | None]:
+    return asdict(quality) | {"f1": quality.f1}
 
 
 def _summary(group: np.ndarray) -> dict[str, Any]:
@@ -100,13 +156,21 @@ def _pairs(path: Path, two: bool) -> Iterator[tuple[Text, Text]]:
 
 
 def _of_lists(lists: Sequence[Path]) -> Iterator[Text]:
-    sides = (Side.LEFT, Side.RIGHT) if len(lists) > 1 else ("",)
-    for side, path in zip(sides, lists, strict=False):
+    for side, path in _sided(lists):
         yield from ((side, id_.strip()) for _, (id_,) in read_rows(path, ("id",)))
 
 
-def _vector(group: Membership, texts: Sequence[Text]) -> np.ndarray:
-    """Return the group of each text, (n,) int64; a text without one is alone."""
-    codes: dict[tuple[str, ...], int] = {}
-    own = [(group[text],) if text in group else text for text in texts]
-    return np.array([codes.setdefault(one, len(codes)) for one in own], dtype=np.int64)
+def _column(lists: Sequence[Path], column: str) -> Mapping[Text, str]:
+    """Return the value of each text in this column of the lists that have it; raises InputError if none has it."""
+    having = [(side, path) for side, path in _sided(lists) if column in column_names(path)]
+    if not having:
+        raise InputError(f"{lists[0].name} has no column {column}: choose {SIZE}, or one of its columns")
+    return {
+        (side, id_.strip()): value.strip()
+        for side, path in having
+        for _, (id_, value) in read_rows(path, ("id", column))
+    }
+
+
+def _sided(lists: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    return zip((Side.LEFT, Side.RIGHT) if len(lists) > 1 else ("",), lists, strict=False)

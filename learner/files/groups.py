@@ -21,7 +21,7 @@ NEED_P = (Clustering.AVERAGE, Clustering.CORRELATION)
 class Grouping:
     """How matches make groups. answers: rows of pairs that people answered."""
 
-    how: Clustering = Clustering.CONNECTED
+    how: Clustering = Clustering.AVERAGE  # better than connected on each of four sets (docs/results.md, Clusterings)
     representative: Representative = Representative.CENTRAL
     answers: Labelled | None = None
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allpairs import InputError, Matcher, draw_audit, evaluate, simulate
+from allpairs import InputError, Matcher, draw_audit, evaluate, evaluate_groups, simulate
 from tests.helpers.projects.rounds import texts
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder
@@ -46,6 +46,19 @@ def test_an_audit_measures_what_known_pairs_do(encoder: Path) -> None:
     estimated = evaluate(encoder, LEFT, RIGHT, audit=drawn)["average_precision"]
     exact = evaluate(encoder, LEFT, RIGHT, gold=GOLD)["average_precision"].value
     assert estimated.low <= exact <= estimated.high and estimated.labels == 400
+
+
+def test_groups_beside_the_true_ones() -> None:
+    found = evaluate_groups([1, 1, 1, 2], ["a", "a", "b", "b"], by=["x", "x", "y", "y"])
+    code, _, expected = (evaluate_groups.__doc__ or "").partition("Example: ")[2].partition("  # ")
+    assert eval(code) == found["b_cubed"]["f1"] == pytest.approx(float(expected), abs=1e-4)
+    assert found["pairs"] == {"precision": 1 / 3, "recall": 1 / 2, "f1": 2 / 5}
+    assert [(row["value"], row["texts"], row["recall"]) for row in found["by"]] == [("x", 2, 1.0), ("y", 2, 0.5)]
+    assert evaluate_groups([None, None], np.array([7, 7]), second=[False, True])["pairs"]["recall"] == 0
+    with pytest.raises(InputError, match="true has 1 values for 2 texts"):
+        evaluate_groups([1, 2], [1])
+    with pytest.raises(InputError, match="by is 'venue'"):
+        evaluate_groups([1], [1], by="venue")
 
 
 def test_a_simulation_leaves_a_matcher(encoder: Path, tmp_path: Path) -> None:
