@@ -15,6 +15,7 @@ from allpairs.learner.evaluation.audit.sampling_order import make_sampling_order
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import divide, rank_bands
 from allpairs.learner.files.evaluate import dataset_for, load_vectors
+from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.inner_product import as_left, as_right
 
 
@@ -40,6 +41,11 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
     scorer = load_vectors(model, dataset, progress)
     if scorer.space.distance != "cosine":
         raise InputError(f"{model} scores by {scorer.space.distance}, and an audit ranks by cosine: name another model")
+    return drawn_by(scorer, dataset, pairs, seed, progress)
+
+
+def drawn_by(scorer: VectorScorer, dataset: Dataset, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
+    """Draw likewise from the evaluation pairs of a dataset, ranked by the scorer: rows of the dataset."""
     rows, columns = dataset.evaluation_left, dataset.evaluation_right
     left, right = as_left(scorer.vectors[rows], scorer.space), as_right(scorer.vectors[columns], scorer.space)
     rescored = scorer.rescored.within(rows, columns)
