@@ -73,7 +73,9 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
     receipt = record(database, project_id, who, sent.events) if sent.events else Receipt([], {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(literal(name), anchor=False, width="content")
-        audit_batch, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
+        audit_batch = choose_queue(database, project_id)
+        of_entities = audit_batch is not None and audit_batch.kind == DesignKind.ENTITIES
+        grouped = of_entities or (bipartite and choose_view(project_id))
     pairs, standing = serve(
         database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped, device=device()
     )

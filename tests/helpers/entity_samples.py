@@ -9,7 +9,7 @@ from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.links import Links
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, draw_order, draw_pairs, make_bands
+from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan, draw_pairs, make_plan
 from allpairs.learner.evaluation.entities.sample import Sample
 from allpairs.learner.search.top_pairs import best_pairs
 
@@ -42,16 +42,15 @@ def make_world(n: int = 400, two_lists: bool = False, noise: float = 0.11, least
     return World(sides, entity, clustered(links, Clustering.CONNECTED, least), rank_all(left, right, not two_lists))
 
 
-def drawn(world: World, n: int, seed: int, bands: Bands | None = None) -> Sample:
-    """Return a sample of n texts, all of whose pairs are answered with the truth; bands: by default `make_bands`."""
+def drawn(world: World, n: int, seed: int) -> Sample:
+    """Return a sample of n texts, all of whose drawn pairs are answered with the truth."""
     corpus = world.corpus(seed)
-    order = draw_order(corpus, world.group)
-    texts = order.texts[:n]
-    bands = bands or make_bands(world.ranking, len(corpus))
-    pairs = [draw_pairs(corpus, bands, world.group, text) for text in texts.tolist()]
-    of = np.repeat(np.arange(len(pairs)), [len(one.other) for one in pairs])
-    other = np.concatenate([one.other for one in pairs])
-    positive = world.entity[other] == world.entity[texts[of]]
-    band = np.concatenate([one.band for one in pairs])
-    sizes = np.array([one.sizes for one in pairs])
-    return Sample(corpus, bands, texts, order.weights(n), sizes, of, other, band, positive)
+    return Sample.answered(corpus, make_plan(corpus, world.ranking, world.group, n), world.entity)
+
+
+def complete(world: World) -> Sample:
+    """Return all texts with all their pairs, answered with the truth."""
+    corpus, n = world.corpus(0), len(world.entity)
+    bands = Bands(np.array([-np.inf]), np.ones(1))
+    pairs = [draw_pairs(corpus, bands, world.group, text) for text in range(n)]
+    return Sample.answered(corpus, Plan(bands, np.arange(n), np.ones(n), pairs), world.entity)

@@ -8,6 +8,7 @@ from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.monitor.correction import corrections
+from allpairs.annotate.ui.monitor.entities import entity_audit
 from allpairs.annotate.ui.monitor.strata import strata
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
@@ -57,6 +58,8 @@ def audit(report: Report, project_id: int) -> None:
     if report.measured:
         strata(report)
         corrections(project_id)
+    if report.matchers:
+        entity_audit(project_id)
 
 
 def _mixed_in(report: Report) -> str:

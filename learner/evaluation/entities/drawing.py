@@ -17,7 +17,7 @@ UPPER = 5  # upper bands, each half as deep as the next: the fall of the shares 
 BELOW = 3  # pairs of a text that are drawn from all lower bands together, on average
 DEEPER = 4  # times as deep as the one above it is each lower band
 MOST_OF_GROUP = 30  # texts of a text's group, beside its candidates, that are compared with it
-LARGEST = 10  # a text of a group of so many texts or more is drawn that many times as often as a text alone
+LARGEST = 16  # texts of a group: its square root is how often a text is drawn, beside one alone (docs/log.md)
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ class Order:
 
 
 def draw_order(corpus: Corpus, group: np.ndarray) -> Order:
-    """Return the order of all texts; group: (n,) of each, whose size is its rate, up to 10.
+    """Return the order of all texts; group: (n,) of each, whose size, up to 16, says how often it is drawn.
 
     Every text has a permanent random number, so that orders by other groups begin much the same. Sampling by the first
     exponential times is that of Efraimidis and Spirakis (2006).
     """
     size = np.bincount(group, minlength=len(corpus))[group]
-    rate = np.minimum(size, LARGEST).astype(np.float64)
+    rate = np.sqrt(np.minimum(size, LARGEST))
     number = pair_numbers(corpus.ids, np.zeros_like(corpus.ids), corpus.seed)
     key = -np.log1p(-number) / rate
     order = np.argsort(key, kind="stable")
@@ -162,3 +162,21 @@ def draw_pairs(corpus: Corpus, bands: Bands, group: np.ndarray, text: int) -> Dr
     drawn = np.flatnonzero(number <= share)
     drawn = drawn[np.argsort(-scores[drawn], kind="stable")]
     return Drawn(other[drawn], band[drawn], np.bincount(band, minlength=last + 1)[:last])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Drawn texts and the pairs of each, as numbers of the corpus. weight: (n,) as in `Sample`."""
+
+    bands: Bands
+    texts: np.ndarray
+    weight: np.ndarray
+    pairs: list[Drawn]
+
+
+def make_plan(corpus: Corpus, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
+    """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
+    bands, order = make_bands(ranking, len(corpus)), draw_order(corpus, group)
+    texts = order.texts[:n]
+    pairs = [draw_pairs(corpus, bands, group, text) for text in texts.tolist()]
+    return Plan(bands, texts, order.weights(len(texts)), pairs)

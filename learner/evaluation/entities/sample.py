@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.learner.evaluation.audit.stratum_rates import draw_rates
-from allpairs.learner.evaluation.entities.drawing import Bands, Corpus
+from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan
 
 DRAWS = 1_000
 
@@ -34,6 +34,16 @@ class Sample:
         n, h = self.sizes.shape
         inside = which & (self.band < h)
         return np.bincount(self.of[inside] * h + self.band[inside], minlength=n * h).reshape(n, h)
+
+    @classmethod
+    def answered(cls, corpus: Corpus, plan: Plan, entity: np.ndarray) -> "Sample":
+        """Return the plan's texts with all their pairs answered by the true entity of each text, (N,)."""
+        of = np.repeat(np.arange(len(plan.texts)), [len(one.other) for one in plan.pairs])
+        other = np.concatenate([one.other for one in plan.pairs])
+        band = np.concatenate([one.band for one in plan.pairs])
+        sizes = np.array([one.sizes for one in plan.pairs])
+        positive = entity[other] == entity[plan.texts[of]]
+        return cls(corpus, plan.bands, plan.texts, plan.weight, sizes, of, other, band, positive)
 
     @property
     def open(self) -> np.ndarray:

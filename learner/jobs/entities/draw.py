@@ -11,11 +11,11 @@ from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import add_audit_tasks, newest_design
 from allpairs.db.progress import Progress
 from allpairs.db.schema.tables import Design, Matcher, Round
-from allpairs.learner.evaluation.entities.drawing import Corpus
+from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
 from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.groups import groups_of
-from allpairs.learner.jobs.entities.stored import Answers, Plan, as_items, columns_of, make_plan
+from allpairs.learner.jobs.entities.stored import Answers, as_items, columns_of
 
 
 def corpus_of(data: ProjectData, matcher: Matcher, progress: Progress) -> Corpus:

@@ -19,7 +19,7 @@ from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
 from allpairs.learner.jobs.entities.stored import known_answers, read_sample
 
-FEWEST = 10  # texts that must be complete before there are figures
+FEWEST = 20  # texts that must be complete before there are figures
 
 
 def measure_groups(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> str:

@@ -1,7 +1,6 @@
 """Designs of entity audits: which texts are drawn, and which pairs of each, as a row; and the labels of these pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,28 +11,10 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.tables import Design, Gold
 from allpairs.learner.evaluation.audit.ranking import Ranking
-from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Drawn, draw_order, draw_pairs, make_bands
+from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan
 from allpairs.learner.evaluation.entities.sample import Sample
 
 Answers = dict[tuple[int, int], AnswerKind]  # by items, left and right
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The texts of a design and their pairs, as numbers of the corpus. weight: (n,) as in `Sample`."""
-
-    bands: Bands
-    texts: np.ndarray
-    weight: np.ndarray
-    pairs: list[Drawn]
-
-
-def make_plan(corpus: Corpus, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
-    """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
-    bands, order = make_bands(ranking, len(corpus)), draw_order(corpus, group)
-    texts = order.texts[:n]
-    pairs = [draw_pairs(corpus, bands, group, text) for text in texts.tolist()]
-    return Plan(bands, texts, order.weights(len(texts)), pairs)
 
 
 def columns_of(plan: Plan, corpus: Corpus, ranking: Ranking) -> dict[str, Any]:

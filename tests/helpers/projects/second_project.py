@@ -165,6 +165,7 @@ THERE: Acts = {
     "history.events": (C, lambda a: history.events(a.engine, a.other.id, 1)),
     "requests.request_round": (C, lambda a: jobs.request_round(a.engine, a.other.id)),
     "requests.request_audit": (C, lambda a: jobs.request_audit(a.engine, a.other.id, 0)),
+    "requests.request_entities": (C, lambda a: jobs.request_entities(a.engine, a.other.id, 0)),
     "requests.request_correction": (C, lambda a: jobs.request_correction(a.engine, a.other.id, 0, 0.2, 0)),
     "requests.request_preview": (C, lambda a: jobs.request_preview(a.engine, a.other.id, Settings())),
     "requests.request_experiment": (C, lambda a: jobs.request_experiment(a.engine, a.other.id, {})),

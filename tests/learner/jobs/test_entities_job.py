@@ -33,16 +33,16 @@ def project_id(engine: Engine, project: int, encoders: list[Path]) -> int:
 
 
 def test_texts_are_drawn_labelled_and_measured(engine: Engine, project_id: int) -> None:
-    told = run(engine, project_id, 12)
+    told = run(engine, project_id, 22)
     tasks = tasks_of(engine)
-    assert told == f"{len(tasks)} pairs to label, for 12 texts in all"
+    assert told == f"{len(tasks)} pairs to label, for 22 texts in all"
     assert {task.purpose for task in tasks} == {Purpose.AUDIT}
     drawn = [task.right_id if task.turned else task.left_id for task in tasks]
-    assert len(set(drawn)) == 12
+    assert len(set(drawn)) == 22
     assert [drawn.index(one) for one in dict.fromkeys(drawn)] == sorted(drawn.index(one) for one in set(drawn))
-    assert sum(one != other for one, other in pairwise(drawn)) == 11  # each text's pairs in a row
+    assert sum(one != other for one, other in pairwise(drawn)) == 21  # each text's pairs in a row
     label(engine, tasks)
-    assert run(engine, project_id) == "the groups are measured on 12 texts"
+    assert run(engine, project_id) == "the groups are measured on 22 texts"
     found = designs(engine)[0].details["found"]
     assert found["labels"] >= len(tasks)  # a pair of two drawn texts counts for both
     assert list(found["rounds"]) == ["1"]  # round 0 has no probabilities, so no groups
@@ -62,24 +62,24 @@ def test_every_pair_of_every_text_gives_the_whole_truth(engine: Engine, project_
 
 
 def test_further_texts_are_added_and_nothing_is_asked_again(engine: Engine, project_id: int) -> None:
-    run(engine, project_id, 12)
+    run(engine, project_id, 22)
     label(engine, tasks_of(engine))
     before = {(task.left_id, task.right_id) for task in tasks_of(engine)}
     run(engine, project_id, 5)
     assert not before & {(task.left_id, task.right_id) for task in tasks_of(engine)}
     first, second = designs(engine)
     assert second.details["sample"][: len(first.details["sample"])] == first.details["sample"]
-    assert run(engine, project_id) == "the groups are measured on 12 texts"
+    assert run(engine, project_id) == "the groups are measured on 22 texts"
     label(engine, tasks_of(engine), AnswerKind.UNSURE)
-    assert run(engine, project_id) == "the groups are measured on 17 texts"
+    assert run(engine, project_id) == "the groups are measured on 27 texts"
 
 
 def test_texts_that_are_not_complete_do_not_count(engine: Engine, project_id: int) -> None:
-    run(engine, project_id, 12)
+    run(engine, project_id, 22)
     tasks = tasks_of(engine)
     label(engine, tasks[: len(tasks) // 2])
     assert run(engine, project_id) == "too few texts are complete to measure the groups"
-    assert designs(engine)[0].details["found"]["complete"] < 10
+    assert designs(engine)[0].details["found"]["complete"] < 20
 
 
 def test_a_step_that_runs_again_draws_nothing_more(engine: Engine, project_id: int) -> None:
@@ -100,7 +100,7 @@ def test_while_a_batch_is_open_and_when_all_are_drawn_nothing_is_drawn(engine: E
 
 
 def test_a_drawn_text_is_shown_first(engine: Engine, project_id: int) -> None:
-    run(engine, project_id, 12)
+    run(engine, project_id, 22)
     with reading(engine) as session:
         turned = session.scalars(select(Task).where(Task.turned)).all()
     texts = {row[0] for row in designs(engine)[0].details["sample"]}

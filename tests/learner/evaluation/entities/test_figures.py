@@ -2,12 +2,9 @@ import numpy as np
 import pytest
 
 from allpairs.db.groups import measures
-from allpairs.learner.evaluation.entities.drawing import Bands
 from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
-from tests.helpers.entity_samples import World, drawn, make_world
-
-EVERYTHING = Bands(np.array([-np.inf]), np.ones(1))
+from tests.helpers.entity_samples import World, complete, drawn, make_world
 
 
 def measured(world: World, sample: Sample, seed: int = 0) -> dict[str, tuple[float, float, float]]:
@@ -19,7 +16,7 @@ def measured(world: World, sample: Sample, seed: int = 0) -> dict[str, tuple[flo
 
 def test_all_texts_with_all_pairs_give_the_exact_figures() -> None:
     world = make_world(60)
-    found = measured(world, drawn(world, 60, 0, EVERYTHING))
+    found = measured(world, complete(world))
     exact = {
         "b_cubed": measures.b_cubed(world.group, world.entity),
         "pairwise": measures.pairwise(world.group, world.entity),
@@ -32,7 +29,7 @@ def test_all_texts_with_all_pairs_give_the_exact_figures() -> None:
 
 def test_of_two_lists_pairs_of_one_list_count_nowhere() -> None:
     world = make_world(60, two_lists=True)
-    found = measured(world, drawn(world, 60, 0, EVERYTHING))
+    found = measured(world, complete(world))
     exact = measures.pairwise(world.group, world.entity, np.arange(60) >= 30)
     assert found["pairwise_precision"][0] == pytest.approx(exact.precision)
     assert found["pairwise_recall"][0] == pytest.approx(exact.recall)
@@ -62,7 +59,7 @@ def test_an_unanswered_candidate_may_be_a_match() -> None:
 @pytest.mark.parametrize("two_lists", [False, True])
 def test_intervals_cover(two_lists: bool) -> None:
     world = make_world(600, two_lists, noise=0.13)
-    exact = measured(world, drawn(world, 600, 0, EVERYTHING))
+    exact = measured(world, complete(world))
     found = [measured(world, drawn(world, 40, seed), seed) for seed in range(200)]
     for name, (truth, *_) in exact.items():
         covered = np.mean([one[name][1] <= truth <= one[name][2] for one in found])
