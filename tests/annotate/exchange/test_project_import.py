@@ -21,7 +21,7 @@ from allpairs.db.schema.tables import Design, Evaluation, Item, Matcher
 from allpairs.learner.jobs import matches
 from allpairs.learner.jobs.audit.designs import read_designs
 from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_design, make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 
@@ -83,6 +83,19 @@ def test_an_imported_project_trains_measures_and_matches(engine: Engine, project
         job_id = add_job(session, new, MATCHES).id
     matches.find_matches(job_id, new, 1, 0.3)  # under the model that came along
     assert read_matches(new) is not None
+
+
+def test_an_entity_audit_names_the_new_items(engine: Engine, project: int, tmp_path: Path) -> None:
+    with reading(engine) as session:
+        one, other = session.scalars(select(Item).where(Item.project_id == project).limit(2)).all()
+    make_design(engine, project, DesignKind.ENTITIES, sample=[[other.id, one.id, 0]], weights=[3.0])
+    new = moved(engine, project, tmp_path / "one.zip")
+    with reading(engine) as session:
+        mine = Design.project_id == new, Design.kind == DesignKind.ENTITIES
+        left, right, band = session.scalars(select(Design).where(*mine)).one().details["sample"][0]
+        kept = [session.get_one(Item, item) for item in (left, right)]
+    assert [item.text for item in kept] == [other.text, one.text] and band == 0
+    assert {item.project_id for item in kept} == {new}
 
 
 def test_a_project_without_its_models_trains_again(engine: Engine, project: int, tmp_path: Path) -> None:

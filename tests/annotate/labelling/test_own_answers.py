@@ -3,15 +3,16 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.labelling.own_answers import correct, history
 from allpairs.annotate.labelling.queue import recent, record, serve
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind, DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
-from allpairs.db.schema.engine import reading
-from tests.helpers.factories import make_project, make_round
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item, Task
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 P, N, U, S, R = AnswerKind
 
@@ -115,6 +116,19 @@ def test_candidates_of_one_left_text_follow_each_other(engine: Engine) -> None:
     runs = [pair.left for at, pair in enumerate(pairs) if at == 0 or pairs[at - 1].left != pair.left]
     assert len(pairs) == 12
     assert sorted(runs) == ["a", "b", "c"]
+
+
+def test_the_drawn_text_of_an_entity_audit_is_shown_first(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(4)], evaluation=4)
+    make_design(engine, project, DesignKind.ENTITIES)
+    make_audit_batch(engine, project, 6, DesignKind.ENTITIES)
+    with writing(engine) as session:  # the text drawn is the last one, the right one of its three pairs
+        last = session.scalars(select(Item).order_by(Item.id.desc()).limit(1)).one()
+        session.execute(update(Task).where(Task.right_id == last.id).values(turned=True))
+    pairs, _ = serve(engine, project, "ann", audit_batch=True, grouped=True)
+    of_last = [at for at, pair in enumerate(pairs) if pair.left == last.text]
+    assert len(of_last) == 3 and of_last[-1] - of_last[0] == 2
+    assert {pairs[at].right for at in of_last} == {f"text {i}" for i in range(3)}
 
 
 def test_a_note_that_is_too_long_is_refused(engine: Engine, project: int) -> None:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.projects.next_step import next_step, read_standing
+from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.evaluations import matchers_with_evaluations
@@ -333,6 +334,34 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
     page.number_input(key="audit_draw").set_value(80)
     page.button(key="draw_audit").click().run()
     assert page.error[0].value == "an audit batch is open: finish it or drop it"
+
+
+def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project_id = make_measured_project(engine)
+    asked: list[int] = []
+    monkeypatch.setattr(jobs, "request_entities", lambda engine, project_id, draw: asked.append(draw) or "j")
+    page = open_page(**AUDIT)
+    assert "Entity audit" in headings(page) and "update_entities" not in [button.key for button in page.button]
+    page.number_input(key="entities_draw").set_value(40)
+    page.button(key="draw_entities").click().run()
+    figure = Estimate(0.8, 0.7, 0.9, "entity audit", 40).as_dict()
+    of_round = {how: {"b_cubed_f1": figure, "cluster_precision": figure} for how in ("connected", "average")}
+    found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": of_round, "3": of_round}}
+    make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
+    page = open_page(**AUDIT)
+    assert "38 of 40 texts complete, with 431 labelled pairs." in [caption.value for caption in page.caption]
+    told = "B³ F1 of the groups of Round 4, with its 95% interval: connected 0.800 (0.700 to 0.900); average 0.800"
+    assert described(page, "B³ F1").startswith(told)
+    page.selectbox(key="entities_figure").set_value("Whole groups, precision").run()
+    assert described(page, "Whole groups, precision")
+    page.button(key="update_entities").click().run()
+    assert asked == [40, 0]
+
+
+def test_before_texts_are_complete_the_entity_audit_says_what_it_waits_for(engine: Engine, home: Path) -> None:
+    make_design(engine, make_measured_project(engine), DesignKind.ENTITIES, weights=[5.0] * 30)
+    captions = [caption.value for caption in open_page(**AUDIT).caption]
+    assert "30 texts drawn. The figures come when 20 are complete." in captions
 
 
 def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:
