@@ -52,10 +52,11 @@ class Clustering(StrEnum):
 
 
 class Representative(StrEnum):
-    """Which text stands for its group: the one with the most probable links in all, or the longest."""
+    """Which text stands for its group: of the most probable links in all, the longest, or the newest by a column."""
 
     CENTRAL = "central"
     LONGEST = "longest"
+    NEWEST = "newest"
 
 
 class FieldKind(StrEnum):

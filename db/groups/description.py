@@ -1,12 +1,14 @@
 """What groups look like: sizes, how many of their pairs match, their weakest links, their representatives."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from allpairs.db.corpus.field_values import day_of
 from allpairs.db.groups.links import Links
 
 
@@ -15,9 +17,10 @@ class Groups:
     """Groups of two or more of n texts; arrays with one entry for each group, in the same order.
 
     of: (n,) the group of each text, −1 for a text alone. size: its texts; pairs: how many pairs they make; matches: how
-    many of these are links; score: the mean score of the links; weakest: the lowest score of the links that hold the
-    group together if the strongest do it; NaN without links, where people joined it. central: its text with the most
-    probable links in all.
+    many of these are links or answered with yes; score: the mean score of the links. weakest: the lowest score of the
+    links that hold the group together if people's yes and then the strongest do it; NaN where yes answers alone do.
+    joined: (k, 2) the two texts of that link, −1 where there is none. central: its text with the most probable links in
+    all, a yes having p = 1.
     """
 
     of: np.ndarray
@@ -26,6 +29,7 @@ class Groups:
     matches: np.ndarray
     score: np.ndarray
     weakest: np.ndarray
+    joined: np.ndarray
     central: np.ndarray
 
     @property
@@ -54,14 +58,30 @@ def described(links: Links, score: np.ndarray, group: np.ndarray) -> Groups:
     """Return the groups of two or more texts. links: the matches; score: (m,) of each; group: (n,) of each text."""
     of = _numbered(group)
     size = np.bincount(of[of >= 0])
-    inner = (of[links.left] == of[links.right]) & (of[links.left] >= 0)
-    left, right, held, p = links.left[inner], links.right[inner], score[inner].astype(np.float64), links.p[inner]
+    left, right, score, p, said = _matches(links, score.astype(np.float64))
+    inner = (of[left] == of[right]) & (of[left] >= 0)
+    left, right, score, p, said = left[inner], right[inner], score[inner], p[inner], said[inner]
     where = of[left]
-    matches = np.bincount(where, minlength=len(size))
-    mean = np.bincount(where, weights=held, minlength=len(size)) / np.maximum(matches, 1)
-    weakest = _weakest(left, right, held, where, links.n, len(size))
+    matches, scored = np.bincount(where, minlength=len(size)), ~np.isnan(score)
+    total = np.bincount(where[scored], weights=score[scored], minlength=len(size))
+    mean = total / np.maximum(np.bincount(where[scored], minlength=len(size)), 1)
+    weakest, joined = _weakest(left, right, np.where(said, np.inf, score), where, links.n, len(size))
     mass = np.bincount(left, weights=p, minlength=links.n) + np.bincount(right, weights=p, minlength=links.n)
-    return Groups(of, size, _pairs(of, size, links.second), matches, mean, weakest, best_text(of, mass))
+    return Groups(of, size, _pairs(of, size, links.second), matches, mean, weakest, joined, best_text(of, mass))
+
+
+def _matches(links: Links, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return left, right, score, p and whether people said yes, of the links and of each other yes (score NaN)."""
+    yes = np.unique(np.sort(links.yes, axis=1), axis=0)
+    keys = np.minimum(links.left, links.right) * links.n + np.maximum(links.left, links.right)
+    answered = yes[:, 0] * links.n + yes[:, 1]
+    said, more = np.isin(keys, answered), yes[~np.isin(answered, keys)]
+    return (
+        np.concatenate([links.left, more[:, 0]]), np.concatenate([links.right, more[:, 1]]),
+        np.concatenate([score, np.full(len(more), np.nan)]),
+        np.concatenate([np.where(said, 1.0, links.p), np.ones(len(more))]),
+        np.concatenate([said, np.ones(len(more), dtype=bool)]),
+    )  # fmt: skip
 
 
 def best_text(of: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -74,6 +94,28 @@ def best_text(of: np.ndarray, value: np.ndarray) -> np.ndarray:
 def longest_text(of: np.ndarray, texts: Sequence[str]) -> np.ndarray:
     """Return the longest text of each group, (k,) int64."""
     return best_text(of, np.array([len(text) for text in texts], dtype=np.int64))
+
+
+def newest_text(of: np.ndarray, values: Sequence[str]) -> np.ndarray:
+    """Return the text of each group with the largest value of a column, (k,) int64; those without a value come last.
+
+    values: of each text, "" for none. They compare as numbers if all are, else as dates if all are, else as words.
+    """
+    there = [at for at, value in enumerate(values) if value]
+    rank = np.full(len(values), -1, dtype=np.int64)
+    rank[there] = np.unique(_comparable([values[at] for at in there]), return_inverse=True)[1].ravel()
+    return best_text(of, rank)
+
+
+def _comparable(values: Sequence[str]) -> np.ndarray:
+    with suppress(ValueError):
+        numbers = np.array(values, dtype=np.float64)
+        if np.isfinite(numbers).all():
+            return numbers
+    days = [day_of(value) for value in values]
+    if None in days:
+        return np.array(values)
+    return np.array([f"{day:07} {value}" for day, value in zip(days, values, strict=True)])  # a time follows its day
 
 
 @dataclass(frozen=True)
@@ -111,15 +153,21 @@ def _pairs(of: np.ndarray, size: np.ndarray, second: np.ndarray | None) -> np.nd
 
 
 def _weakest(
-    left: np.ndarray, right: np.ndarray, score: np.ndarray, where: np.ndarray, n: int, groups: int
-) -> np.ndarray:
-    """Return the lowest score of the maximum spanning tree of each group, (groups,) float64."""
-    found = np.full(groups, np.nan)
+    left: np.ndarray, right: np.ndarray, strength: np.ndarray, where: np.ndarray, n: int, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest strength in the maximum spanning tree of each group, (groups,) float64, and its two texts.
+
+    Of infinite strength there is none: NaN, and −1 for both texts.
+    """
+    found, joined = np.full(groups, np.nan), np.full((groups, 2), -1, dtype=np.int64)
     if len(left):
-        order = np.argsort(-score, kind="stable")
-        left, right, where = left[order], right[order], where[order]
+        order = np.argsort(-strength, kind="stable")
         place = np.arange(1.0, len(left) + 1)  # the strongest link first
-        tree = minimum_spanning_tree(coo_array((place, (left, right)), shape=(n, n)).tocsr())
+        tree = minimum_spanning_tree(coo_array((place, (left[order], right[order])), shape=(n, n)).tocsr())
         holds = tree.data.astype(np.int64) - 1
-        np.fmin.at(found, where[holds], score[order[holds]])
-    return found
+        holds = np.sort(holds[np.isfinite(strength[order[holds]])])
+        last = np.full(groups, -1)
+        last[where[order[holds]]] = order[holds]  # the last one of each group stays
+        held = last >= 0
+        found[held], joined[held, 0], joined[held, 1] = strength[last[held]], left[last[held]], right[last[held]]
+    return found, joined

@@ -25,8 +25,12 @@ def match(
         typer.Option(help="Also write the groups that the pairs make, to a second file; average suits most data."),
     ] = None,
     representative: Annotated[
-        Representative, typer.Option(help="The text of each group that stands for it: the most central or the longest.")
+        Representative,
+        typer.Option(help="The text of each group that stands for it: the most central, the longest, or the newest."),
     ] = Representative.CENTRAL,
+    newest_by: Annotated[
+        str, typer.Option(help="Column of the files, numbers or dates, of which the newest text has the largest value.")
+    ] = "",
     answers: Annotated[
         Path | None, typer.Option(help="People's answers (id1, id2, label), which decide over the model in groups.")
     ] = None,
@@ -40,15 +44,18 @@ def match(
     Example: allpairs match --model out/q/model --left q.csv --precision 0.8 --out matches.csv --groups average
     """
     from allpairs.db.corpus.corpus import load_corpus
-    from allpairs.learner.files.groups import Grouping
+    from allpairs.db.groups.grouping import Grouping
+    from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
     from allpairs.learner.files.match import Cut, match_corpus
 
     corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column))
     answered = read_labels(answers, corpus, every=True) if answers else None
-    grouping = Grouping(groups, representative, answered) if groups else None
+    grouping = Grouping(groups, representative, newest_by) if groups else None
+    values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
+    cut = Cut(top, threshold, precision)
     with progress_bar() as progress:
-        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress, why, grouping)
+        found = match_corpus(model, corpus, cut, out, progress, why, grouping, answered, values)
     if json:
         print_result(found, None)
     else:

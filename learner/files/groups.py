@@ -1,69 +1,61 @@
 """Groups of a file's matches."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.domain import Clustering, Kind, Representative, Side
-from allpairs.db.errors import InputError
-from allpairs.db.groups.clusterings import TWO_LISTS, clustered
-from allpairs.db.groups.description import described, longest_text
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.domain import Kind, Side
+from allpairs.db.groups.clusterings import clustered
+from allpairs.db.groups.description import described
+from allpairs.db.groups.grouping import Grouping, group_rows
 from allpairs.db.groups.links import Links
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.search.exact import Pairs
 
-NEED_P = (Clustering.AVERAGE, Clustering.CORRELATION)
 
+def group_table(
+    corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping,
+    answers: Labelled | None = None, values: Sequence[str] = (),
+) -> pd.DataFrame:  # fmt: skip
+    """Return the groups of two or more, the largest first.
 
-@dataclass(frozen=True)
-class Grouping:
-    """How matches make groups. answers: rows of pairs that people answered."""
-
-    how: Clustering = Clustering.AVERAGE  # better than connected on each of four sets (docs/results.md, Clusterings)
-    representative: Representative = Representative.CENTRAL
-    answers: Labelled | None = None
-
-
-def group_table(corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping) -> pd.DataFrame:
-    """Return the groups of two or more, the largest first: group, size, side, id, text, representative (1 or 0).
-
+    Columns: group, size, side, id, text, representative (1 or 0), weakest (score of the weakest link), coherence.
     p: (m,) probability of each pair; None for an encoder without one; least: what a link must have, p or score.
+    answers: pairs that people answered; values: of each text in the column that the newest text is found by.
     """
     second = None
     if corpus.kind == Kind.BIPARTITE:
         second = np.array([item.side == Side.RIGHT for item in corpus.items])
-    yes, no = _answers(grouping.answers)
+    yes, no = _answers(answers)
     held = pairs.score.astype(np.float64)
     links = Links(len(corpus.items), pairs.left, pairs.right, held if p is None else p, yes, no, second)
     groups = described(links, held, clustered(links, grouping.how, least))
-    texts = [item.text for item in corpus.items]
-    chosen = groups.central if grouping.representative == Representative.CENTRAL else longest_text(groups.of, texts)
-    number = np.argsort(groups.largest_first()) + 1
-    inside = np.flatnonzero(groups.of >= 0)
-    inside = inside[np.argsort(number[groups.of[inside]], kind="stable")]
-    group, items = groups.of[inside], [corpus.items[at] for at in inside.tolist()]
-    return pd.DataFrame(
-        {
-            "group": number[group],
-            "size": groups.size[group],
-            "side": [item.side.value for item in items],
-            "id": [item.ids[0] for item in items],
-            "text": [item.text for item in items],
-            "representative": (inside == chosen[group]).astype(int),
-        }
-    )
+    chosen = grouping.representatives(groups, [item.text for item in corpus.items], values)
+    inside, columns = group_rows(groups, chosen)
+    table, items = pd.DataFrame(columns), [corpus.items[at] for at in inside.tolist()]
+    table.insert(2, "side", [item.side.value for item in items])
+    table.insert(3, "id", [item.ids[0] for item in items])
+    table.insert(4, "text", [item.text for item in items])
+    return table
 
 
-def require_possible(grouping: Grouping, corpus: Corpus, has_p: bool) -> None:
-    """Raise InputError for a clustering that needs probabilities or two lists where there are none."""
-    if not has_p and grouping.how in NEED_P:
-        raise InputError(f"{grouping.how} groups need probabilities, and an encoder has none: use connected")
-    if corpus.kind == Kind.SYMMETRIC and grouping.how in TWO_LISTS:
-        raise InputError(
-            f"{grouping.how} groups need two lists, and this is one: use connected, average or correlation"
-        )
+def column_values(corpus: Corpus, column: str, left: Path, right: Path | None, id_column: str) -> list[str]:
+    """Return the value of each text in any column of its file; "" for none. Raises InputError if a file lacks it.
+
+    Of a text that occurs in several rows it is the last one.
+    """
+    values = [""] * len(corpus.items)
+    for side, path in ((Side.LEFT, left), (Side.RIGHT, right)):
+        if path is not None:
+            places = corpus.positions(side)
+            for number, (*name, value) in read_rows(path, (*filter(None, [id_column]), column)):
+                at = places[name[0].strip() if name else str(number)]
+                values[at] = value.strip() or values[at]
+    return values
 
 
 def _answers(labelled: Labelled | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """The matching pairs of a file, or of two."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups.grouping import Grouping
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
-from allpairs.learner.files.groups import Grouping, group_table, require_possible
+from allpairs.learner.files.groups import group_table
+from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import Pairs
@@ -36,18 +38,18 @@ class Cut:
 
 def match_corpus(
     model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
-    grouping: Grouping | None = None,
+    grouping: Grouping | None = None, answers: Labelled | None = None, values: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
     why: add a column with the parts of each score. grouping: also write groups, to the file beside it that
-    `groups_file` names.
+    `groups_file` names. answers, values: as in `group_table`.
     """
     _check_out(out)
     threshold = threshold_of(model, cut)
     matcher = load_matcher(model)
     if grouping is not None:
-        require_possible(grouping, corpus, matcher.layer is not None)
+        grouping.require_possible(corpus.kind, matcher.layer is not None)
     dataset = dataset_for(model, corpus)
     encoded = matcher.encoder.encode(dataset.texts, progress)
     found = _found(matcher, dataset, encoded, cut, threshold, progress)
@@ -59,7 +61,7 @@ def match_corpus(
         table["why"] = _reasons(matcher, dataset, encoded, found)
     result = {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
     if grouping is not None:
-        groups = group_table(corpus, found, p, _least(matcher, found, threshold), grouping)
+        groups = group_table(corpus, found, p, _least(matcher, found, threshold), grouping, answers, values)
         _write(groups, groups_file(out))
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
     _write(table, out)

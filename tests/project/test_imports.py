@@ -59,7 +59,7 @@ PACKAGES = {
     "second_stage strategies db",
     "learner.worker": "jobs runtime db",
     "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers worker "
-    "db.corpus",
+    "db.corpus db.groups",
     "annotate.stats": "db.schema",
     "annotate.language": "",
     "annotate.text": "language db.corpus db.schema",

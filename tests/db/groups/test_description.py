@@ -3,11 +3,12 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus.graph import components
-from allpairs.db.groups.description import Changes, changes, described, longest_text
+from allpairs.db.groups.description import Changes, changes, described, longest_text, newest_text
 from allpairs.db.groups.links import Links
 
 SOME = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda ab: ab[0] < ab[1]), unique=True)
@@ -31,6 +32,32 @@ def test_a_group_is_held_by_its_strongest_links() -> None:
 def test_a_group_that_people_joined_has_no_weakest_link() -> None:
     groups = described(links((0, 1, 0.9)), np.array([0.9]), np.array([0, 0, 2, 2, 4, 5]))
     assert groups.matches.tolist() == [1, 0] and np.isnan(groups.weakest[1])
+
+
+def test_what_people_joined_is_no_weak_link() -> None:
+    left, right, score = np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([0.3, 0.5, 0.9])
+    group = np.zeros(5, dtype=np.int64)
+    groups = described(Links(5, left, right, score, yes=np.array([[1, 0], [3, 4]])), score, group)
+    assert (groups.weakest.tolist(), groups.joined.tolist()) == ([0.5], [[1, 2]])
+    assert (groups.matches.tolist(), groups.score.tolist()) == ([4], pytest.approx([1.7 / 3]))
+    groups = described(Links(5, left, right, score, yes=np.array([[0, 1], [1, 2], [2, 3], [3, 4]])), score, group)
+    assert np.isnan(groups.weakest[0]) and groups.joined.tolist() == [[-1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("values", "newest"),
+    [
+        (["9", "10", "", "2"], 1),
+        (["2024-03-01", "1.4.2024", "", "2024-02-28T23:00"], 1),
+        (["2024-03-01 09:00", "2024-03-01 08:00", "", ""], 0),
+        (["9", "10", "", "x"], 3),
+        (["-1", "-2", "", ""], 0),
+        (["", "", "", ""], 0),
+        (["nan", "5", "", ""], 0),  # a word
+    ],
+)
+def test_the_newest_text_has_the_largest_value(values: list[str], newest: int) -> None:
+    assert newest_text(np.zeros(4, dtype=np.int64), values).tolist() == [newest]
 
 
 @given(SOME, st.integers(0, 10**6))

@@ -379,6 +379,10 @@ def test_the_groups_of_the_best_matches(files: Files, out: Path, tmp_path: Path)
     learn(*usual, "connected", "--model", out / "model", "--answers", answers)
     group = pd.read_csv(tmp_path / "m-groups.csv").set_index("id")["group"]
     assert group.get(best["id1"], -1) != group.get(best["id2"], -2)
+    learn(*usual, "connected", "--model", out / "model", "--representative", "newest", "--newest-by", "text")
+    groups = pd.read_csv(tmp_path / "m-groups.csv")
+    newest = groups[groups["representative"] == 1].set_index("group")["text"]
+    assert (newest == groups.groupby("group")["text"].max()).all()  # words, so the last one of the alphabet
     assert "need probabilities" in learn(*usual, "average", "--model", files.encoder).refused()
 
 

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from allpairs.db.corpus.corpus import load_corpus
-from allpairs.db.domain import Clustering, Representative
+from allpairs.db.domain import Clustering, Kind, Representative
 from allpairs.db.errors import InputError
+from allpairs.db.groups.grouping import Grouping, possible
 from allpairs.learner.files.group_figures import group_figures
-from allpairs.learner.files.groups import Grouping, group_table, require_possible
+from allpairs.learner.files.groups import column_values, group_table
 from allpairs.learner.files.labels import read_labels
 from allpairs.learner.search.exact import Pairs
 
 SCORES = np.array([0.9, 0.8, 0.7, 0.6], dtype=np.float32)
 PAIRS = Pairs(np.array([0, 1, 3, 2]), np.array([1, 2, 4, 3]), SCORES)  # a chain of five texts
-
-CONNECTED = Grouping(Clustering.CONNECTED)
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -37,27 +36,51 @@ def grouped(texts: Path, grouping: Grouping, p: np.ndarray | None = SCORES, righ
 
 
 def test_clusterings_and_representatives(texts: Path) -> None:
-    assert grouped(texts, CONNECTED) == ["aBcde"]
-    assert grouped(texts, Grouping()) == ["Ab", "De"]
-    assert grouped(texts, Grouping(Clustering.CONNECTED, Representative.LONGEST)) == ["abCde"]
+    assert grouped(texts, Grouping()) == ["aBcde"]
+    assert grouped(texts, Grouping(Clustering.AVERAGE)) == ["Ab", "De"]
+    assert grouped(texts, Grouping(representative=Representative.LONGEST)) == ["abCde"]
+
+
+def test_each_text_of_a_group_says_what_holds_it(texts: Path) -> None:
+    table = group_table(load_corpus(texts), PAIRS, SCORES, 0.5, Grouping(Clustering.AVERAGE))
+    assert list(table) == ["group", "size", "side", "id", "text", "representative", "weakest", "coherence"]
+    assert table["weakest"].tolist() == pytest.approx([0.9, 0.9, 0.7, 0.7]) and set(table["coherence"]) == {1}
+
+
+def test_the_newest_by_any_column_of_the_file(tmp_path: Path) -> None:
+    rows = "id,text,day", "a,one,2024-01-09", "b,two,9.1.2024", "c,three,", "d,four,10.1.2024", "e,five,1.1.2024"
+    texts = write(tmp_path / "dated.csv", *rows)
+    corpus = load_corpus(texts)
+    values = column_values(corpus, "day", texts, None, "id")
+    grouping = Grouping(representative=Representative.NEWEST, newest_by="day")
+    table = group_table(corpus, PAIRS, SCORES, 0.5, grouping, values=values)
+    assert table["id"][table["representative"] == 1].tolist() == ["d"]
+    with pytest.raises(InputError, match="age"):
+        column_values(corpus, "age", texts, None, "id")
 
 
 def test_people_decide_over_the_model(texts: Path, tmp_path: Path) -> None:
     rows = "id1,id2,label,purpose", "c,d,0,audit", "a,e,1,train"
     answers = read_labels(write(tmp_path / "answers.csv", *rows), load_corpus(texts), every=True)
-    table = group_table(load_corpus(texts), PAIRS, SCORES, 0.5, Grouping(Clustering.CONNECTED, answers=answers))
+    table = group_table(load_corpus(texts), PAIRS, SCORES, 0.5, Grouping(), answers)
     of = dict(zip(table["id"], table["group"], strict=True))
     assert of["a"] == of["b"] == of["c"] == of["e"] and "d" not in of  # its best link leads to what is not its like
 
 
 def test_a_clustering_that_lacks_something_is_refused(texts: Path) -> None:
-    corpus = load_corpus(texts)
     with pytest.raises(InputError, match="need probabilities"):
-        require_possible(Grouping(Clustering.AVERAGE), corpus, False)
+        Grouping(Clustering.AVERAGE).require_possible(Kind.BIPARTITE, False)
     with pytest.raises(InputError, match="need two lists"):
-        require_possible(Grouping(Clustering.ONE_TO_ONE), corpus, True)
-    require_possible(CONNECTED, corpus, False)
-    assert grouped(texts, CONNECTED, None) == ["aBcde"]
+        Grouping(Clustering.ONE_TO_ONE).require_possible(Kind.SYMMETRIC, True)
+    for wrong in (Grouping(representative=Representative.NEWEST), Grouping(newest_by="date")):
+        with pytest.raises(InputError, match="give both"):
+            wrong.require_possible(Kind.SYMMETRIC, True)
+    for kind in Kind:
+        for has_p in (True, False):
+            for how in possible(kind, has_p):
+                Grouping(how).require_possible(kind, has_p)
+    assert len(possible(Kind.SYMMETRIC, False)) == 1 and len(possible(Kind.BIPARTITE, True)) == 5
+    assert grouped(texts, Grouping(), None) == ["aBcde"]
 
 
 def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Path) -> None:
@@ -70,25 +93,6 @@ def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Pat
     assert figures["found"]["sizes"] == {2: 1, 3: 1} and figures["true"]["groups"] == 3
     assert figures["found"]["name_variation"] == 1 / 2 and figures["found"]["homonymy"] == 1
     assert group_figures(found, true, [write(tmp_path / "more.csv", "id", *"abcdefg")])["texts"] == 7
-
-
-def test_figures_by_size_and_by_column(tmp_path: Path) -> None:
-    found = write(tmp_path / "found.csv", "id,group", "a,1", "b,1", "c,1", "d,2", "e,2")
-    true = write(tmp_path / "true.csv", "id1,id2", "a,b", "d,e", "d,f")
-    texts = write(
-        tmp_path / "texts.csv", "id,of", "a,x", "b,x", "c,y", "d,y", "e,y", "f,", *(f"{i},z{i}" for i in range(30))
-    )
-    sizes = group_figures(found, true, [texts], by="size")["by"]
-    assert [(row["value"], row["texts"]) for row in sizes] == [("1", 31), ("2", 2), ("3-4", 3)]
-    assert sizes[1]["precision"] == pytest.approx(2 / 3) and sizes[1]["recall"] == 1
-    assert sizes[2]["precision"] == 1 and sizes[2]["recall"] == pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3)
-    columns = group_figures(found, true, [texts], by="of")["by"]
-    assert [row["value"] for row in columns[:3]] == ["y", "x", "z0"] and len(columns) == 21
-    assert columns[0]["texts"] == 3 and columns[0]["precision"] == pytest.approx((1 / 3 + 1 + 1) / 3)
-    assert (columns[-1]["value"], columns[-1]["texts"]) == ("(other values)", 36 - 3 - 2 - 18)
-    for lists, message in (([], "give --left"), ([texts], "has no column nothing")):
-        with pytest.raises(InputError, match=message):
-            group_figures(found, true, lists, by="nothing")
 
 
 def test_equal_groups_of_two_lists_are_right(tmp_path: Path) -> None:
