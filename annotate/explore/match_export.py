@@ -11,10 +11,13 @@ from sqlalchemy import Engine
 from allpairs.annotate.monitor.rounds import threshold
 from allpairs.annotate.pipelines.runs import list_runs, made_by
 from allpairs.annotate.text.table_files import write_table
+from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.projects.jobs import MATCHES, last_job
 from allpairs.db.projects.matchers import matchers_of
+from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.records import column_names
 from allpairs.db.results import matches
 from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
 from allpairs.db.results.pipelines import RERANKER, runs_folder
@@ -32,15 +35,20 @@ COLUMNS: dict[str, dict[str, type]] = {
         "text2": str,
         "rerank": float,
     },
-    "groups": {"group": int, "size": int, "side": str, "id": str, "text": str},
+    "groups": matches.GROUP_COLUMNS,
 }
 FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 
 @dataclass(frozen=True)
 class MatchWork:
-    """The rounds, the newest first, with the score where p = ½; the newest job; and the result of the last search."""
+    """The rounds, the newest first, with the score where p = ½; the newest job; and the result of the last search.
 
+    kind: of the project; columns: its text columns, none if there is only one.
+    """
+
+    kind: Kind
+    columns: list[str]
     thresholds: dict[int, float | None]
     job: Job | None
     found: Matches | None
@@ -50,7 +58,8 @@ def work(engine: Engine, project_id: int) -> MatchWork:
     """Return the rounds to search with, and the progress of the newest search."""
     with reading(engine) as session:
         known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
-        return MatchWork(known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
+        kind, columns = Kind(project_of(session, project_id).kind), column_names(session, project_id)
+        return MatchWork(kind, columns, known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
 
 
 def rerankers(engine: Engine, project_id: int) -> dict[str, str]:

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import project_for, require_models, require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.db.domain import Settings
+from allpairs.db.domain import Kind, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.private import private_files
+from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.answers import answered_since
 from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
 from allpairs.db.projects import jobs
@@ -37,8 +38,10 @@ from allpairs.db.projects.jobs import (
     SUGGEST,
     run_of,
 )
+from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.projects.records import require_column
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading
 from allpairs.db.schema.tables import Job, Worker, now
@@ -192,20 +195,28 @@ def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
     return jobs.add_job(session, project_id, kind).id
 
 
-def request_matches(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
+def request_matches(
+    engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None,
+    grouping: Grouping = USUAL,
+) -> str:  # fmt: skip
     """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
     Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. The job waits
-    in the queue while another job runs. Raises InputError while the project's last one is open, and Refused for a
-    re-ranker that the person may not use.
+    in the queue while another job runs. Raises InputError while the project's last one is open and for groups that it
+    cannot make, and Refused for a re-ranker that the person may not use.
     """
 
     def check(session: Session, project_id: int) -> None:
+        matcher = matcher_of(session, project_id, number)
+        kind = Kind(project_of(session, project_id).kind)
+        grouping.require_possible(kind, matcher is not None and matcher.w is not None)
+        require_column(session, project_id, grouping.newest_by)
         if reranker is not None:
             require_models(session, str(runs_folder() / reranker))
 
     busy = "a search for matches is already running"
-    return _request_apart(engine, project_id, MATCHES, busy, number, threshold, reranker, check=check)
+    arguments = number, threshold, reranker, *grouping.words
+    return _request_apart(engine, project_id, MATCHES, busy, *arguments, check=check)
 
 
 def _request(

@@ -21,6 +21,16 @@ class Grouping:
     representative: Representative = Representative.CENTRAL
     newest_by: str = ""
 
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """All of it as plain words, which `read` takes back."""
+        return self.how.value, self.representative.value, self.newest_by
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> "Grouping":
+        """Return the grouping of these words; without words the usual one."""
+        return cls(Clustering(words[0]), Representative(words[1]), words[2]) if words else USUAL
+
     def require_possible(self, kind: Kind, has_p: bool) -> None:
         """Raise InputError for a clustering without the probabilities or lists it needs, and for newest by nothing."""
         if not has_p and self.how in NEED_P:
@@ -37,6 +47,9 @@ class Grouping:
         if self.representative == Representative.NEWEST:
             return newest_text(groups.of, values)
         return longest_text(groups.of, texts) if self.representative == Representative.LONGEST else groups.central
+
+
+USUAL = Grouping()
 
 
 def possible(kind: Kind, has_p: bool) -> list[Clustering]:

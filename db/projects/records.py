@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.fields import Aligned, aligned, values_of
 from allpairs.db.domain import Side, Split
+from allpairs.db.errors import InputError
 from allpairs.db.projects.items import chunks
 from allpairs.db.schema.tables import Item, Project
 
@@ -36,6 +37,35 @@ def _at(values: Sequence[str], place: int | None) -> str:
     return "" if place is None or place >= len(values) else values[place]
 
 
+def column_names(session: Session, project_id: int) -> list[str]:
+    """Return the names of the project's text columns; none if its texts have only one."""
+    return [column.name for column in _columns_of(session, project_id)]
+
+
+def require_column(session: Session, project_id: int, name: str) -> None:
+    """Raise InputError unless the project has this text column, or the name is empty."""
+    names = column_names(session, project_id)
+    if name and name not in names:
+        raise InputError(f"the project has no text column {name!r}: use {', '.join(names) or 'another representative'}")
+
+
+def column_values(session: Session, project_id: int, item_ids: Iterable[int], name: str) -> dict[int, str]:
+    """Return the value of each of these items in the text column of this name, "" for none."""
+    column = next(column for column in _columns_of(session, project_id) if column.name == name)
+    wanted = select(Item.id, Item.side, Item.text, Item.field_lengths)
+    return {
+        id_: _at(values_of(text, lengths), column.left if side == Side.LEFT else column.right)
+        for chunk in chunks(item_ids)
+        for id_, side, text, lengths in session.execute(wanted.where(Item.id.in_(chunk)))
+    }
+
+
+def _columns_of(session: Session, project_id: int) -> list[Aligned]:
+    named = session.scalar(select(Project.text_columns).where(Project.id == project_id)) or {}
+    left = named.get(Side.LEFT, ())
+    return aligned(left, named.get(Side.RIGHT, left))
+
+
 def read_records(session: Session, project_id: int, item_ids: Iterable[int]) -> Records:
     """Return these items of the project."""
     found = [
@@ -43,11 +73,9 @@ def read_records(session: Session, project_id: int, item_ids: Iterable[int]) -> 
         for chunk in chunks(item_ids)
         for row in session.execute(select(Item.id, Item.text, Item.split, Item.field_lengths).where(Item.id.in_(chunk)))
     ]
-    named = session.scalar(select(Project.text_columns).where(Project.id == project_id)) or {}
-    left = named.get(Side.LEFT, ())
     return Records(
         texts={id_: text for id_, text, *_ in found},
         splits={id_: Split(split) for id_, _, split, _ in found},
-        _columns=aligned(left, named.get(Side.RIGHT, left)),
+        _columns=_columns_of(session, project_id),
         _lengths={id_: lengths for id_, *_, lengths in found},
     )

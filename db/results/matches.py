@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from allpairs.db.domain import Clustering, Representative
 from allpairs.db.files.artifacts import publishing
 from allpairs.db.files.atomic import partial_path
 from allpairs.db.files.json_file import read_json
@@ -14,13 +15,18 @@ from allpairs.db.schema.engine import artifacts
 
 FOLDER = "matches"  # below the project's: only the newest ones
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
+GROUP_COLUMNS = {
+    "group": int, "size": int, "side": str, "id": str, "text": str, "representative": int, "weakest": float,
+    "coherence": float,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Matches:
     """A search's result: the model's round, the threshold, and the numbers of pairs, groups and texts in groups.
 
-    reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs.
+    reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs. clustering,
+    representative, newest_by: how they were grouped; searches of earlier versions do not say, and were so.
     """
 
     job_id: str
@@ -30,6 +36,9 @@ class Matches:
     groups: int
     grouped: int
     reranker: str | None = None
+    clustering: str = Clustering.CONNECTED.value
+    representative: str = Representative.CENTRAL.value
+    newest_by: str = ""
 
 
 def folder_of_matches(project_id: int) -> Path:

@@ -14,15 +14,19 @@ from dbos import DBOS
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus import graph
-from allpairs.db.domain import AnswerKind, Side
+from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
+from allpairs.db.groups.clusterings import clustered
+from allpairs.db.groups.description import Groups, described
+from allpairs.db.groups.grouping import Grouping, group_rows
+from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import first_identifiers
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.matchers import matcher_of
-from allpairs.db.results.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
+from allpairs.db.projects.records import column_values, require_column
+from allpairs.db.results.matches import GROUP_COLUMNS, GROUPS, PAIRS, Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Gold, Matcher
@@ -47,25 +51,31 @@ Known = dict[tuple[int, int], AnswerKind]  # by rows
 
 
 @DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
-def matches(project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
+def matches(project_id: int, number: int, threshold: float, reranker: str | None = None, *grouping: str) -> str:
     """Run the job and return a summary.
 
-    reranker: folder of the re-ranker that orders the pairs, relative to the runs.
+    reranker: folder of the re-ranker that orders the pairs, relative to the runs. grouping: the clustering, the
+    representative and the column that the newest is found by; jobs of earlier versions have none.
     """
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        return find_matches(job_id, project_id, number, threshold, reranker)
+        return find_matches(job_id, project_id, number, threshold, reranker, *grouping)
 
 
 @job_step
-def find_matches(job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
-    """Store pairs and groups in the project's folder, and return a summary."""
+def find_matches(
+    job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None, *grouping: str
+) -> str:
+    """Store pairs and groups in the project's folder, and return a summary. Raises InputError for a bad grouping."""
+    wanted = Grouping.read(grouping)
     with database() as engine:
         with reading(engine) as session:
             data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
             known = _known(session, project_id, data)
-        if matcher is None:
-            raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
+            if matcher is None:
+                raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
+            wanted.require_possible(Kind.SYMMETRIC if data.dataset.symmetric else Kind.BIPARTITE, matcher.w is not None)
+            require_column(session, project_id, wanted.newest_by)
         share = ENCODE_SHARE * (1.0 if reranker is None else 0.5)
         with reporting(engine, job_id, 0.0, share) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
@@ -80,21 +90,24 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float, re
         if len(found) > MOST:
             what = f"{len(found):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
             raise InputError(f"{what}: choose a higher threshold")
+        layer = _layer(matcher)
+        least = float(_p(layer, np.append(found.score, threshold)).min())  # rounding may put a pair below the threshold
         pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors, rescored)
         order = None
         if reranker is not None:
             with reporting(engine, job_id, 1 - share, share) as progress:
                 pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
-        parts = graph.groups(graph.components(len(data.item_ids), np.column_stack([pairs.left, pairs.right])))
-        parts.sort(key=len, reverse=True)
+        links = _links(data, pairs, known, layer)
+        groups = described(links, pairs.score, clustered(links, wanted.how, least))
         with reading(engine) as session:
             texts = _Texts(session, data, pairs)
+            values = _values(session, project_id, data, groups, wanted.newest_by)
         with writing_matches(project_id) as folder:
-            _write_pairs(folder / PAIRS, pairs, known, matcher, texts, order)
-            _write_groups(folder / GROUPS, parts, texts)
-            grouped = sum(map(len, parts))
-            write_about(folder, Matches(job_id, number, threshold, len(pairs), len(parts), grouped, reranker))
-    return f"{len(pairs)} matches in {len(parts)} groups"
+            _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
+            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts)
+            counts = len(pairs), len(groups.size), int(groups.size.sum())
+            write_about(folder, Matches(job_id, number, threshold, *counts, reranker, *wanted.words))
+    return f"{len(pairs)} matches in {len(groups.size)} groups"
 
 
 def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
@@ -138,6 +151,37 @@ def _with_known(found: Pairs, known: Known, vectors: np.ndarray, rescored: Resco
     return whole.take(np.argsort(-whole.score, kind="stable"))
 
 
+def _layer(matcher: Matcher) -> OutputLayer | None:
+    return None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
+
+
+def _p(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
+    """Return the probabilities, or without a layer the scores, (n,) float64."""
+    return score.astype(np.float64) if layer is None else layer.probability(score)
+
+
+def _links(data: ProjectData, pairs: Pairs, known: Known, layer: OutputLayer | None) -> Links:
+    """Return the pairs as links between rows, with what is known of any pair."""
+    dataset, n = data.dataset, len(data.item_ids)
+    yes, no = (
+        np.array([pair for pair, said in known.items() if said == answer], dtype=np.int64).reshape(-1, 2)
+        for answer in (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+    )
+    second = None if dataset.symmetric else np.isin(np.arange(n), _sides(data)[1])
+    return Links(n, pairs.left, pairs.right, _p(layer, pairs.score), yes, no, second)
+
+
+def _values(session: Session, project_id: int, data: ProjectData, groups: Groups, column: str) -> list[str]:
+    """Return the value of each row in this column, "" outside of groups and for no column."""
+    values = [""] * len(data.item_ids)
+    inside = np.flatnonzero(groups.of >= 0).tolist() if column else []
+    items = data.item_ids[inside].tolist()
+    found = column_values(session, project_id, items, column) if column else {}
+    for row, item in zip(inside, items, strict=True):
+        values[row] = found[item]
+    return values
+
+
 class _Texts:
     """Id, side and text, by row, of the texts that occur in some pairs."""
 
@@ -152,10 +196,9 @@ class _Texts:
 
 
 def _write_pairs(
-    path: Path, pairs: Pairs, known: Known, matcher: Matcher, texts: _Texts, order: np.ndarray | None
+    path: Path, pairs: Pairs, known: Known, layer: OutputLayer | None, texts: _Texts, order: np.ndarray | None
 ) -> None:
     left, right = pairs.left.tolist(), pairs.right.tolist()
-    layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
     columns = {
         "id1": [texts.names[row] for row in left],
         "id2": [texts.names[row] for row in right],
@@ -173,15 +216,14 @@ def _write_pairs(
     )
 
 
-def _write_groups(path: Path, parts: list[list[int]], texts: _Texts) -> None:
-    rows = [(number, len(part), row) for number, part in enumerate(parts, start=1) for row in part]
-    table = pyarrow.table(
-        {
-            "group": pyarrow.array([number for number, _, _ in rows], pyarrow.int64()),
-            "size": pyarrow.array([size for _, size, _ in rows], pyarrow.int64()),
-            "side": pyarrow.array([texts.side[row] for _, _, row in rows], pyarrow.string()),
-            "id": pyarrow.array([texts.names[row] for _, _, row in rows], pyarrow.string()),
-            "text": pyarrow.array([texts.text[row] for _, _, row in rows], pyarrow.string()),
-        }
-    )
-    pyarrow.parquet.write_table(table, path)
+def _write_groups(path: Path, groups: Groups, representatives: np.ndarray, texts: _Texts) -> None:
+    inside, columns = group_rows(groups, representatives)
+    rows = inside.tolist()
+    named = {
+        "side": [texts.side[row] for row in rows],
+        "id": [texts.names[row] for row in rows],
+        "text": [texts.text[row] for row in rows],
+    }
+    table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()}  # no NaN
+    table |= {name: pyarrow.array(column, pyarrow.string()) for name, column in named.items()}
+    pyarrow.parquet.write_table(pyarrow.table({name: table[name] for name in GROUP_COLUMNS}), path)

@@ -8,9 +8,12 @@ from allpairs.annotate.explore.match_export import MatchWork
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.clusterings import TITLES, choose_clustering
 from allpairs.annotate.ui.common.job_status import EVERY, OPEN, failure, progress
 from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import Clustering, Representative
 from allpairs.db.errors import InputError
+from allpairs.db.groups.grouping import Grouping
 from allpairs.db.results.matches import Matches
 
 ABOUT = (
@@ -64,11 +67,12 @@ def _ask(project_id: int, work: MatchWork) -> None:
             "shows precision and recall by score.",
         )
         reranker = _order(project_id)
+        grouping = _grouping(work, has_p=work.thresholds[number] is not None)
         asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
     if not asked or threshold is None:
         return
     try:
-        jobs.request_matches(engine(), project_id, number, threshold, reranker)
+        jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -89,12 +93,25 @@ def _order(project_id: int) -> str | None:
     return chosen
 
 
+def _grouping(work: MatchWork, has_p: bool) -> Grouping:
+    """Draw the choices of the clustering and of the text that stands for each group."""
+    how = choose_clustering(work.kind, has_p, "match_groups")
+    stands = {"Most central": (Representative.CENTRAL, ""), "Longest": (Representative.LONGEST, "")}
+    stands |= {f"Newest by {column}": (Representative.NEWEST, column) for column in work.columns}
+    chosen = st.selectbox(
+        "Representative", list(stands), key="match_representative", width=200,
+        help="The text that stands for its group: the one with the most probable matches in all, the longest, or the "
+        "one with the largest number or latest date in a text column.",
+    )  # fmt: skip
+    return Grouping(how, *stands[chosen])
+
+
 def _files(project_id: int, found: Matches) -> None:
     """Draw what the last search found, and its files."""
     model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
     st.markdown(
         f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
-        f"({literal(model)}, threshold {found.threshold:.4f}{order})"
+        f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"
     )
     with st.container(horizontal=True):
         for what in match_export.COLUMNS:

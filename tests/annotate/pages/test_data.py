@@ -15,10 +15,13 @@ from allpairs.annotate.exchange.download_routes import routes
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.projects.projects import list_projects
+from allpairs.db.domain import Clustering, Representative, Side
 from allpairs.db.errors import InputError
+from allpairs.db.groups.grouping import Grouping
 from allpairs.db.results.matches import Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import pipeline_folder, results_folder
-from allpairs.db.schema.engine import artifacts
+from allpairs.db.schema.engine import artifacts, writing
+from allpairs.db.schema.tables import Project
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.labelled import N, P, answer, stored
@@ -165,18 +168,25 @@ def test_matches_are_asked_for_and_taken_away(
     engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, get: TestClient
 ) -> None:
     project_id = make_measured_project(engine, rounds=3)
-    asked: list[tuple[int, int, float, str | None]] = []
+    with writing(engine) as session:
+        session.get_one(Project, project_id).text_columns = {Side.LEFT: ["name", "year"]}
+    asked: list[tuple[object, ...]] = []
 
-    def request(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None) -> str:
-        asked.append((project_id, number, threshold, reranker))
+    def request(engine: Engine, *given: object) -> str:
+        asked.append(given)
         raise InputError("a search for matches is already running")
 
     monkeypatch.setattr(jobs, "request_matches", request)
     page = open_page()
     assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
     page.button(key="find_matches").click().run()
-    assert asked == [(project_id, 2, 0.625, None)] and "already running" in page.warning[0].value
+    assert asked == [(project_id, 2, 0.625, None, Grouping())] and "already running" in page.warning[0].value
+    page.get_by_key("match_groups_symmetric_True").set_value(Clustering.AVERAGE).run()
+    page.selectbox(key="match_representative").set_value("Newest by year").run()
+    page.button(key="find_matches").click().run()
+    assert asked[-1][-1] == Grouping(Clustering.AVERAGE, Representative.NEWEST, "year")
     page.selectbox(key="match_round_2").set_value(0).run()
+    assert page.get_by_key("match_groups_symmetric_False").options == ["Connected matches"]
     assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own
 
     with writing_matches(project_id) as folder:
@@ -197,7 +207,7 @@ def test_a_reranker_of_a_run_can_order_the_matches(
 ) -> None:
     project_id = make_measured_project(engine, rounds=2)
     asked: list[str | None] = []
-    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[-1]))
+    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[-2]))
     add_job(engine, project_id, "run-1", kind="pipeline", state="done")
     (pipeline_folder("run-1") / "model").mkdir(parents=True)
     results_folder("run-1").mkdir()

@@ -1,5 +1,6 @@
 """The job `matches`: which pairs it writes, that labels override the model, and the groups."""
 
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -8,14 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.db.domain import AnswerKind
+from allpairs.db.corpus.fields import joined
+from allpairs.db.domain import AnswerKind, Clustering, Representative, Side
 from allpairs.db.errors import InputError
+from allpairs.db.groups.grouping import Grouping
 from allpairs.db.projects.items import first_identifiers
 from allpairs.db.projects.jobs import MATCHES, add_job
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Gold, Identifier, Item, Task
+from allpairs.db.schema.tables import Gold, Identifier, Item, Project, Task
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
@@ -45,10 +48,10 @@ def project(engine: Engine, encoder: Path) -> int:
     return project_id
 
 
-def find(engine: Engine, project_id: int, number: int, threshold: float) -> Matches:
+def find(engine: Engine, project_id: int, number: int, threshold: float, grouping: Grouping | None = None) -> Matches:
     with writing(engine) as session:
         job_id = add_job(session, project_id, MATCHES).id
-    steps.find_matches(job_id, project_id, number, threshold)
+    steps.find_matches(job_id, project_id, number, threshold, None, *(grouping.words if grouping else ()))
     found = read_matches(project_id)
     assert found is not None and found.job_id == job_id
     return found
@@ -135,6 +138,62 @@ def test_groups_are_what_pairs_connect(engine: Engine, project: int) -> None:
     sizes = [len(part) for part in parts.values()]
     assert sizes == sorted(sizes, reverse=True) and {row["size"] for row in found} == set(sizes)
     assert (about.groups, about.grouped, about.pairs) == (len(parts), len(found), 3)
+
+
+def test_average_groups_hold_no_pair_that_people_called_different(engine: Engine, project: int) -> None:
+    find(engine, project, 1, -1.0)
+    every = rows(project, PAIRS)
+    threshold = sorted(float(str(row["score"])) for row in every)[-60]
+    plain = find(engine, project, 1, threshold)
+    grouping = Grouping(Clustering.AVERAGE, Representative.LONGEST)
+    about = find(engine, project, 1, threshold, grouping)
+    assert (about.clustering, about.representative) == ("average", "longest") and plain.clustering == "connected"
+    assert about.pairs == plain.pairs and about.groups > plain.groups
+    found, p = rows(project, GROUPS), {(row["id1"], row["id2"]): row["p"] for row in rows(project, PAIRS)}
+    parts: dict[object, list[Row]] = {}
+    for row in found:
+        parts.setdefault(row["group"], []).append(row)
+    apart = set(map(frozenset, names(engine, project, AnswerKind.NEGATIVE)))
+    for part in parts.values():
+        pairs = [(one["id"], other["id"]) for one, other in combinations(part, 2)]
+        assert not apart & set(map(frozenset, pairs))
+        matching = sum(pair in p or pair[::-1] in p for pair in pairs)
+        assert {row["coherence"] for row in part} == {matching / len(pairs)}
+        (chosen,) = (row for row in part if row["representative"] == 1)
+        assert len(str(chosen["text"])) == max(len(str(row["text"])) for row in part)
+        assert len({row["weakest"] for row in part}) == 1
+    for pair in names(engine, project, AnswerKind.POSITIVE):
+        assert len({row["group"] for row in found if row["id"] in pair}) == 1
+
+
+def test_the_newest_text_by_a_column(engine: Engine, encoder: Path) -> None:
+    records = [joined(["a b c", year]) for year in ("2019", "2021", "")]
+    project_id = make_project(engine, [text for text, _ in records], encoder=str(encoder))
+    with writing(engine) as session:
+        session.get_one(Project, project_id).text_columns = {Side.LEFT: ["name", "year"]}
+        for item, (_, lengths) in zip(session.scalars(select(Item).order_by(Item.id)), records, strict=True):
+            item.field_lengths = list(lengths)
+    run(engine, project_id)
+    find(engine, project_id, 0, -1.0, Grouping(representative=Representative.NEWEST, newest_by="year"))
+    assert [row["id"] for row in rows(project_id, GROUPS) if row["representative"]] == ["left-1"]
+    with pytest.raises(InputError, match="no text column 'age': use name, year"):
+        find(engine, project_id, 0, -1.0, Grouping(representative=Representative.NEWEST, newest_by="age"))
+
+
+def test_groups_that_cannot_be_made_are_refused_before_the_work(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "vectors_of", lambda *given: pytest.fail("it works"))
+    for number, how in ((0, Clustering.CORRELATION), (1, Clustering.ONE_TO_ONE)):
+        with pytest.raises(InputError, match="groups need"):
+            find(engine, project, number, 0.5, Grouping(how))
+
+
+def test_what_earlier_versions_wrote_is_read(project: int) -> None:
+    with writing_matches(project) as folder:
+        about = {"job_id": "a", "matcher": 1, "threshold": 0.5, "pairs": 1, "groups": 1, "grouped": 2}
+        (folder / "about.json").write_text(json.dumps(about))
+    assert read_matches(project) == Matches("a", 1, 0.5, 1, 1, 2, None, "connected", "central", "")
 
 
 def test_labels_go_before_known_pairs(engine: Engine, project: int) -> None:

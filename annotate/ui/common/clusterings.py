@@ -1,0 +1,31 @@
+"""The choice of how matches make groups, and what each way is called."""
+
+import streamlit as st
+
+from allpairs.db.domain import Clustering, Kind
+from allpairs.db.groups.grouping import possible
+
+TITLES = {
+    Clustering.CONNECTED: "Connected matches",
+    Clustering.AVERAGE: "Average linkage",
+    Clustering.CORRELATION: "Correlation clustering",
+    Clustering.ONE_TO_ONE: "One to one",
+    Clustering.ONE_TO_MANY: "One to many",
+}
+HELP = """How matches make groups. An answer “yes” always joins two texts; an answer “no” keeps them apart.
+
+- **Connected matches**: a chain of matches joins texts, so one wrong match can join two groups.
+- **Average linkage**: groups join while the mean probability between them is at least that at the threshold.
+- **Correlation clustering**: the groups whose pairs are the most probable in all.
+- **One to one** (two lists): each text has one partner at most.
+- **One to many** (two lists): each right text joins its best left one.
+"""
+
+
+def choose_clustering(kind: Kind, has_p: bool, key: str) -> Clustering:
+    """Draw the choice among the clusterings that are possible; return the chosen one."""
+    chosen: Clustering = st.selectbox(
+        "Groups", possible(kind, has_p), format_func=lambda how: TITLES[how], key=f"{key}_{kind}_{has_p}", width=240,
+        help=HELP, persist_state="session",
+    )  # fmt: skip
+    return chosen
