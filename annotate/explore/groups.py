@@ -1,4 +1,4 @@
-"""Groups: the connected components of the matches above a threshold, and one answer for all pairs of a group."""
+"""Groups of the matches above a threshold and of people's answers, and one answer for all pairs of a group."""
 
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -10,18 +10,18 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.explore.prepared import Scored
+from allpairs.annotate.explore.prepared import Round, Scored, known_pairs, probability
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
-from allpairs.db.corpus.graph import components
-from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.domain import AnswerKind, Clustering, Kind
 from allpairs.db.errors import InputError
-from allpairs.db.groups.description import Groups, described
+from allpairs.db.groups.clusterings import clustered
+from allpairs.db.groups.description import Changes, Groups, changes, described
 from allpairs.db.groups.links import Links
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, last_key
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, last_key, newest_answer
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Project
+from allpairs.db.schema.tables import Matcher, Project
 
 MOST_PAIRS = 1_000  # that can be answered at once
 ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing
@@ -29,24 +29,97 @@ ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and 
 
 @dataclass(frozen=True)
 class ItemGroups:
-    """Groups of the texts with these ids, (n,) int64, ascending: a project's items."""
+    """Groups of the texts with these ids, (n,) int64, ascending: a project's items.
+
+    changes: what becomes of the groups that a chain of matches makes.
+    """
 
     ids: np.ndarray
     groups: Groups
+    changes: Changes
 
     def items(self, group: int) -> list[int]:
-        """Return the items of the group, ascending."""
-        found: list[int] = self.ids[self.groups.texts(group)].tolist()
+        """Return the items of the group: the most central first, then ascending."""
+        texts, central = self.groups.texts(group), self.groups.central[group]
+        found: list[int] = self.ids[np.concatenate([[central], texts[texts != central]])].tolist()
         return found
 
+    def weakest(self, groups: np.ndarray) -> Scored:
+        """Return the weakest link of each of these groups that has one, in their order."""
+        groups = groups[self.groups.joined[groups, 0] >= 0]
+        left, right = self.ids[self.groups.joined[groups]].T
+        return Scored(left, right, self.groups.weakest[groups])
 
-def groups_of(matches: Scored, kind: Kind) -> ItemGroups:
-    """Return the groups that the matches connect."""
-    ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
-    left, right = places[: len(matches)], places[len(matches) :]
-    second = np.isin(np.arange(len(ids)), right) if kind == Kind.BIPARTITE else None
-    links = Links(len(ids), left, right, matches.score.astype(np.float64), second=second)
-    return ItemGroups(ids, described(links, links.p, components(len(ids), np.column_stack([left, right]))))
+
+@dataclass(frozen=True)
+class Answered:
+    """Pairs that people, or else gold, answered with yes and with no, (k, 2) int64 item ids, and scores of the yes."""
+
+    yes: np.ndarray
+    no: np.ndarray
+    score: np.ndarray  # NaN where the round does not have the pair
+
+
+def answered_pairs(engine: Engine, found: Round) -> Answered:
+    """Return what people say of pairs now, and gold where nobody does."""
+    known = known_pairs(found)
+    scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
+    named = np.flatnonzero(known.gold >= 0)
+    gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
+    said = {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
+    with reading(engine) as session:
+        said |= labelled_pairs(session, found.matcher.project_id)
+    yes = [pair for pair, answer in said.items() if answer == AnswerKind.POSITIVE]
+    no = [pair for pair, answer in said.items() if answer == AnswerKind.NEGATIVE]
+    held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
+    return Answered(_rows(yes), _rows(no), held)
+
+
+def _rows(pairs: list[Pair]) -> np.ndarray:
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def answers_now(engine: Engine, project_id: int) -> int:
+    """Return a number that changes with each answer."""
+    with reading(engine) as session:
+        return newest_answer(session, project_id)
+
+
+def groups_of(
+    matcher: Matcher, matches: Scored, at: float, kind: Kind, answered: Answered, how: Clustering = Clustering.CONNECTED
+) -> ItemGroups:
+    """Return the groups that the matches, all that score `at` or more, and the answers make."""
+    matches = _with_answers(matches, answered)
+    ids, places = np.unique(np.concatenate([matches.left, matches.right, *answered.yes.T]), return_inverse=True)
+    left, right, yes = places[: len(matches)], places[len(matches) : 2 * len(matches)], places[2 * len(matches) :]
+    no = answered.no[np.isin(answered.no, ids).all(axis=1)]
+    second = np.isin(ids, np.concatenate([matches.right, answered.yes[:, 1]])) if kind == Kind.BIPARTITE else None
+    found = probability(matcher, np.append(matches.score, at))
+    p = np.append(matches.score.astype(np.float64), at) if found is None else found
+    links = Links(len(ids), left, right, p[:-1], yes.reshape(2, -1).T, np.searchsorted(ids, no), second)
+    # Rounding may put the last match below the threshold, but a yes stands for itself.
+    unsaid = np.append(~_among(matches, answered.yes), True)
+    least = float(p[unsaid].min())
+    group = clustered(links, how, least)
+    before = group if how == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
+    return ItemGroups(ids, described(links, matches.score, group), changes(before, group))
+
+
+def _with_answers(matches: Scored, answered: Answered) -> Scored:
+    """Return the matches without what people said no to, and with each yes that has a score."""
+    kept = matches.take(~_among(matches, answered.no))
+    scored = ~np.isnan(answered.score)
+    more = Scored(answered.yes[scored, 0], answered.yes[scored, 1], answered.score[scored].astype(np.float32))
+    more = more.take(~_among(more, np.column_stack([kept.left, kept.right])))
+    return Scored(
+        *(np.concatenate([getattr(one, name) for one in (kept, more)]) for name in ("left", "right", "score"))
+    )
+
+
+def _among(scored: Scored, pairs: np.ndarray) -> np.ndarray:
+    """Return which of the scored pairs are among these, (n,) bool."""
+    wide = 1 + max(scored.right.max(initial=0), pairs[:, 1].max(initial=0))
+    return np.isin(scored.left * wide + scored.right, pairs[:, 0] * wide + pairs[:, 1])
 
 
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:

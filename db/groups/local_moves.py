@@ -71,7 +71,7 @@ def _moves(
 
     A group beyond the last one stands for a group of its own.
     """
-    k, texts = int(group.max()) + 1, np.unique(ends.text)
+    k, texts = int(group.max(initial=-1)) + 1, np.unique(ends.text)
     key = ends.text * k + group[ends.other]
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import AnswerKind, Purpose, version_of
+from allpairs.db.domain import LABELS, AnswerKind, Purpose, version_of
 from allpairs.db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
 
 
@@ -61,6 +61,18 @@ def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int,
     wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
     rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(opinions)))
     return [(left, right, bool(match)) for left, right, match in rows]
+
+
+def labelled_pairs(session: Session, project_id: int) -> dict[tuple[int, int], AnswerKind]:
+    """Return the label of every labelled pair of the project."""
+    wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(LABELS)))
+    return {(left, right): answer for left, right, answer in rows}
+
+
+def newest_answer(session: Session, project_id: int) -> int:
+    """Return the id of the project's newest act, 0 if there is none."""
+    return session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
 
 
 def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:

@@ -1,4 +1,4 @@
-"""Groups of texts connected by matches, on the page Explore, and the button that labels a whole group."""
+"""Groups of texts that matches and answers make, on the page Explore, and the button that labels a whole group."""
 
 import streamlit as st
 
@@ -6,22 +6,27 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.matches import count_above
-from allpairs.annotate.explore.prepared import Round, best_pairs, kind_of
+from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.clusterings import choose_clustering
+from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.matches import expectation, paged, threshold_slider
 from allpairs.annotate.ui.state import annotator, engine, may
+from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
+from allpairs.db.groups.description import Changes
 from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import reading
 
 SHOWN = 10  # groups on one page
 TEXTS = 50  # of a group that are shown, as many as one click can label
-LARGEST, LOOSEST = "Largest first", "Least coherent first"
+LARGEST, LOOSEST, WEAKEST = "Largest first", "Least coherent first", "Weakest link first"
 LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
 WHAT = (
-    "Texts connected by matches, directly or through others, form a group. Its *coherence* is the share of its pairs "
-    "that match: 1 if all do, low in a chain, where a wrong match may have joined two groups."
+    "Matches and people's answers form groups; the most central text comes first. *Coherence* is the share of a "
+    "group's pairs that match: 1 if all do, low in a chain. The *weakest link* is the match of the lowest score that "
+    "holds the group together: if it is wrong, it has joined two groups."
 )
 SURE = "Each is stored as your answer “yes” and used for training."
 
@@ -40,33 +45,63 @@ def groups_view(project_id: int, found: Round) -> None:
     if not len(above):
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
-    found_groups = grouping.groups_of(above, kind_of(engine(), project_id))
+    how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
+    answers = grouping.answers_now(engine(), project_id)
+    found_groups = _groups(f"{found.folder} {found.exploration}", at, how, answers, found, above)
     groups = found_groups.groups
-    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(len(found_groups.ids), 'text')}.")
+    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
+    if how != Clustering.CONNECTED:
+        st.caption(_changes(found_groups.changes))
+    orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
     order = st.segmented_control(
-        "Order", [LARGEST, LOOSEST], default=LARGEST, required=True, key="groups_order", persist_state="session",
+        "Order", list(orders), default=LARGEST, required=True, key="groups_order", persist_state="session",
         label_visibility="collapsed",
     )  # fmt: skip
-    ordered = groups.largest_first() if order == LARGEST else groups.least_coherent_first()
+    ordered = orders[str(order)]()
     page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
-    for group in ordered[page * SHOWN : (page + 1) * SHOWN].tolist():
-        _group(project_id, found_groups, group)
+    shown = ordered[page * SHOWN : (page + 1) * SHOWN]
+    links = iter(shown_pairs(engine(), found.matcher, found_groups.weakest(shown)))
+    for group in shown.tolist():
+        _group(project_id, found_groups, group, next(links) if groups.joined[group, 0] >= 0 else None)
 
 
-def _group(project_id: int, found: ItemGroups, group: int) -> None:
-    """Draw one group."""
+@st.cache_data(max_entries=20, show_spinner=False)
+def _groups(prepared: str, at: float, how: Clustering, answers: int, _found: Round, _above: Scored) -> ItemGroups:
+    """Return the groups of a round's matches; they change with what is prepared, and with each answer."""
+    kind, answered = kind_of(engine(), _found.matcher.project_id), grouping.answered_pairs(engine(), _found)
+    return grouping.groups_of(_found.matcher, _above, at, kind, answered, how)
+
+
+def _changes(found: Changes) -> str:
+    """Return in words what becomes of the groups of connected matches."""
+    stay = "stays" if found.same == 1 else "stay"
+    divide = "divides" if found.divided == 1 else "divide"
+    others = f", {found.joined:,} join other texts" if found.joined else ""
+    return (
+        f"Against connected matches: {counted(found.same, 'group')} {stay}, {found.divided:,} {divide}{others}. "
+        "Answers count in both."
+    )
+
+
+def _group(project_id: int, found: ItemGroups, group: int, weakest: ShownPair | None) -> None:
+    """Draw one group, its most central text first, and the link that holds it by the least."""
     items, groups = found.items(group), found.groups
     with reading(engine()) as session:
         texts = item_texts(session, items[:TEXTS])
-    with st.container(border=True, key=f"group_{items[0]}"):
+    with st.container(border=True, key=f"group_{min(items)}"):
         matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
         st.caption(
             f"**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
             f"mean score {groups.score[group]:.3f}"
         )
-        lines = [f"- {literal(beginning(texts[id_]))}" for id_ in items[:TEXTS]]
+        first, *others = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])
+        lines = [f"- **{first}**", *(f"- {text}" for text in others)]
         more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
         st.markdown("\n".join([*lines, *more]))
+        if weakest is not None:
+            p = "" if weakest.p is None else f", p {weakest.p:.3f}"
+            with st.expander(f"Weakest link: score {weakest.score:.3f}{p}"):
+                pair_rows(project_id, [(weakest, "")])
         _answer(project_id, items)
 
 
@@ -74,7 +109,7 @@ def _answer(project_id: int, items: list[int]) -> None:
     """Draw the button that labels all pairs of the group, and its confirmation."""
     if not may(Right.LABEL, project_id):
         return
-    key = f"group_{project_id}_{items[0]}_{len(items)}"
+    key = f"group_{project_id}_{min(items)}_{len(items)}"
     number, why = _left(project_id, items)
     acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
     if acted == key and outcome:

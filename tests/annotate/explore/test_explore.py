@@ -15,18 +15,20 @@ from allpairs.annotate.explore import compare, mistakes, prepared
 from allpairs.annotate.explore import groups as exploring_groups
 from allpairs.annotate.explore import matches as exploring_matches
 from allpairs.annotate.explore import search as searching
+from allpairs.annotate.explore.groups import Answered, ItemGroups, answered_pairs, groups_of
 from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
-from allpairs.db.domain import AnswerKind, Kind, Split
+from allpairs.db.domain import AnswerKind, Clustering, Kind, Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups.description import Changes
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Task
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Matcher, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
@@ -197,24 +199,62 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
     assert mistakes.wrong_above(wrong, 0.75) == 1
 
 
-def grouped(found: Round, at: float, kind: Kind = Kind.SYMMETRIC) -> exploring_groups.ItemGroups:
+def grouped(engine: Engine, found: Round, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
     scored = best_pairs(found)
-    return exploring_groups.groups_of(scored.take(slice(exploring_matches.count_above(scored, at))), kind)
+    above, answered = scored.take(slice(exploring_matches.count_above(scored, at))), answered_pairs(engine, found)
+    return groups_of(found.matcher, above, at, Kind.SYMMETRIC, answered, how)
 
 
-def test_groups_are_connected_by_matches(engine: Engine, project: int, found: Round) -> None:
-    ids, shown = item_ids(engine, project), grouped(found, 0.6)
+def test_groups_are_connected_by_matches(engine: Engine, project: int) -> None:
+    ids, shown = item_ids(engine, project), grouped(engine, explore(engine, project, 1, SCORED), 0.6)
     groups, largest = shown.groups, shown.groups.largest_first().tolist()
     assert [shown.items(group) for group in largest] == [[ids[i] for i in (0, 1, 2, 6, 7)], [ids[3], ids[4]]]
     assert groups.coherence[largest].tolist() == pytest.approx([0.4, 1.0])
     assert groups.score[largest].tolist() == pytest.approx([(0.9 + 0.8 + 0.65 + 0.6) / 4, 0.7])
     assert groups.least_coherent_first().tolist() == largest
+    weakest = shown.weakest(groups.weakest_first())
+    assert weakest.pairs == [(ids[6], ids[7]), (ids[3], ids[4])] and weakest.score.tolist() == pytest.approx([0.6, 0.7])
+
+
+def test_answers_join_and_divide_groups(engine: Engine, project: int, found: Round) -> None:
+    """The file knows 0–2 and 1–2 as gold positives, 3–4 as a negative; people's later answers go before."""
+    ids = item_ids(engine, project)
+
+    def parts() -> list[set[int]]:
+        shown = grouped(engine, found, 0.6)
+        return [{ids.index(item) for item in shown.items(group)} for group in shown.groups.largest_first().tolist()]
+
+    assert parts() == [{0, 1, 2, 6, 7}]
+    answer(engine, project, (ids[3], ids[5]), POSITIVE)  # without a score
+    answer(engine, project, (ids[0], ids[6]), NEGATIVE)
+    assert parts() == [{0, 1, 2}, {3, 5}, {6, 7}] or parts() == [{0, 1, 2}, {6, 7}, {3, 5}]
+    answer(engine, project, (ids[3], ids[4]), UNSURE)  # the model's match again
+    assert {3, 4, 5} in parts()
+
+
+def test_no_group_may_be_left(engine: Engine, project: int) -> None:
+    found, ids = explore(engine, project, 1, [(0, 1, 0.9)]), item_ids(engine, project)
+    answer(engine, project, (ids[0], ids[1]), NEGATIVE)
+    for how in (Clustering.CONNECTED, Clustering.AVERAGE, Clustering.CORRELATION):
+        shown = grouped(engine, found, 0.6, how)
+        assert len(shown.groups.size) == 0 and shown.changes == Changes(0, 0, 0)
+
+
+def test_other_clusterings_say_what_they_change(engine: Engine, project: int) -> None:
+    found = explore(engine, project, 1, [(0, 1, 0.9), (1, 2, 0.8), (2, 3, 0.7), (4, 5, 0.9)])
+    assert grouped(engine, found, 0.6).changes == Changes(2, 0, 0)
+    for how in (Clustering.AVERAGE, Clustering.CORRELATION):
+        shown = grouped(engine, found, 0.6, how)
+        assert sorted(shown.groups.size.tolist()) == [2, 2, 2] and shown.changes == Changes(1, 1, 0)
 
 
 def test_groups_of_two_lists_pair_left_with_right() -> None:
     matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
-    groups = exploring_groups.groups_of(matches, Kind.BIPARTITE).groups
+    none = Answered(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), np.empty(0))
+    groups = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none).groups
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
+    one = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
+    assert one.groups.size.tolist() == [2, 2] and one.changes == Changes(0, 1, 0)
 
 
 def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, found: Round) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.text.formatting import literal
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind, Clustering
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
 from allpairs.db.results.explorations import Hit, Search, write_search
@@ -232,6 +232,7 @@ def labels(engine: Engine, project: int) -> list[tuple[int, int, AnswerKind]]:
 
 
 def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project: int) -> None:
+    explore(engine, project, 2, SCORED)
     ids, page = item_ids(engine, project), open_page("Groups")
     assert "2 groups of 6 texts" in captions(page)
     assert "**4 texts** · 3 of 6 pairs match (coherence 0.50)" in captions(page)
@@ -246,7 +247,22 @@ def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project
     assert not page.exception and labels(engine, project) == [] and "undo_group" not in keys(page)
 
 
+def test_groups_by_another_clustering_and_their_weakest_links(engine: Engine, project: int) -> None:
+    page = open_page("Groups")
+    assert "1 group of 4 texts" in captions(page)  # gold calls the other match different
+    assert [one.label for one in page.expander] == ["Weakest link: score 0.650, p 0.599"]
+    assert "Against connected matches" not in captions(page)
+    explore(engine, project, 2, [(0, 1, 0.9), (1, 2, 0.8), (4, 5, 0.75), (2, 3, 0.7)], cutoff=1)
+    page = open_page("Groups")
+    page.get_by_key("groups_order").set_value("Weakest link first").run()
+    assert [one.label[:25] for one in page.expander] == ["Weakest link: score 0.700", "Weakest link: score 0.750"]
+    page.get_by_key("explore_groups_symmetric_True").set_value(Clustering.AVERAGE).run()
+    assert "Against connected matches: 1 group stays, 1 divides." in captions(page) and len(page.expander) == 3
+    assert "- **\\*text\\* " in "\n".join(text.value for text in page.markdown)  # the representative
+
+
 def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:
+    explore(engine, project, 2, SCORED)
     ids, page = item_ids(engine, project), open_page("Groups")
     key = f"group_{project}_{ids[0]}_4"
     page.button(key=f"{key}_ask").click().run()
