@@ -8,7 +8,7 @@ from allpairs.db.corpus import graph
 from allpairs.db.groups.links import Links
 
 TINY = 1e-9  # what a link of p = least gains, so that it is better than none
-BLOCK = 5_000  # links whose components are solved together; scipy takes time with the square of the texts
+BLOCK = 1_000  # links whose components are solved together; scipy takes time with the square of the texts
 
 
 def best_links(links: Links) -> np.ndarray:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind, Purpose, version_of
-from allpairs.db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
+from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,14 @@ def labelled_pairs(session: Session, project_id: int) -> dict[tuple[int, int], A
     """Return the label of every labelled pair of the project."""
     wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
     rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(LABELS)))
-    return {(left, right): answer for left, right, answer in rows}
+    return {(left, right): AnswerKind(answer) for left, right, answer in rows}
+
+
+def known_answers(session: Session, project_id: int) -> dict[tuple[int, int], AnswerKind]:
+    """Return the answer of every pair that has one; labels override those that came with the data."""
+    gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
+    known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
+    return known | labelled_pairs(session, project_id)
 
 
 def newest_answer(session: Session, project_id: int) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 from dbos import DBOS
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, Kind, Side
@@ -20,7 +19,7 @@ from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
 from allpairs.db.groups.grouping import Grouping, group_rows
 from allpairs.db.groups.links import Links
-from allpairs.db.labels.answers import current_labels
+from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import first_identifiers
 from allpairs.db.projects.jobs import MATCHES
@@ -29,7 +28,7 @@ from allpairs.db.projects.records import column_values, require_column
 from allpairs.db.results.matches import GROUP_COLUMNS, GROUPS, PAIRS, Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Gold, Matcher
+from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
@@ -129,9 +128,7 @@ def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
 
 def _known(session: Session, project_id: int, data: ProjectData) -> Known:
     """Return the known answers by rows; labels override gold."""
-    gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
-    known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
-    known |= {(at.left_id, at.right_id): at.answer for at in current_labels(session, project_id)}
+    known = known_answers(session, project_id)
     rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2)).tolist()
     return {(left, right): answer for (left, right), answer in zip(rows, known.values(), strict=True)}
 

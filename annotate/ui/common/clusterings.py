@@ -23,9 +23,13 @@ HELP = """How matches make groups. An answer “yes” always joins two texts; a
 
 
 def choose_clustering(kind: Kind, has_p: bool, key: str) -> Clustering:
-    """Draw the choice among the clusterings that are possible; return the chosen one."""
+    """Draw the choice among the clusterings that are possible; return the chosen one.
+
+    Average linkage comes first: it is the best one on most data (docs/results.md, Clusterings).
+    """
+    ways = sorted(possible(kind, has_p), key=lambda how: how != Clustering.AVERAGE)
     chosen: Clustering = st.selectbox(
-        "Groups", possible(kind, has_p), format_func=lambda how: TITLES[how], key=f"{key}_{kind}_{has_p}", width=240,
+        "Groups", ways, format_func=lambda how: TITLES[how], key=f"{key}_{kind}_{has_p}", width=240,
         help=HELP, persist_state="session",
     )  # fmt: skip
     return chosen

@@ -5,9 +5,10 @@ Groups that people's answers had mended would be measured by the same answers.
 
 import numpy as np
 
-from allpairs.db.domain import Clustering
+from allpairs.db.domain import Clustering, Kind
 from allpairs.db.files.checksums import Damaged
-from allpairs.db.groups.clusterings import TWO_LISTS, clustered
+from allpairs.db.groups.clusterings import clustered
+from allpairs.db.groups.grouping import possible
 from allpairs.db.groups.links import Links
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
@@ -45,5 +46,5 @@ def _made(layer: OutputLayer, least: float, corpus: Corpus, progress: Progress) 
     )
     right = found.right if sides.symmetric else found.right + len(sides.left)
     links = Links(len(corpus), found.left, right, layer.probability(found.score), second=corpus.second)
-    possible = [how for how in Clustering if not (sides.symmetric and how in TWO_LISTS)]
-    return {how: clustered(links, how, LEAST) for how in possible}
+    kind = Kind.SYMMETRIC if sides.symmetric else Kind.BIPARTITE
+    return {how: clustered(links, how, LEAST) for how in possible(kind, has_p=True)}

@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import known_answers
 from allpairs.db.labels.tasks import open_audit_batch
 from allpairs.db.projects.jobs import ENTITIES
 from allpairs.db.projects.matchers import newest_matcher
@@ -15,7 +16,6 @@ from allpairs.learner.jobs.audit.measure import is_measured
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.entities.draw import drawn_before, plan_audit, store, tasks_of
 from allpairs.learner.jobs.entities.measure import measure_groups
-from allpairs.learner.jobs.entities.stored import known_answers
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS

@@ -6,6 +6,7 @@ import numpy as np
 from sqlalchemy import Engine
 
 from allpairs.db.domain import DesignKind
+from allpairs.db.labels.answers import known_answers
 from allpairs.db.labels.audits import designs_of
 from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import matchers_of
@@ -17,7 +18,7 @@ from allpairs.learner.jobs.data.evaluation_snapshot import has_model
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
-from allpairs.learner.jobs.entities.stored import known_answers, read_sample
+from allpairs.learner.jobs.entities.stored import read_sample
 
 FEWEST = 20  # texts that must be complete before there are figures
 

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind
-from allpairs.db.labels.answers import current_labels
-from allpairs.db.schema.tables import Design, Gold
+from allpairs.db.schema.tables import Design
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan
 from allpairs.learner.evaluation.entities.sample import Sample
@@ -63,10 +60,3 @@ def as_items(corpus: Corpus, pairs: np.ndarray) -> Sequence[tuple[int, int]]:
     sides = corpus.sides
     left, right = corpus.rows(pairs[:, 0], pairs[:, 1])
     return list(zip(sides.left_ids[left].tolist(), sides.right_ids[right].tolist(), strict=True))
-
-
-def known_answers(session: Session, project_id: int) -> Answers:
-    """Return the answer of every pair that has one; labels override the ones that came with the data."""
-    gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
-    known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
-    return known | {(at.left_id, at.right_id): at.answer for at in current_labels(session, project_id)}

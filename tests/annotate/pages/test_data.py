@@ -180,11 +180,14 @@ def test_matches_are_asked_for_and_taken_away(
     page = open_page()
     assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
     page.button(key="find_matches").click().run()
-    assert asked == [(project_id, 2, 0.625, None, Grouping())] and "already running" in page.warning[0].value
-    page.get_by_key("match_groups_symmetric_True").set_value(Clustering.AVERAGE).run()
+    assert (
+        asked == [(project_id, 2, 0.625, None, Grouping(Clustering.AVERAGE))]
+        and "already running" in page.warning[0].value
+    )
+    page.get_by_key("match_groups_symmetric_True").set_value(Clustering.CORRELATION).run()
     page.selectbox(key="match_representative").set_value("Newest by year").run()
     page.button(key="find_matches").click().run()
-    assert asked[-1][-1] == Grouping(Clustering.AVERAGE, Representative.NEWEST, "year")
+    assert asked[-1][-1] == Grouping(Clustering.CORRELATION, Representative.NEWEST, "year")
     page.selectbox(key="match_round_2").set_value(0).run()
     assert page.get_by_key("match_groups_symmetric_False").options == ["Connected matches"]
     assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own

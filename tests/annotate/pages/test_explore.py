@@ -19,6 +19,7 @@ from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids
 from tests.helpers.projects.measured import add_job, add_matcher, add_worker
 
 PAGE = ROOT / "annotate" / "pages" / "explore.py"
+HOW = "explore_groups_symmetric_True"  # the choice of a clustering
 KNOWN = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, -1), (3, 4, 0.7, -1, 0)]
 
 
@@ -231,9 +232,16 @@ def labels(engine: Engine, project: int) -> list[tuple[int, int, AnswerKind]]:
         return [(one.left_id, one.right_id, one.answer) for one in current_labels(session, project)]
 
 
+def open_connected() -> AppTest:
+    """Open the tab Groups with connected matches."""
+    page = open_page("Groups")
+    page.get_by_key(HOW).set_value(Clustering.CONNECTED).run()
+    return page
+
+
 def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project: int) -> None:
     explore(engine, project, 2, SCORED)
-    ids, page = item_ids(engine, project), open_page("Groups")
+    ids, page = item_ids(engine, project), open_connected()
     assert "2 groups of 6 texts" in captions(page)
     assert "**4 texts** · 3 of 6 pairs match (coherence 0.50)" in captions(page)
     key = f"group_{project}_{ids[0]}_4"
@@ -248,22 +256,22 @@ def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project
 
 
 def test_groups_by_another_clustering_and_their_weakest_links(engine: Engine, project: int) -> None:
-    page = open_page("Groups")
+    page = open_connected()
     assert "1 group of 4 texts" in captions(page)  # gold calls the other match different
     assert [one.label for one in page.expander] == ["Weakest link: score 0.650, p 0.599"]
     assert "Against connected matches" not in captions(page)
     explore(engine, project, 2, [(0, 1, 0.9), (1, 2, 0.8), (4, 5, 0.75), (2, 3, 0.7)], cutoff=1)
-    page = open_page("Groups")
+    page = open_connected()
     page.get_by_key("groups_order").set_value("Weakest link first").run()
     assert [one.label[:25] for one in page.expander] == ["Weakest link: score 0.700", "Weakest link: score 0.750"]
-    page.get_by_key("explore_groups_symmetric_True").set_value(Clustering.AVERAGE).run()
+    page.get_by_key(HOW).set_value(Clustering.AVERAGE).run()
     assert "Against connected matches: 1 group stays, 1 divides." in captions(page) and len(page.expander) == 3
     assert "- **\\*text\\* " in "\n".join(text.value for text in page.markdown)  # the representative
 
 
 def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:
     explore(engine, project, 2, SCORED)
-    ids, page = item_ids(engine, project), open_page("Groups")
+    ids, page = item_ids(engine, project), open_connected()
     key = f"group_{project}_{ids[0]}_4"
     page.button(key=f"{key}_ask").click().run()
     page.button(key=f"{key}_no").click().run()
