@@ -3,6 +3,7 @@
 Source: Jia, Lewis and Zettlemoyer (2022), section 2.4 and appendix A.1.
 """
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,10 @@ def train_biencoder(
     """Train the bi-encoder in place; return the number of questions it was trained on, counted in every epoch.
 
     All questions of a passage are in one step. parts: passages with all their questions; one part is in memory at a
-    time, while the tokens and labels of all parts lie on disk in the folder `scratch` during training. concatenated:
-    search the answer in all passages of a step, not in its own alone, which needs the step in one piece, and so trains
-    in this process; else as many train as the environment says. Raises InputError without questions.
+    time, while the tokens and labels of all parts lie on disk in the folder `scratch` during training; a few numbers of
+    each passage stay in memory. concatenated: search the answer in all passages of a step, not in its own alone, which
+    needs the step in one piece, and so trains in this process; else as many train as the environment says. Raises
+    InputError without questions.
     """
     with TemporaryDirectory(dir=scratch) as folder:
         lesson = _Lesson(biencoder, settings, concatenated, Path(folder))
@@ -114,9 +116,10 @@ class _Lesson:
         self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
         self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
         self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
-        self.tokens: list[int] = []  # per passage: its tokens and those of its questions
-        self.asking: list[int] = []  # per passage: the number of its questions; all questions stand one after another
-        self.first: list[int] = []  # per passage: the first of its questions
+        # Three numbers of each passage are all that is in memory; all questions stand one after another.
+        self.tokens = array("q")  # its tokens and those of its questions
+        self.asking = array("q")  # the number of its questions
+        self.first = array("q")  # the first of its questions
 
     @property
     def network(self) -> nn.Module:
@@ -124,11 +127,11 @@ class _Lesson:
 
     @property
     def lengths(self) -> np.ndarray:
-        return np.array(self.tokens)
+        return np.asarray(self.tokens)
 
     @property
     def weights(self) -> np.ndarray:
-        return np.array(self.asking)
+        return np.asarray(self.asking)
 
     def add(self, asked: AskedPassages) -> None:
         """Add the passages that have questions."""
@@ -138,9 +141,9 @@ class _Lesson:
         questions = encoder.tokens([asked.questions[i] for i in order], self.settings.question_length)
         tokens = np.bincount(of[order], [len(one) for one in questions], len(used)).astype(np.int64)
         counts = np.bincount(of, minlength=len(used))
-        self.first += (len(self.questions) + np.cumsum(counts) - counts).tolist()
-        self.asking += counts.tolist()
-        self.tokens += [len(one) + int(more) for one, more in zip(passages, tokens, strict=True)]
+        self.first.extend((len(self.questions) + np.cumsum(counts) - counts).tolist())
+        self.asking.extend(counts.tolist())
+        self.tokens.extend(len(one) + int(more) for one, more in zip(passages, tokens, strict=True))
         self.passages.add(passages)
         self.questions.add(questions)
         for at, mass, side in zip(self.at, self.mass, (asked.start, asked.end), strict=True):

@@ -7,26 +7,36 @@ import numpy as np
 
 
 class RowsOnDisk:
-    """Rows in the order in which they were added; only where each begins is in memory."""
+    """Rows in the order in which they were added; where each begins is in a second file, so memory does not grow."""
 
     def __init__(self, path: Path, kind: type[np.generic]) -> None:
         self.path, self.kind = path, kind
-        self.begins = [0]
+        self.begins = path.with_name(f"{path.name}-begins")
+        self.count, self.end = 0, 0
         path.touch()
+        np.zeros(1, dtype=np.int64).tofile(self.begins)
 
     def __len__(self) -> int:
-        return len(self.begins) - 1
+        return self.count
 
-    def add(self, rows: Iterable[Sequence[int] | np.ndarray]) -> None:
+    def add(self, rows: Sequence[Sequence[int] | np.ndarray] | np.ndarray) -> None:
         """Append the rows."""
-        with self.path.open("ab") as file:
+        with self.path.open("ab") as file, self.begins.open("ab") as begins:
             for row in rows:
                 file.write(np.asarray(row, dtype=self.kind).tobytes())
-                self.begins.append(self.begins[-1] + len(row))
+            ends = self.end + np.cumsum([len(row) for row in rows], dtype=np.int64)
+            begins.write(ends.tobytes())
+        self.count += len(rows)
+        self.end = int(ends[-1]) if len(rows) else self.end
+
+    def lengths(self) -> np.ndarray:
+        """Return the length of each row, (n,) int64."""
+        return np.diff(np.fromfile(self.begins, dtype=np.int64))
 
     def take(self, which: Iterable[int]) -> list[np.ndarray]:
         """Return these rows, each (length,)."""
-        if not self.begins[-1]:
+        if not self.end:
             return [np.empty(0, dtype=self.kind) for _ in which]
-        flat = np.memmap(self.path, dtype=self.kind, mode="r")
-        return [np.array(flat[self.begins[i] : self.begins[i + 1]]) for i in which]
+        flat, begins = (np.memmap(path, dtype=kind, mode="r")
+                        for path, kind in ((self.path, self.kind), (self.begins, np.int64)))  # fmt: skip
+        return [np.array(flat[begins[i] : begins[i + 1]]) for i in which]

@@ -5,9 +5,11 @@ read the text, and the logits come from the decoder's last states). A passage th
 in overlapping windows. Sources: Joshi et al. (2022), section 4; Jia, Lewis and Zettlemoyer (2022), section 3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer, loading
-from allpairs.learner.backbones.windows import Windows, cut
+from allpairs.learner.backbones.windows import Windows, WindowsOnDisk, cut
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
@@ -78,31 +80,36 @@ def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanRead
 
 def train_reader(
     reader: SpanReader,
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     settings: ReaderSettings,
     progress: Progress = no_progress,
     watch: Watch | None = None,
+    scratch: Path | None = None,
 ) -> None:
     """Train the reader in place on every window of every passage.
 
     As many processes train as the environment says; each calls watch, which may use the reader. The target of a window
-    without the whole answer is the no-answer position. Raises InputError without examples, and where an answer does not
-    stand where it should.
+    without the whole answer is the no-answer position. The windows of all examples lie on disk in the folder `scratch`
+    during training; the number of tokens of each is in memory. Raises InputError without examples, and where an answer
+    does not stand where it should.
     """
-    _check(examples)
-    windows = cut(reader, [e.question for e in examples], [e.passage for e in examples], settings)
-    spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in examples]
-    targets = torch.tensor([windows.target(i, *spans[windows.rows[i]]) for i in range(len(windows))])
-    descend_together(_SpanLosses(reader, windows, targets), settings, progress, watch=watch)
+    with TemporaryDirectory(dir=scratch) as folder:
+        stored = WindowsOnDisk(Path(folder))
+        for some in _chunks(examples):
+            windows = cut(reader, [e.question for e in some], [e.passage for e in some], settings)
+            spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in some]
+            stored.add(windows, [windows.target(i, *spans[row]) for i, row in enumerate(windows.rows)])
+        if not len(stored):
+            raise InputError("there are no examples: training a reader needs questions with answers")
+        descend_together(_SpanLosses(reader, stored), settings, progress, watch=watch)
 
 
 @dataclass(frozen=True)
 class _SpanLosses:
-    """As `RowLosses`: a row is a window; targets (w, 2) are first and last tokens."""
+    """As `RowLosses`: a row is a window, which lies on disk with its target."""
 
     reader: SpanReader
-    windows: Windows
-    targets: Tensor
+    stored: WindowsOnDisk
 
     @property
     def network(self) -> nn.Module:
@@ -110,16 +117,17 @@ class _SpanLosses:
 
     @property
     def lengths(self) -> np.ndarray:
-        return self.windows.tokens.lengths
+        return self.stored.lengths()
 
     @property
     def weights(self) -> np.ndarray:
-        return np.ones(len(self.windows))
+        return np.ones(len(self.stored))
 
     def loss(self, rows: np.ndarray) -> Tensor:
+        windows, targets = self.stored.take(rows)
         with fast_training(self.reader.device):
-            start, end = span_logits(self.reader, self.windows, rows)
-        first, last = self.targets[rows].to(self.reader.device).T
+            start, end = span_logits(self.reader, windows, np.arange(len(rows)))
+        first, last = torch.from_numpy(targets).to(self.reader.device).T
         wrong = nn.functional.cross_entropy(start, first, reduction="sum")
         return (wrong + nn.functional.cross_entropy(end, last, reduction="sum")) / 2
 
@@ -154,15 +162,17 @@ def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor
     return first, first + flat // tokens, scores
 
 
-def _check(examples: Sequence[Example]) -> None:
-    if not examples:
-        raise InputError("there are no examples: training a reader needs questions with answers")
-    for number, e in enumerate(examples, 1):
-        if not e.answer or e.answer_start < 0 or not e.passage.startswith(e.answer, e.answer_start):
-            raise InputError(
-                f"example {number} ({e.question[:60]!r}): the answer {e.answer[:60]!r} is not at character "
-                f"{e.answer_start} of its passage: correct the answer or its start"
-            )
+def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    """Yield the examples, some at a time. Raises InputError where an answer does not stand where it should."""
+    numbered = enumerate(examples, 1)
+    while chunk := list(islice(numbered, CHUNK)):
+        for number, e in chunk:
+            if not e.answer or e.answer_start < 0 or not e.passage.startswith(e.answer, e.answer_start):
+                raise InputError(
+                    f"example {number} ({e.question[:60]!r}): the answer {e.answer[:60]!r} is not at character "
+                    f"{e.answer_start} of its passage: correct the answer or its start"
+                )
+        yield [e for _, e in chunk]
 
 
 def _answer_chunk(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from allpairs.learner.backbones.loading import longest
+from allpairs.learner.backbones.rows_on_disk import RowsOnDisk
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import PairTokens
 
@@ -65,6 +67,38 @@ class Windows:
         start, end = self.offsets[which][first][0], self.offsets[which][last][1]
         text = passage[start:end]
         return text.strip(), start + len(text) - len(text.lstrip())
+
+
+class WindowsOnDisk:
+    """Windows to learn from, each with its target, in files of the folder; none of them is in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.columns: dict[str, RowsOnDisk] = {}
+        self.places = RowsOnDisk(folder / "places", np.int64)  # passage, no-answer position, target
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def add(self, windows: Windows, targets: Sequence[Span]) -> None:
+        """Append the windows, with the first and last token that each is to find."""
+        for name, rows in windows.tokens.columns.items():
+            if name not in self.columns:
+                self.columns[name] = RowsOnDisk(self.folder / name, np.int64)
+            self.columns[name].add(rows)
+        nowhere = windows.nowhere.tolist()
+        self.places.add([(*of, at, *to) for of, at, to in zip(windows.passages, nowhere, targets, strict=True)])
+
+    def lengths(self) -> np.ndarray:
+        """Return the tokens of each window, (w,) int64."""
+        return self.columns["input_ids"].lengths()
+
+    def take(self, which: np.ndarray) -> tuple[Windows, np.ndarray]:
+        """Return these windows, without offsets, and their targets (k, 2) int64."""
+        tokens = PairTokens({name: [row.tolist() for row in rows.take(which)] for name, rows in self.columns.items()})
+        places = np.stack(self.places.take(which))
+        spans = [(first, after) for first, after in places[:, :2].tolist()]
+        return Windows(tokens, which, spans, [], places[:, 2]), places[:, 3:]
 
 
 def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings) -> Windows:

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from itertools import islice
+from hashlib import blake2b
+from itertools import compress, islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from allpairs.learner.pipelines.mining.texts import TEXT
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.asked import Asked, read_questions
 
-ALL = 10**9  # more passages than there are
+PASSAGES = "passages.jsonl"
 BATCH = 100  # texts between two progress reports
 
 
@@ -31,19 +33,14 @@ class Texts:
     def __init__(self, run: Run) -> None:
         self.folder = run.of("texts")
 
-    @cached_property
-    def passages(self) -> list[str]:
-        """The passages to write questions for."""
-        return [passage for part in self.parts(ALL) for passage in part]
-
     def __len__(self) -> int:
         """Return the number of passages."""
-        with (self.folder / "passages.jsonl").open("rb") as lines:
+        with (self.folder / PASSAGES).open("rb") as lines:
             return sum(1 for _ in lines)
 
     def parts(self, size: int) -> Iterator[list[str]]:
-        """Yield the same passages, `size` at a time, keeping no others in memory."""
-        with (self.folder / "passages.jsonl").open() as lines:
+        """Yield the passages to write questions for, `size` at a time, keeping no others in memory."""
+        with (self.folder / PASSAGES).open() as lines:
             while part := [json.loads(line) for line in islice(lines, size)]:
                 yield part
 
@@ -67,10 +64,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write passages, training questions and test questions to the folder."""
     config, inputs = run.config, run.inputs
     rng = np.random.default_rng(config.seed)
-    texts = [row.values[0] for row in read_rows(Path(inputs.passages), (TEXT,))]
-    passages = _passages(texts, config, progress)
-    some = _some(passages, config.passages, rng)
-    (folder / "passages.jsonl").write_text("".join(f"{json.dumps(passage)}\n" for passage in some), encoding="utf-8")
+    _write_passages(Path(inputs.passages), folder, config, rng, progress)
     asked = read_questions(Path(inputs.questions)) if inputs.questions else []
     cutter = _Cutter(config)
     drawn = _some(asked, config.questions, rng)
@@ -89,17 +83,26 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     _store(folder / "tested.json", [asdict(one) for one in [*answered, *(one for one in tested if not one.answered)]])
 
 
-def _passages(texts: Sequence[str], config: QuipConfig, progress: Progress) -> list[str]:
-    """Return the distinct passages of all texts, in order."""
-    cutter, found = _Cutter(config), dict[str, None]()
-    for at, text in enumerate(texts):
-        found.update(dict.fromkeys(text[a:b] for a, b in cutter(text)))
-        if at % BATCH == 0:
-            progress("cut passages", at / len(texts))
-    found.pop("", None)
-    if not found:
-        raise InputError("inputs.passages: all texts are empty: choose another file")
-    return list(found)
+def _write_passages(
+    source: Path, folder: Path, config: QuipConfig, rng: np.random.Generator, progress: Progress
+) -> None:
+    """Write the distinct passages of all texts, or those drawn of them, in order; in memory is a digest of each."""
+    texts, cutter, digests = sum(1 for _ in read_rows(source, (TEXT,))), _Cutter(config), bytearray()
+    with TemporaryFile(dir=folder) as found, (folder / PASSAGES).open("wb") as kept:
+        for at, row in enumerate(read_rows(source, (TEXT,))):
+            (text,) = row.values
+            for line in (f"{json.dumps(text[a:b])}\n".encode() for a, b in cutter(text) if a < b):
+                found.write(line)
+                digests += blake2b(line, digest_size=8).digest()
+            if at % BATCH == 0:
+                progress("cut passages", at / texts)
+        if not digests:
+            raise InputError("inputs.passages: all texts are empty: choose another file")
+        distinct = np.sort(np.unique(np.frombuffer(digests, np.int64), return_index=True)[1])
+        chosen = np.zeros(len(digests) // 8, dtype=bool)
+        chosen[distinct[_rows(len(distinct), config.passages, rng)]] = True
+        found.seek(0)
+        kept.writelines(compress(found, chosen))
 
 
 class _Cutter:
@@ -142,9 +145,12 @@ def _placed(asked: Asked, cutter: _Cutter) -> list[Example]:
 
 def _some(rows: Sequence[Any], most: int | None, rng: np.random.Generator) -> list[Any]:
     """Return a random sample of so many rows, in their order."""
-    if most is None or most >= len(rows):
-        return list(rows)
-    return [rows[i] for i in np.sort(rng.permutation(len(rows))[:most])]
+    return [rows[i] for i in _rows(len(rows), most, rng)]
+
+
+def _rows(n: int, most: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Return so many random numbers below n, ascending."""
+    return np.arange(n) if most is None or most >= n else np.sort(rng.permutation(n)[:most])
 
 
 def _store(path: Path, rows: Sequence[Any]) -> None:

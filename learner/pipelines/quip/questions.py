@@ -65,8 +65,7 @@ def write_questions(run: Run, folder: Path, progress: Progress) -> None:
     make = _by_generator(run) if texts.examples else _by_noise(run)
 
     def work(passages: list[str], number: int, part: Progress) -> dict[str, Any]:
-        rows = np.arange(number * size, number * size + len(passages))
-        return make(passages, rows, run.config.seed * STRIDE + number, part)
+        return make(passages, number * size, run.config.seed * STRIDE + number, part)
 
     each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
     if not any(read_written(folder)):
@@ -91,21 +90,14 @@ def questions_of(shard: Mapping[str, Any]) -> list[Question]:
     return [Question(**one) for one in shard["questions"]]
 
 
-def unsupervised(run: Run) -> list[Question]:
-    """Return unsupervised questions on all passages: sentences with noise."""
-    passages = Texts(run).passages
-    found = _by_noise(run)(passages, np.arange(len(passages)), run.config.seed, lambda *_: None)["questions"]
-    return [Question(**one) for one in found]
-
-
 def _by_generator(run: Run) -> Any:
     settings, generator = run.config.generator, load_generator(str(run.of("generator")))
 
-    def make(passages: Sequence[str], rows: np.ndarray, seed: int, progress: Progress) -> dict[str, Any]:
+    def make(passages: Sequence[str], first: int, seed: int, progress: Progress) -> dict[str, Any]:
         each = settings.each if settings.decoding == "sample" else 1
         found = generate_several(generator, passages, each, settings, progress, seed)
         pairs = [(at, parsed(text)) for at, texts in enumerate(found) for text in texts]
-        questions = [asdict(question_of(int(rows[at]), passages[at], *pair)) for at, pair in pairs if pair is not None]
+        questions = [asdict(question_of(first + at, passages[at], *pair)) for at, pair in pairs if pair is not None]
         return {"questions": questions, "malformed": len(pairs) - len(questions)}
 
     return make
@@ -114,15 +106,20 @@ def _by_generator(run: Run) -> Any:
 def _by_noise(run: Run) -> Any:
     each = run.config.generator.each
 
-    def make(passages: Sequence[str], rows: np.ndarray, seed: int, progress: Progress) -> dict[str, Any]:
-        rng = np.random.default_rng([seed, 1])
-        found = [(row, one) for row, passage in zip(rows.tolist(), passages, strict=True)
-                 for one in pseudo_questions(passage, each, rng)]  # fmt: skip
-        questions = [{"passage": row, "question": one.question, "answer": one.answer, "start": one.start}
-                     for row, one in found]  # fmt: skip
-        return {"questions": questions, "malformed": 0}
+    def make(passages: Sequence[str], first: int, seed: int, progress: Progress) -> dict[str, Any]:
+        found = unsupervised(passages, first, each, np.random.default_rng([seed, 1]))
+        return {"questions": [asdict(one) for one in found], "malformed": 0}
 
     return make
+
+
+def unsupervised(passages: Sequence[str], first: int, each: int, rng: np.random.Generator) -> list[Question]:
+    """Return unsupervised questions on these passages, sentences with noise; the first passage has this number."""
+    return [
+        Question(number, one.question, one.answer, one.start)
+        for number, passage in enumerate(passages, first)
+        for one in pseudo_questions(passage, each, rng)
+    ]
 
 
 def question_of(number: int, passage: str, answer: str, question: str) -> Question:

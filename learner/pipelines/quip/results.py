@@ -102,9 +102,9 @@ def _examples(report: Report, run: Run) -> None:
         first.setdefault(one.passage, one)
         if len(first) == SHOWN:
             break
-    passages = dict(enumerate(islice(Texts(run).parts(1), max(first, default=-1) + 1)))
-    rows = [{"answer": one.answer, "question": one.question, "passage": passages[number][0]}
-            for number, one in first.items()]  # fmt: skip
+    passages = enumerate(islice(Texts(run).parts(1), max(first, default=-1) + 1))
+    rows = [{"answer": first[number].answer, "question": first[number].question, "passage": passage}
+            for number, (passage,) in passages if number in first]  # fmt: skip
     if rows:
         body = [[cell(row[name], LONGEST) for name in ("answer", "question", "passage")] for row in rows]
         title = "Questions used for training"

@@ -25,6 +25,7 @@ from allpairs.learner.pipelines.quip.teacher import SIDES, Places, confident, la
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
+Labelled = tuple[list[str], int, list[Question], tuple[Sparse, Sparse]]
 SKIPPED = "skipped.txt"  # in the folder of a variant that could not be trained: why
 TEACHER, CROSS = "teacher", "cross-encoder student"
 
@@ -76,13 +77,18 @@ def generated(run: Run) -> Iterator[AskedPassages]:
 
     Raises InputError at the end if there were none.
     """
+    return (asked(*part) for part in labelled(run))
+
+
+def labelled(run: Run) -> Iterator[Labelled]:
+    """Yield the same as passages, the number of the first one, questions on them, and labels."""
     found = 0
     for number, (passages, first, questions) in enumerate(shards_of(run)):
         if questions:
             kept, labels = confident(questions, labels_of(read_shard(run.of("targets"), number)), run.config.teacher)
             found += len(kept)
             if kept:
-                yield asked(passages, kept, labels, first)
+                yield passages, first, kept, labels
     if not found:
         raise InputError(
             "the teacher is sure of none of the written questions: lower teacher.least_confidence, or train it longer "
@@ -140,14 +146,18 @@ def known_questions(run: Run, examples: Sequence[Example]) -> AskedPassages:
 
 def shards_of(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
     """Yield the passages of each shard, the number of the first one, and the questions on them."""
-    first = 0
-    for number, passages in enumerate(Texts(run).parts(size_of(run))):
+    for number, (passages, first) in enumerate(passages_of(run)):
         yield passages, first, questions_of(read_shard(run.of("questions"), number))
-        first += len(passages)
+
+
+def passages_of(run: Run) -> Iterator[tuple[list[str], int]]:
+    """Yield the passages of each shard, and the number of the first one."""
+    size = size_of(run)
+    return ((passages, number * size) for number, passages in enumerate(Texts(run).parts(size)))
 
 
 def asked(
-    passages: Sequence[str], questions: Sequence[Question], labels: tuple[Sparse, Sparse], first: int = 0
+    passages: Sequence[str], first: int, questions: Sequence[Question], labels: tuple[Sparse, Sparse]
 ) -> AskedPassages:
     """Return the questions on these passages, of which the first one has this number."""
     of = np.array([one.passage - first for one in questions], dtype=np.int64)

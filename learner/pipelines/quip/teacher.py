@@ -3,7 +3,7 @@
 Source: Jia, Lewis and Zettlemoyer (2022), section 2.3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.biencoder_training import Sparse, sparsify
 from allpairs.learner.backbones.span_biencoder import SPECIAL
-from allpairs.learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader
+from allpairs.learner.backbones.span_reader import CHUNK, Example, SpanReader, load_reader, span_logits, train_reader
 from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.backbones.windows import Windows, cut
 from allpairs.learner.catalog.quip import QuipConfig, Teacher
@@ -23,7 +23,7 @@ from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
-from allpairs.learner.pipelines.quip.shards import each_shard, read_shard, read_shards
+from allpairs.learner.pipelines.quip.shards import each_shard, read_shard
 
 SIDES = ("start", "end")
 
@@ -63,18 +63,8 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
     each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
 
 
-def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
-    """Return the results of `label_questions` for first and for last tokens, of all questions in order."""
-    shards = [labels_of(shard) for shard in read_shards(folder) if shard["questions"]]
-    first, last = (
-        Sparse(np.concatenate([one.at for one in side]), np.concatenate([one.mass for one in side]))
-        for side in zip(*shards, strict=True)
-    )
-    return first, last
-
-
 def labels_of(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
-    """Return the same for one shard's file."""
+    """Return the labels of one shard's file, for first and for last tokens."""
     first, last = (_sparse(shard[side]) for side in SIDES)
     return first, last
 
@@ -125,17 +115,17 @@ def relabelled(
     passage differently, or the teacher cannot read it whole.
     """
     found = [np.zeros((len(questions), settings.best), dtype=kind) for kind in (np.int64, np.float32) for _ in SIDES]
-    if not questions:
-        return Sparse(found[0], found[2]), Sparse(found[1], found[3])
-    windows, done = cut(reader, questions, passages, settings), 0
-    _check(windows, passages, places)
-    with torch.inference_mode():
-        for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
-            for side, logits in enumerate(span_logits(reader, windows, rows)):
-                own = _own(logits.softmax(dim=1), windows, rows)
-                found[side][rows], found[2 + side][rows] = sparsify(own, settings.best, settings.renormalise)
-            done += len(rows)
-            progress("read", done / len(windows))
+    for start in range(0, len(questions), CHUNK):
+        part = slice(start, start + CHUNK)
+        windows = cut(reader, questions[part], passages[part], settings)
+        _check(windows, passages[part], places)
+        with torch.inference_mode():
+            for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
+                for side, logits in enumerate(span_logits(reader, windows, rows)):
+                    own = _own(logits.softmax(dim=1), windows, rows)
+                    at, mass = sparsify(own, settings.best, settings.renormalise)
+                    found[side][start + rows], found[2 + side][start + rows] = at, mass
+        progress("read", min(1.0, part.stop / len(questions)))
     return Sparse(found[0], found[2]), Sparse(found[1], found[3])
 
 
@@ -190,13 +180,14 @@ def confident(
     return [questions[i] for i in rows.tolist()], (start.take(rows), end.take(rows))
 
 
-def asked_again(
-    questions: Sequence[Question], labels: tuple[Sparse, Sparse], passages: Sequence[str], places: Places, most: int
-) -> list[tuple[Question, int, int]]:
-    """Return the questions with the character span of the teacher's answer, without unanswered questions."""
-    found = []
-    for one, mass, first, last in zip(questions, *likeliest(*labels, most), strict=True):
+def answered_again(
+    passages: Sequence[str], first: int, questions: Sequence[Question], labels: tuple[Sparse, Sparse], places: Places,
+    most: int,
+) -> Iterator[Example]:  # fmt: skip
+    """Yield the questions with the teacher's answers, without unanswered ones; the first passage has this number."""
+    for one, mass, begin, end in zip(questions, *likeliest(*labels, most), strict=True):
         if mass > 0:
-            where = places(passages[one.passage])
-            found.append((one, where[first - 1][0], where[last - 1][1]))
-    return found
+            passage = passages[one.passage - first]
+            where = places(passage)
+            start, after = where[begin - 1][0], where[end - 1][1]
+            yield Example(one.question, passage, passage[start:after], start)

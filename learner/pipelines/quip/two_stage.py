@@ -7,26 +7,28 @@ from collections.abc import Sequence
 
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.beams import beginnings, continued
-from allpairs.learner.backbones.generator import load_generator
+from allpairs.learner.backbones.generator import TextGenerator
+from allpairs.learner.catalog.quip import QuestionGenerator
 from allpairs.learner.metrics.text import token_f1
-from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
 
 SPARE = 2  # answers generated for each one kept (the paper generates 20 and keeps 10)
 
 
-def two_stage(run: Run, progress: Progress) -> list[Question]:
-    """Return the likeliest question for each of several diverse answers of every passage; none if none is written."""
-    passages, settings = Texts(run).passages, run.config.generator
-    generator, sign = load_generator(str(run.of("generator"))), SEPARATOR.strip()
-    wanted = SPARE * settings.each
+def two_stage(
+    generator: TextGenerator, passages: Sequence[str], first: int, settings: QuestionGenerator, progress: Progress
+) -> list[Question]:
+    """Return the likeliest question for each of several diverse answers of every passage; none if none is written.
+
+    first: the number of the first passage.
+    """
+    sign, wanted = SEPARATOR.strip(), SPARE * settings.each
     answers = beginnings(generator, passages, sign, wanted, settings, part_of(progress, 0.0, 0.5))
     chosen = [(row, answer) for row, found in enumerate(answers) for answer in unlike(found, settings.each)]
     begun = [f"{answer}{SEPARATOR.rstrip()}" for _, answer in chosen]
     texts = continued(generator, [passages[row] for row, _ in chosen], begun, settings, part_of(progress, 0.5, 1.0))
     pairs = [(row, parsed(text)) for (row, _), text in zip(chosen, texts, strict=True)]
-    return [question_of(row, passages[row], *pair) for row, pair in pairs if pair is not None]
+    return [question_of(first + row, passages[row], *pair) for row, pair in pairs if pair is not None]
 
 
 def unlike(answers: Sequence[str], n: int) -> list[str]:

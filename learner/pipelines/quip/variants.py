@@ -4,18 +4,20 @@ Source: Jia, Lewis and Zettlemoyer (2022), sections 4.2 and 4.8.
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.biencoder_training import AskedPassages
+from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.span_reader import Example, load_reader, train_reader
 from allpairs.learner.pipelines.pipeline import Run, finish
 from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, read_written, unsupervised
+from allpairs.learner.pipelines.quip.questions import Question, read_written, size_of, unsupervised
 from allpairs.learner.pipelines.quip.student import (
     CROSS,
     SKIPPED,
@@ -23,12 +25,14 @@ from allpairs.learner.pipelines.quip.student import (
     asked,
     generated,
     known_questions,
+    labelled,
+    passages_of,
     shards_of,
     slug,
     teach,
     warm_start,
 )
-from allpairs.learner.pipelines.quip.teacher import SIDES, Places, asked_again, confident, read_labels, relabelled
+from allpairs.learner.pipelines.quip.teacher import SIDES, Places, answered_again, confident, relabelled
 from allpairs.learner.pipelines.quip.two_stage import two_stage
 
 
@@ -47,18 +51,14 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
         finish(folder / slug(name), train)
 
 
-def _questions(run: Run) -> list[Question]:
-    return [one for shard in read_written(run.of("questions")) for one in shard]
-
-
 def _without_teacher(
-    passages: Sequence[str], questions: Sequence[Question], places: Places, first: int = 0
+    passages: Sequence[str], first: int, questions: Sequence[Question], places: Places
 ) -> AskedPassages:
     """Label each question with its own answer, or with "no answer here" if it is not in the passage."""
     texts = [passages[one.passage - first] for one in questions]
     spans = [(one.start, one.start + len(one.answer)) for one in questions]
     starts, ends = (places.hard(texts, spans, side) for side in SIDES)
-    return asked(passages, questions, (starts, ends), first)
+    return asked(passages, first, questions, (starts, ends))
 
 
 def _no_question_generation(run: Run, folder: Path, progress: Progress) -> None:
@@ -76,18 +76,23 @@ def _gold_answers(run: Run, folder: Path, progress: Progress) -> None:
         of.setdefault(one.passage, []).append(one)
     order = np.random.default_rng([run.config.seed, 7]).permutation(len(of))
     drawn = [one for mine in (list(of.values())[i] for i in order) for one in mine]
-    teach(run, folder, [known_questions(run, drawn[: len(_questions(run))])], progress)
+    written = sum(len(shard) for shard in read_written(run.of("questions")))
+    teach(run, folder, [known_questions(run, drawn[:written])], progress)
 
 
 def _no_teacher(run: Run, folder: Path, progress: Progress) -> None:
     places = Places(run.config)
-    parts = (_without_teacher(passages, questions, places, first) for passages, first, questions in shards_of(run))
-    teach(run, folder, parts, progress)
+    teach(run, folder, (_without_teacher(*part, places) for part in shards_of(run)), progress)
 
 
 def _unsupervised(run: Run, folder: Path, progress: Progress) -> None:
-    questions = _without_teacher(Texts(run).passages, unsupervised(run), Places(run.config))
-    teach(run, folder, [questions], progress, warm=False)
+    places, each = Places(run.config), run.config.generator.each
+    rng = np.random.default_rng([run.config.seed, 1])
+    parts = (
+        _without_teacher(passages, first, unsupervised(passages, first, each, rng), places)
+        for passages, first in passages_of(run)
+    )
+    teach(run, folder, parts, progress, warm=False)
 
 
 def _concatenated(run: Run, folder: Path, progress: Progress) -> None:
@@ -99,36 +104,45 @@ def _hard_labels(run: Run, folder: Path, progress: Progress) -> None:
     teach(run, folder, parts, progress)
 
 
+class _NothingToLearnError(InputError):
+    """There is no question for this variant, for the reason that the message gives."""
+
+
 def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
     """Train on the teacher's answers to questions that were generated in two stages."""
-    config, passages = run.config, Texts(run).passages
-    questions = two_stage(run, part_of(progress, 0.0, 0.4))
-    if not questions:
-        _skip(folder, "the generator wrote no answer with a question; train it longer (generator.epochs)")
-        return
-    reader, texts = load_reader(str(run.of("teacher"))), [passages[one.passage] for one in questions]
-    words, hear = [one.question for one in questions], part_of(progress, 0.4, 0.6)
-    labels = relabelled(reader, words, texts, config.teacher, Places(config), hear)
-    sure = confident(questions, labels, config.teacher)
-    if sure[0]:
-        teach(run, folder, [asked(passages, *sure)], part_of(progress, 0.6, 1.0))
-    else:
-        _skip(folder, "the teacher is sure of no answer; lower teacher.least_confidence")
+    try:
+        teach(run, folder, _in_two_stages(run, part_of(progress, 0.0, 0.6)), part_of(progress, 0.6, 1.0))
+    except _NothingToLearnError as error:
+        (folder / SKIPPED).write_text(str(error), encoding="utf-8")
 
 
-def _skip(folder: Path, why: str) -> None:
-    (folder / SKIPPED).write_text(why, encoding="utf-8")
+def _in_two_stages(run: Run, progress: Progress) -> Iterator[AskedPassages]:
+    """Yield the questions shard by shard. Raises _NothingToLearnError at the end if there were none."""
+    config, places = run.config, Places(run.config)
+    generator, reader = load_generator(str(run.of("generator"))), load_reader(str(run.of("teacher")))
+    count, written, learned = -(-len(Texts(run)) // size_of(run)), 0, 0
+    for number, (passages, first) in enumerate(passages_of(run)):
+        hear = part_of(progress, number / count, (number + 1) / count)
+        questions = two_stage(generator, passages, first, config.generator, part_of(hear, 0.0, 0.7))
+        texts, words = [passages[one.passage - first] for one in questions], [one.question for one in questions]
+        labels = relabelled(reader, words, texts, config.teacher, places, part_of(hear, 0.7, 1.0))
+        kept, sure = confident(questions, labels, config.teacher)
+        written, learned = written + len(questions), learned + len(kept)
+        if kept:
+            yield asked(passages, first, kept, sure)
+    if not written:
+        raise _NothingToLearnError("the generator wrote no answer with a question; train it longer (generator.epochs)")
+    if not learned:
+        raise _NothingToLearnError("the teacher is sure of no answer; lower teacher.least_confidence")
 
 
 def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
     """Train a model of the teacher's shape on the teacher's best spans alone."""
-    config, passages = run.config, Texts(run).passages
-    sure = confident(_questions(run), read_labels(run.of("targets")), config.teacher)
-    found = asked_again(*sure, passages, Places(config), config.teacher.longest_answer)
-    examples = [Example(one.question, passages[one.passage], passages[one.passage][a:b], a) for one, a, b in found]
+    config, places = run.config, Places(run.config)
+    examples = (one for part in labelled(run) for one in answered_again(*part, places, config.teacher.longest_answer))
     reader = load_reader(config.teacher.backbone, config.seed)
     settings = config.teacher.model_copy(update={"seed": config.seed, "steps": None, "epochs": config.student.epochs})
-    train_reader(reader, examples, settings, progress)
+    train_reader(reader, examples, settings, progress, scratch=folder)
     reader.save(folder)
 
 
