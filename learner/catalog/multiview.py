@@ -99,6 +99,10 @@ class RerankerSettings(Training):
         "row", title="Mean of the loss", description="Over a step's rows, so that the second view weighs what its rate "
         "says; or over all target tokens (the paper), most of which are the second view's.",
     )  # fmt: skip
+    clip_apart: bool = Field(
+        False, title="Clip views apart", description="Limit the gradients of ranking and of the second view one by "
+        "one and then add them, so that a long written text cannot drown out ranking (the paper: no).",
+    )  # fmt: skip
     compiled: bool = Field(
         False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "
         "NVIDIA GPU; elsewhere this has no effect.",
