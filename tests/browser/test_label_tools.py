@@ -2,11 +2,15 @@
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
+from sqlalchemy import delete, select, update
 
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.tasks import mark_likely
-from allpairs.db.schema.engine import writing
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item, Task
 from tests.helpers.browser import PHONE, MakeDesk, Picture, drawn, open_card, settle, shown
+from tests.helpers.factories import make_audit_batch, make_design
 
 P, N, U, S, R = AnswerKind
 RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]
@@ -173,6 +177,37 @@ def test_candidates_on_a_phone(page: Page, make_desk: MakeDesk) -> None:
     settle(page, 6)
     assert desk.labels == [N, P, N, N, N, N]
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_an_entity_audit_is_answered_text_by_text(page: Page, make_desk: MakeDesk, picture: Picture) -> None:
+    texts = [
+        "How do I reset my password?",
+        "I forgot my password, what now?",
+        "Where is the car park?",
+        "Can I change the name on my ticket?",
+        "My password does not work any more",
+    ]
+    desk = make_desk(0, texts=texts, name="Help desk", question="Do these ask for the same thing?", evaluation=5)
+    make_design(desk.engine, desk.project_id, DesignKind.ENTITIES)
+    make_audit_batch(desk.engine, desk.project_id, 10, DesignKind.ENTITIES)
+    with writing(desk.engine) as session:  # the last text is drawn: the right one of its four pairs
+        last = session.scalars(select(Item).where(Item.text == texts[-1]).order_by(Item.id.desc())).first()
+        assert last is not None
+        session.execute(delete(Task).where(Task.project_id == desk.project_id, Task.right_id != last.id))
+        session.execute(update(Task).where(Task.project_id == desk.project_id).values(turned=True))
+    page.goto(desk.url)
+    page.get_by_text("Entity audit (4 left)").click()
+    expect(page.locator("[data-side=asked]")).to_have_text(texts[-1], timeout=15_000)
+    assert set(answers(page)) == set(texts[:-1])
+    for wanted in texts[:2]:
+        page.locator(".candidate-text", has_text=wanted).click()
+    picture(page, "entity-audit")
+    page.locator("[data-act=submit]").click()
+    expect(page.get_by_text("The entity audit is complete.").first).to_be_visible(timeout=15_000)
+    with reading(desk.engine) as session:
+        labels = {label.left_id: label.answer for label in current_labels(session, desk.project_id)}
+        named = {item: session.get_one(Item, item).text for item in labels}
+    assert {named[item] for item, answer in labels.items() if answer == P} == set(texts[:2]) and len(labels) == 4
 
 
 def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: MakeDesk) -> None:
