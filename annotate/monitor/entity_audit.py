@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 from sqlalchemy import Engine
 
-from allpairs.db.domain import DesignKind
+from allpairs.annotate.text.clusterings import TITLES
+from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import designs_of
 from allpairs.db.schema.engine import reading
 
@@ -40,7 +41,7 @@ def read_entity_audit(engine: Engine, project_id: int) -> EntityAudit | None:
     found = [one.details["found"] for one in reversed(designs) if one.details.get("found", {}).get("rounds")]
     last = found[0] if found else designs[-1].details.get("found", {"complete": 0, "labels": 0, "rounds": {}})
     rows = [
-        (int(number), how, FIGURES[name], one["value"], one["low"], one["high"])
+        (int(number), TITLES[Clustering(how)], FIGURES[name], one["value"], one["low"], one["high"])
         for number, clusterings in last["rounds"].items()
         for how, figures in clusterings.items()
         for name, one in figures.items()

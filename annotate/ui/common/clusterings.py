@@ -1,17 +1,11 @@
-"""The choice of how matches make groups, and what each way is called."""
+"""The choice of how matches make groups."""
 
 import streamlit as st
 
+from allpairs.annotate.text.clusterings import TITLES
 from allpairs.db.domain import Clustering, Kind
 from allpairs.db.groups.grouping import possible
 
-TITLES = {
-    Clustering.CONNECTED: "Connected matches",
-    Clustering.AVERAGE: "Average linkage",
-    Clustering.CORRELATION: "Correlation clustering",
-    Clustering.ONE_TO_ONE: "One to one",
-    Clustering.ONE_TO_MANY: "One to many",
-}
 HELP = """How matches make groups. An answer “yes” always joins two texts; an answer “no” keeps them apart.
 
 - **Connected matches**: a chain of matches joins texts, so one wrong match can join two groups.

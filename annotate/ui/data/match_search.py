@@ -7,8 +7,9 @@ from allpairs.annotate.explore import match_export
 from allpairs.annotate.explore.match_export import MatchWork
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import round_name
+from allpairs.annotate.text.clusterings import TITLES
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.clusterings import TITLES, choose_clustering
+from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.job_status import EVERY, OPEN, failure, progress
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Clustering, Representative

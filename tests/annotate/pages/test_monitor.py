@@ -350,7 +350,7 @@ def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monk
     make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
     page = open_page(**AUDIT)
     assert "38 of 40 texts complete, with 431 labelled pairs." in [caption.value for caption in page.caption]
-    told = "B³ F1 of the groups of Round 4, with its 95% interval: connected 0.800 (0.700 to 0.900); average 0.800"
+    told = "B³ F1 of the groups of Round 4, with its 95% interval: Connected matches 0.800 (0.700 to 0.900); Average"
     assert described(page, "B³ F1").startswith(told)
     page.selectbox(key="entities_figure").set_value("Whole groups, precision").run()
     assert described(page, "Whole groups, precision")
