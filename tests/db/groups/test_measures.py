@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.corpus.graph import components
 from allpairs.db.groups import measures
+from tests.helpers.paths import ROOT
 
 VECTORS = st.integers(1, 9).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(0, 4), min_size=n, max_size=n) for _ in range(2)))
@@ -43,7 +46,21 @@ def test_pairs_of_two_lists_are_of_both_lists() -> None:
 
 @given(VECTORS)
 def test_measures_are_what_their_definitions_say(vectors: tuple[list[int], list[int]]) -> None:
-    found, true = map(np.array, vectors)
+    require_definitions(*map(np.array, vectors))
+
+
+def test_measures_of_groups_of_the_demo() -> None:
+    demo = ROOT / "annotate" / "demo"
+    corpus = load_corpus(demo / "questions.csv", None, demo / "gold.csv")
+    gold = np.array([(pair.left, pair.right) for pair in corpus.gold if pair.positive])
+    true, rng = components(len(corpus.items), gold), np.random.default_rng(0)
+    found = np.where(rng.random(len(true)) < 0.1, rng.permutation(true), true)  # a tenth went elsewhere
+    require_definitions(found, true)
+    assert measures.b_cubed(true, true).f1 == measures.clusters(true, true).f1 == measures.pairwise(true, true).f1 == 1
+
+
+def require_definitions(found: np.ndarray, true: np.ndarray) -> None:
+    """Fail unless the measures are what their definitions, written out text by text, give."""
     texts = range(len(found))
     groups = [[{i for i in texts if of[i] == of[j]} for j in texts] for of in (found, true)]
     whole = [{frozenset(group) for group in of} for of in groups]
