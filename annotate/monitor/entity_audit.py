@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import pandas as pd
 from sqlalchemy import Engine
 
+from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.clusterings import TITLES
 from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import designs_of
 from allpairs.db.schema.engine import reading
 
+USUAL = Clustering.AVERAGE  # of which the summary speaks
 DRAW = 30  # texts: some 350 pairs, up to nine of them on a card
 COLUMNS = ["round", "groups", "figure", "value", "low", "high"]
 FIGURES = {
@@ -48,3 +50,13 @@ def read_entity_audit(engine: Engine, project_id: int) -> EntityAudit | None:
     ]
     table = pd.DataFrame(rows, columns=COLUMNS).sort_values("round", kind="stable", ignore_index=True)
     return EntityAudit(len(designs[-1].details["weights"]), last["complete"], last["labels"], table)
+
+
+def in_words(found: EntityAudit) -> str:
+    """Return the newest round's figure of the usual groups in a sentence; empty before there is one."""
+    shown = found.table[(found.table["figure"] == FIGURES["b_cubed_f1"]) & (found.table["groups"] == TITLES[USUAL])]
+    if shown.empty:
+        return ""
+    last = shown.iloc[-1]
+    of = f"{USUAL.value} linkage, {round_name(int(last['round'])).lower()}"
+    return f"Groups: {last['figure']} **{last['value']:.3f}** ({last['low']:.3f} to {last['high']:.3f}), {of}."

@@ -5,6 +5,7 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.monitor.charts import describe_estimates, estimate_chart
+from allpairs.annotate.monitor.entity_audit import in_words, read_entity_audit
 from allpairs.annotate.monitor.more_labels import gained, width
 from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, why_unmeasured
 from allpairs.annotate.monitor.stopping import Where, advice, may_stop
@@ -41,6 +42,8 @@ def _figures(report: Report, project_id: int, tabs: str) -> None:
     figure, course = st.columns(2, gap="medium")
     with figure:
         headline(report)
+        if (audited := read_entity_audit(engine(), project_id)) and (said := in_words(audited)):
+            st.markdown(said)
     with course:
         _course(report)
     following, stopping = st.columns(2, gap="medium")

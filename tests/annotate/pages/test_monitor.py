@@ -356,6 +356,8 @@ def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monk
     assert described(page, "Whole groups, precision")
     page.button(key="update_entities").click().run()
     assert asked == [40, 0]
+    said = "Groups: B³ F1 **0.800** (0.700 to 0.900), average linkage, round 4."
+    assert said in [text.value for text in open_page().markdown]
 
 
 def test_before_texts_are_complete_the_entity_audit_says_what_it_waits_for(engine: Engine, home: Path) -> None:
