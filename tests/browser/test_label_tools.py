@@ -203,7 +203,7 @@ def test_an_entity_audit_is_answered_text_by_text(page: Page, make_desk: MakeDes
         page.locator(".candidate-text", has_text=wanted).click()
     picture(page, "entity-audit")
     page.locator("[data-act=submit]").click()
-    expect(page.get_by_text("The entity audit is complete.").first).to_be_visible(timeout=15_000)
+    expect(page.locator(".empty")).to_contain_text("The entity audit is complete.", timeout=15_000)
     with reading(desk.engine) as session:
         labels = {label.left_id: label.answer for label in current_labels(session, desk.project_id)}
         named = {item: session.get_one(Item, item).text for item in labels}
