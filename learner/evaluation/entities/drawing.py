@@ -45,7 +45,7 @@ def make_bands(ranking: Ranking, texts: int) -> Bands:
     ends = [end for end in ends if 1 <= end < ranking.pairs]
     edges = np.unique(ranking.score(np.array(ends)))[::-1] if ends else np.empty(0)
     reached = np.r_[ranking.rank(edges), ranking.pairs] if len(edges) else np.array([float(ranking.pairs)])
-    lower = reached > upper * (1 + 1e-3)
+    lower = reached > 1.5 * upper  # an edge reaches a few pairs more than wanted; with many equal scores, far more
     each = 2 * np.diff(reached, prepend=0) / texts  # pairs of a text in each band, on average
     share = np.where(lower, np.minimum(1.0, BELOW / max(lower.sum(), 1) / np.maximum(each, 1e-9)), 1.0)
     return Bands(np.r_[edges, -np.inf], share)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from allpairs.learner.evaluation.entities.drawing import LARGEST, draw_order, draw_pairs, make_bands
 from tests.helpers.entity_samples import make_world
@@ -25,6 +26,14 @@ def test_candidates_are_five_a_text_on_average_and_three_more_lie_below() -> Non
     upper = [(bands.share[one.band[one.band < len(bands.share)]] == 1).sum() for one in pairs]
     assert abs(np.mean(upper) - 5) < 0.2
     assert abs(np.mean([len(one.other) for one in pairs]) - np.mean(upper) - 3) < 0.5
+
+
+@pytest.mark.parametrize("n", [30, 37, 61, 103, 150])
+def test_of_few_texts_the_candidates_are_no_fewer(n: int) -> None:
+    world = make_world(n)
+    bands = make_bands(world.ranking, n)
+    edges = bands.edges[bands.share == 1]
+    assert world.ranking.rank(edges[np.isfinite(edges)]).max() >= 5 * n / 2
 
 
 def test_texts_are_drawn_by_the_size_of_their_group() -> None:
