@@ -34,9 +34,12 @@ def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPat
     delete_project(desk.engine, desk.project_id)
 
 
-def chosen(page: Page, criterion: str) -> Locator:
-    """Return the highlighted answer to the criterion."""
-    return page.locator(f".st-key-row_{criterion} [data-testid=stBaseButton-primary]")
+def chosen(page: Page, criterion: str, said: str = "") -> Locator:
+    """Return the highlighted answer to the criterion, if it says this.
+
+    While a page changes, two are highlighted for a moment: the new answer and the old one.
+    """
+    return page.locator(f".st-key-row_{criterion} [data-testid=stBaseButton-primary]").filter(has_text=said)
 
 
 def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: Desk) -> None:
@@ -60,7 +63,7 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
     for key in "145":
         page.keyboard.press(key)
     for criterion, said in zip(CRITERIA[:3], ("Yes", "No", "Yes"), strict=True):
-        expect(chosen(page, criterion)).to_contain_text(said, timeout=15_000)
+        expect(chosen(page, criterion, said)).to_be_visible(timeout=15_000)
     page.keyboard.press("8")
     expect(page.get_by_text(f"2 of {units}", exact=True)).to_be_visible(timeout=15_000)
     page.reload()  # nothing that was rated is lost
@@ -68,9 +71,9 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
     drawn(page)  # a key that comes before the shortcuts is lost
     page.keyboard.press("Backspace")
     expect(page.get_by_text(f"1 of {units}", exact=True)).to_be_visible(timeout=15_000)
-    expect(chosen(page, "answerability")).to_contain_text("No")
+    expect(chosen(page, "answerability", "No")).to_be_visible(timeout=15_000)
     page.locator(".st-key-row_answerability").get_by_role("button", name="Yes").click()
-    expect(chosen(page, "answerability")).to_contain_text("Yes", timeout=15_000)
+    expect(chosen(page, "answerability", "Yes")).to_be_visible(timeout=15_000)
     with reading(desk.engine) as session:
         found = ratings_of(session, study)
     assert [(one.rater, list(one.scores.values())) for one in found] == [("ann", [True, False, True, True])]
