@@ -142,6 +142,8 @@ class EventKind(StrEnum):
     INVITATION_USED = "invitation used"
     WITHDRAWN = "invitation withdrawn"
     IMPORTED = "labels imported"
+    TEXTS = "texts changed"
+    TEXTS_BACK = "change of texts undone"
     MINED_USED = "mined pairs made labels"
     MINED_BACK = "mined pairs taken back"
     STUDY_REMOVED = "study removed"

@@ -11,6 +11,7 @@ from allpairs.annotate.cli.db import db
 from allpairs.annotate.cli.labels import labels
 from allpairs.annotate.cli.people import people
 from allpairs.annotate.cli.projects import project
+from allpairs.annotate.cli.texts import texts
 from allpairs.program import program
 
 app = program("Projects, labels and people, and the app in the browser.")
@@ -19,6 +20,7 @@ project.command("import")(archive.import_from)
 project.command("history")(history.history)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
+app.add_typer(texts, name="texts")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")
 

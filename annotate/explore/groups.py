@@ -135,7 +135,7 @@ def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pai
     pairs = _pairs_of(session, project_id, items)
     splits = splits_of(session, project_id, items)
     if not splits.keys() >= set(items):
-        raise InputError("some of these texts are not in the project: reload the page")
+        raise InputError("some of these texts are not in the project any more: reload the page")
     trainable = [(left, right) for left, right in pairs if not why_not(splits[left], splits[right])]
     labelled = labels_of(session, project_id, trainable)
     return [pair for pair in trainable if pair not in labelled]

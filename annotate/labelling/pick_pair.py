@@ -57,7 +57,7 @@ def _batch(session: Session, project_id: int, lock: bool = False) -> Round:
 def _check(session: Session, batch: Round, pair: Pair) -> None:
     splits = splits_of(session, batch.project_id, pair)
     if not splits.keys() >= set(pair):
-        raise InputError("the project has no such pair: reload the page")
+        raise InputError("the project has no such pair, or its texts have been withdrawn: reload the page")
     if problem := why_not(*splits.values()):
         raise InputError(problem)
     label = labels_of(session, batch.project_id, [pair]).get(pair)

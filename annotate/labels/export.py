@@ -19,6 +19,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import AuditLabel, audit_labels, designs_of
 from allpairs.db.labels.labels import LabelRow, history_rows, label_rows
 from allpairs.db.labels.pairs import splits_of
+from allpairs.db.labels.withdrawn import withdrawn_items
 from allpairs.db.projects.items import first_identifiers, item_texts
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.schema.engine import reading
@@ -97,7 +98,8 @@ def _described(
 ) -> Labels:
     items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
     ids, texts = first_identifiers(session, items), item_texts(session, items)
-    return Labels(Kind(project.kind), rows, audits, designs, ids, texts)
+    gone = frozenset(withdrawn_items(session, project.id))
+    return Labels(Kind(project.kind), rows, audits, designs, ids, texts, withdrawn=gone)
 
 
 def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:
@@ -109,7 +111,7 @@ def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[t
         (row.left_id, row.right_id, row.answer == AnswerKind.POSITIVE)
         for row in rows
         if row.answer in NUMBERS and row.purpose == Purpose.TRAIN
-        and splits[row.left_id] == splits[row.right_id] == Split.TRAIN
+        and splits.get(row.left_id) == splits.get(row.right_id) == Split.TRAIN
     ]  # fmt: skip
     left, right, positive = np.array(labels, dtype=np.int64).reshape(-1, 3).T
     follows = implied(np.column_stack([left, right]), positive == 1)

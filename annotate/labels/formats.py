@@ -1,7 +1,7 @@
 """The formats of exported labels: what each is for, its columns and its rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import cycle, islice
 from typing import Any
@@ -28,7 +28,8 @@ class Form(StrEnum):
 
 
 ABOUT = {
-    Form.LABELS: "The current label of each pair: ids, texts, label, annotator, time, and why the pair was chosen.",
+    Form.LABELS: "The current label of each pair: ids, texts, label, annotator, time, why the pair was chosen, and "
+    "whether one of its texts has been withdrawn.",
     Form.HISTORY: "Every answer ever given, with corrections, skips and undone ones; `counts` is 1 for current labels. "
     "Each row has a checksum over itself and the rows before it: `labels verify` detects any change.",
     Form.PAIRS: "Training data for sentence-transformers: two texts and 1 or 0 (ContrastiveLoss, CoSENTLoss).",
@@ -53,7 +54,7 @@ _PROVENANCE = {
 _TEXTS = {"id1": str, "id2": str, "text1": str, "text2": str}
 _PAIR = _TEXTS | {"label": int, "answer": str}
 COLUMNS: dict[Form, dict[str, type]] = {
-    Form.LABELS: _PAIR | _PROVENANCE,
+    Form.LABELS: _PAIR | _PROVENANCE | {"withdrawn": int},
     Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int} | CHAIN,
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.POSITIVES: {"anchor": str, "positive": str},
@@ -74,11 +75,21 @@ class Labels:
     ids: dict[int, str]
     texts: dict[int, str]
     implied: Sequence[tuple[int, int, bool]] = ()  # for the implied format: pairs, and whether they match
+    withdrawn: frozenset[int] = frozenset()  # items that are in the project no more
 
     def of(self, purpose: Purpose) -> "Labels":
         """Return only the labels of this purpose."""
         rows = [row for row in self.rows if row.purpose == purpose]
-        return Labels(self.kind, rows, self.audits, self.designs, self.ids, self.texts)
+        return replace(self, rows=rows)
+
+    def has_gone(self, row: LabelRow) -> bool:
+        """Return whether a text of the pair has been withdrawn."""
+        return row.left_id in self.withdrawn or row.right_id in self.withdrawn
+
+    @property
+    def training(self) -> list[LabelRow]:
+        """The labels that train: of texts that are there, and not for measuring."""
+        return [row for row in self.of(Purpose.TRAIN).rows if not self.has_gone(row)]
 
 
 def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
@@ -88,7 +99,7 @@ def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
 
 def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
     for row in labels.rows:
-        yield _described(labels, row)
+        yield *_described(labels, row), int(labels.has_gone(row))
 
 
 def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
@@ -107,7 +118,7 @@ def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
 
 
 def _pairs(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    for row in labels.of(Purpose.TRAIN).rows:
+    for row in labels.training:
         if row.answer in NUMBERS:
             yield labels.texts[row.left_id], labels.texts[row.right_id], NUMBERS[row.answer]
 
@@ -119,7 +130,7 @@ def _positives(labels: Labels) -> Iterator[tuple[Any, ...]]:
 def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
     """Yield every positive and negative of each anchor at least once; anchors that lack either yield nothing."""
     partners: dict[int, dict[AnswerKind, list[int]]] = {}
-    for row in labels.of(Purpose.TRAIN).rows:
+    for row in labels.training:
         for anchor, partner in _anchored(row, labels.kind):
             partners.setdefault(anchor, {}).setdefault(row.answer, []).append(partner)
     for anchor, of in partners.items():

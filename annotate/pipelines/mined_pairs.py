@@ -91,7 +91,9 @@ def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
     splits = splits_of(session, project_id, {item for pair in pairs for item in pair})
     for pair in pairs:
         if not splits.keys() >= set(pair):
-            raise InputError(f"the project has no pair {pair}: run the pipeline again")
+            raise InputError(
+                f"the project has no pair {pair}, or its texts have been withdrawn: run the pipeline again"
+            )
         if problem := why_not(*(splits[item] for item in pair)):
             raise InputError(f"the pair {pair}: {problem}")
 

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind, Purpose, version_of
+from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
 
 
@@ -51,8 +52,9 @@ def labels_among(session: Session, project_id: int, items: Collection[int]) -> l
 
 
 def matches(session: Session, project_id: int) -> list[Label]:
-    """Return the labels of the project that are matches, in the order they were given."""
-    return _labels(session, Answer.id.in_(counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE)))
+    """Return the labels of the project that are matches, in the order they were given; none with a withdrawn text."""
+    mine = counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE, is_there(PairLabel, project_id))
+    return _labels(session, Answer.id.in_(mine))
 
 
 def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:

@@ -15,6 +15,7 @@ from allpairs.db.labels.hidden_checks import answered_checks, checks_before
 from allpairs.db.labels.pipeline_seeds import known_pairs
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.votes import double_check, labelled, wants_vote_of
+from allpairs.db.labels.withdrawn import is_there, withdrawn_items
 from allpairs.db.schema.tables import (
     Answer,
     Check,
@@ -67,6 +68,7 @@ class _Checks:
         mine = (Answer.project_id == self.project_id, Answer.settles, Answer.answer == YES_OR_NO[not positive])
         pairs = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         pairs = pairs.join(PairLabel, PairLabel.answer_id == Answer.id).where(*mine, *self._unseen(PairLabel))
+        pairs = pairs.where(is_there(Answer, self.project_id))
         rows = self.session.execute(pairs.order_by(Answer.id)).all()
         return _draw(rows[int(roll * len(rows))]) if rows else None
 
@@ -108,7 +110,7 @@ class _Checks:
         return own.where(
             Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(YES_OR_NO),
             Answer.task_id.is_not(None), ~Answer.settles, Answer.created_at <= self.at - AGO,
-            ~changed(), ~self._checks_of(Answer),
+            ~changed(), ~self._checks_of(Answer), is_there(Answer, self.project_id),
         )  # fmt: skip
 
     def _unseen(self, table: Any) -> list[ColumnElement[bool]]:
@@ -154,6 +156,8 @@ def plan_checks(
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
     order = _Checks(session, project_id, annotator, at, double_check(session, project_id))
     planned, fast = checks_before(session, annotator, task_ids), order.fast()
+    gone = withdrawn_items(session, project_id)
+    planned = {at: check for at, check in planned.items() if not gone & {check.left_id, check.right_id}}
     shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}
     if fast:
         shares[CheckKind.REPEAT] = max(AGAIN, settings.repeat_share)

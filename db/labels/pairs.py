@@ -15,11 +15,11 @@ Pair = tuple[int, int]  # item ids, left and right
 
 
 def splits_of(session: Session, project_id: int, item_ids: Collection[int]) -> dict[int, Split]:
-    """Return the split of each of these items; leave out items of other projects."""
+    """Return the split of each of these items; leave out withdrawn ones, and items of other projects."""
     found: dict[int, Split] = {}
     for chunk in _chunks(item_ids):
-        mine = select(Item.id, Item.split).where(Item.project_id == project_id, Item.id.in_(chunk))
-        found |= {id_: Split(split) for id_, split in session.execute(mine)}
+        mine = select(Item.id, Item.split).where(Item.project_id == project_id, Item.withdrawn_at.is_(None))
+        found |= {id_: Split(split) for id_, split in session.execute(mine.where(Item.id.in_(chunk)))}
     return found
 
 

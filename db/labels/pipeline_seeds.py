@@ -41,6 +41,7 @@ def measuring_positives(project_id: int) -> Select[int, int, bool]:
 
 def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnElement[bool]) -> Any:
     joined = pairs.join(LEFT, LEFT.id == table.left_id).join(RIGHT, RIGHT.id == table.right_id)
+    joined = joined.where(LEFT.withdrawn_at.is_(None), RIGHT.withdrawn_at.is_(None))
     return joined.where(*conditions).order_by(table.left_id, table.right_id)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
 
 
@@ -35,7 +36,7 @@ class Open:
 
 
 def open_pairs(session: Session, project_id: int) -> list[Open]:
-    """Return the pairs to review, the longest waiting first."""
+    """Return the pairs to review, the longest waiting first; none with a withdrawn text."""
     disputed = _disputed(project_id)
     which = disputed.c.left_id.is_not(None)
     same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
@@ -43,7 +44,7 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
         select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, which)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
-        .where(PairLabel.project_id == project_id, ~Answer.settles)
+        .where(PairLabel.project_id == project_id, ~Answer.settles, is_there(PairLabel, project_id))
         .where(or_(which, PairLabel.answer == AnswerKind.UNSURE))
     )
     rows = session.execute(chosen.order_by(PairLabel.answer_id))

@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import purpose_counts
 from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
+from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
@@ -174,7 +175,7 @@ def _free_in(
     if grouped:
         first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
         order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]
-    wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
+    wanted = _open_tasks(batch.project_id, part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
     held = _leases_of_pair(annotator, now, batch.number is None)
     return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
 
@@ -192,10 +193,10 @@ def _scattered(half: int) -> ColumnElement[int]:
     return Task.id % 65_536 * _SCATTER % half + case((doubtful(), 0), else_=half)
 
 
-def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
+def _open_tasks(project_id: int, part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
     """Select the tasks of this part that are unlabelled or need this annotator's vote, with their lease."""
     held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
-    return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
+    return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), is_there(Task, project_id))
 
 
 def _leases_of_pair(annotator: str, now: datetime, audit_batch: bool) -> Select[datetime]:
@@ -248,7 +249,7 @@ def next_lease_end(
     looks = double_check(session, project_id)
     ends = _leases_of_pair(annotator, now, audit_batch)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
-    parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, audit_batch))
+    parts = (_open_tasks(project_id, part, annotator, looks) for part in _parts(batch, looks, audit_batch))
     found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
     return min((end for end in found if end is not None), default=None)
 

@@ -4,13 +4,17 @@ from sqlalchemy import CTE, String, cast, func, insert, literal, select
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind
+from allpairs.db.projects.items import present
 from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
 
 
 def copy_items(session: Session, source: int, target: int) -> None:
-    """Copy the items, identifiers and gold pairs of the source project to the target, in the same order."""
+    """Copy the items, identifiers and gold pairs of the source project to the target, in the same order.
+
+    Withdrawn items stay behind, and so do the known pairs and labels of their pairs.
+    """
     same = (Item.side, Item.split, Item.text, Item.field_lengths)
-    texts = select(literal(target), *same).where(Item.project_id == source).order_by(Item.id)
+    texts = select(literal(target), *same).where(*present(source)).order_by(Item.id)
     session.execute(insert(Item).from_select(["project_id", *(column.key for column in same)], texts))
     _copy_identifiers(session, source, target)
     _copy_gold(session, source, target)
@@ -60,4 +64,5 @@ def _twins(source: int, target: int) -> CTE:
 def _placed(project_id: int) -> CTE:
     item = aliased(Item)
     place = func.row_number().over(order_by=item.id).label("place")
-    return select(item.id, place).where(item.project_id == project_id).cte(f"items_{project_id}")
+    there = item.project_id == project_id, item.withdrawn_at.is_(None)
+    return select(item.id, place).where(*there).cte(f"items_{project_id}")

@@ -26,6 +26,7 @@ from allpairs.db.schema.tables import (
     FastAnswersTask,
     Gold,
     Identifier,
+    IdentifierChange,
     Instant,
     Invitation,
     Item,
@@ -43,18 +44,22 @@ from allpairs.db.schema.tables import (
     Study,
     StudyUnit,
     Task,
+    TextChange,
     Worker,
 )
 
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
-    Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
+    Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
 )  # fmt: skip
 # Tables that archives of earlier versions of Allpairs do not have.
 LATER = frozenset(
-    model.__tablename__ for model in (Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask)
-)
+    model.__tablename__
+    for model in (
+        Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
+    )
+)  # fmt: skip
 # Tables of this installation only (accounts among them: answers keep the annotator's name), and labels, which follow
 # from the answers.
 _LEFT: tuple[type[Base], ...] = (

@@ -4,6 +4,7 @@ from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import Split
+from allpairs.db.projects.items import present
 from allpairs.db.schema.tables import Evaluation, Gold, Item, Matcher
 
 
@@ -21,18 +22,19 @@ def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[M
 def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
     """Return the number of the project's gold positives, and how many are pairs of evaluation items."""
     left, right = aliased(Item), aliased(Item)
+    there = and_(left.withdrawn_at.is_(None), right.withdrawn_at.is_(None))
     measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
     total, inside = session.execute(
         select(func.count(), func.count().filter(measurable))
         .select_from(Gold)
         .join(left, left.id == Gold.left_id)
         .join(right, right.id == Gold.right_id)
-        .where(Gold.project_id == project_id, Gold.positive)
+        .where(Gold.project_id == project_id, Gold.positive, there)
     ).one()
     return total, inside
 
 
 def has_evaluation_items(session: Session, project_id: int) -> bool:
     """Return whether the project has evaluation items."""
-    kept = select(Item.id).where(Item.project_id == project_id, Item.split == Split.EVALUATION)
+    kept = select(Item.id).where(*present(project_id), Item.split == Split.EVALUATION)
     return session.scalar(kept.limit(1)) is not None

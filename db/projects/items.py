@@ -3,9 +3,9 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import ColumnElement, func, insert, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.corpus import Corpus
@@ -14,9 +14,10 @@ from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.db.schema.tables import Base, Gold, Identifier, Item
+from allpairs.db.schema.tables import Base, Gold, Identifier, IdentifierChange, Item
 
 CHUNK = 10_000  # rows in one statement
+Id = TypeVar("Id", int, str)
 
 
 def add_corpus(session: Session, project_id: int, corpus: Corpus, progress: Progress = no_progress) -> None:
@@ -25,11 +26,11 @@ def add_corpus(session: Session, project_id: int, corpus: Corpus, progress: Prog
     Item ids ascend in the order of the corpus, so that left < right also holds for stored pairs.
     """
     n = len(corpus.items)
-    _insert(session, Item, (_item(project_id, item) for item in _reported(corpus.items, n, progress, "storing texts")))
+    add_rows(session, Item, (_item(project_id, item) for item in _reported(corpus.items, n, progress, "storing texts")))
     stored = select(Item.id).where(Item.project_id == project_id).order_by(Item.id)
     ids = array("q", session.scalars(stored.execution_options(yield_per=CHUNK)))  # 8 bytes each
-    _insert(session, Identifier, _identifiers(project_id, ids, _reported(corpus.items, n, progress, "storing ids")))
-    _insert(session, Gold, (_gold(project_id, ids, pair) for pair in corpus.gold))
+    add_rows(session, Identifier, _identifiers(project_id, ids, _reported(corpus.items, n, progress, "storing ids")))
+    add_rows(session, Gold, (_gold(project_id, ids, pair) for pair in corpus.gold))
 
 
 def _reported(items: Iterable[CorpusItem], n: int, progress: Progress, stage: str) -> Iterator[CorpusItem]:
@@ -65,15 +66,21 @@ def _gold(project_id: int, ids: Sequence[int], pair: GoldPair) -> dict[str, Any]
     }
 
 
-def _insert(session: Session, table: type[Base], rows: Iterable[dict[str, Any]]) -> None:
+def add_rows(session: Session, table: type[Base], rows: Iterable[dict[str, Any]]) -> None:
+    """Insert the rows, a chunk at a time."""
     rows = iter(rows)
     while chunk := list(islice(rows, CHUNK)):
         session.execute(insert(table.__table__), chunk)  # type: ignore[arg-type]
 
 
+def present(project_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the texts of the project that have not been withdrawn."""
+    return Item.project_id == project_id, Item.withdrawn_at.is_(None)
+
+
 def item_counts(session: Session, project_id: int) -> dict[tuple[Side, Split], int]:
-    """Return how many items of the project have each side and split."""
-    counted = select(Item.side, Item.split, func.count()).where(Item.project_id == project_id)
+    """Return how many items of the project have each side and split, without withdrawn ones."""
+    counted = select(Item.side, Item.split, func.count()).where(*present(project_id))
     rows = session.execute(counted.group_by(Item.side, Item.split))
     return {(Side(side), Split(split)): count for side, split, count in rows}
 
@@ -92,16 +99,16 @@ def items_by_identifier(session: Session, project_id: int, side: Side) -> dict[s
 
 
 def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """Return one imported id, always the same, of each of these items."""
-    return {
-        id_: name
-        for chunk in chunks(item_ids)
-        for id_, name in session.execute(
-            select(Identifier.item_id, func.min(Identifier.external_id))
-            .where(Identifier.item_id.in_(chunk))
-            .group_by(Identifier.item_id)
-        )
-    }
+    """Return one imported id, always the same, of each of these items; of a withdrawn one, an id that it had."""
+    item_ids = set(item_ids)
+    found = _first(session, Identifier.item_id, Identifier.external_id, item_ids)
+    had = IdentifierChange.before_id, IdentifierChange.external_id
+    return found | _first(session, *had, item_ids - found.keys())
+
+
+def _first(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> dict[int, str]:
+    named = select(item, func.min(name)).group_by(item)
+    return {id_: one for chunk in chunks(item_ids) for id_, one in session.execute(named.where(item.in_(chunk)))}
 
 
 def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
@@ -114,9 +121,12 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 
 
 def items_with(session: Session, project_id: int, words: Sequence[str], n: int, side: Side | None = None) -> list[Item]:
-    """Return the first n items of the project, or of one side, whose texts contain all these words, ignoring case."""
+    """Return the first n items of the project, or of one side, whose texts contain all these words, ignoring case.
+
+    Withdrawn ones are not among them.
+    """
     holding = [Item.text.icontains(word, autoescape=True) for word in words]
-    mine = [Item.project_id == project_id, *([Item.side == side] if side else [])]
+    mine = [*present(project_id), *([Item.side == side] if side else [])]
     return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))
 
 
@@ -128,7 +138,7 @@ def item_of(session: Session, project_id: int, item_id: int) -> Item:
     return item
 
 
-def chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+def chunks(ids: Iterable[Id]) -> Iterator[list[Id]]:
     """Yield the ids once each, ascending, as many as one statement takes at a time."""
     ids = iter(sorted(set(ids)))
     while chunk := list(islice(ids, CHUNK)):

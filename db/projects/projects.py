@@ -20,6 +20,7 @@ from allpairs.db.schema.tables import (
     Design,
     Gold,
     Identifier,
+    IdentifierChange,
     Item,
     Job,
     Lease,
@@ -196,6 +197,7 @@ def remove_project(session: Session, project: Project) -> list[str]:
         Round,
         Gold,
         Identifier,
+        IdentifierChange,
         Item,
     ):  # children first: the cascade would search for each row
         session.execute(delete(table).where(table.project_id == project.id))

@@ -88,7 +88,17 @@ class Item(Base):
     """One text. Identical texts are one item with several identifiers, and the columns of the first one."""
 
     __tablename__ = "items"
-    __table_args__ = (Index("ix_items_counted", "project_id", "side", "split"),)  # counting reads no texts
+    __table_args__ = (
+        Index("ix_items_counted", "project_id", "side", "split"),  # counting reads no texts
+        Index(
+            "ix_items_withdrawn", "project_id", sqlite_where=text("withdrawn_at IS NOT NULL"),
+            postgresql_where=text("withdrawn_at IS NOT NULL"),
+        ),  # few of very many texts are withdrawn
+        Index(
+            "ix_items_added", "project_id", "added_in", sqlite_where=text("added_in IS NOT NULL"),
+            postgresql_where=text("added_in IS NOT NULL"),
+        ),
+    )  # fmt: skip
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     side: Mapped[Side]
@@ -96,6 +106,9 @@ class Item(Base):
     text: Mapped[str] = mapped_column(Text)
     # How many characters of the text each column's value has (`db/corpus/fields.py`); empty if there is one column.
     field_lengths: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    # Number of the change that brought the text, the last one if it came back; empty: it came with the project.
+    added_in: Mapped[int | None]
+    withdrawn_at: Mapped[datetime | None]  # since then no identifier names it
 
 
 class Identifier(Base):
@@ -106,6 +119,36 @@ class Identifier(Base):
     side: Mapped[Side] = mapped_column(primary_key=True)
     external_id: Mapped[str] = mapped_column(String(500), primary_key=True)
     item_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+
+
+class TextChange(Base):
+    """An act that added, changed or withdrew texts of a project. Only the newest one that stands can be undone."""
+
+    __tablename__ = "text_changes"
+    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    number: Mapped[int]  # from 1
+    who: Mapped[str] = mapped_column(String(80))  # as in an event
+    source: Mapped[str] = mapped_column(String(500))  # the file's name
+    added: Mapped[int]  # identifiers that are new
+    changed: Mapped[int]  # identifiers that name another text since
+    withdrawn: Mapped[int]  # identifiers that name no text since
+    measuring: Mapped[int]  # texts for evaluation that came or went
+    at: Mapped[datetime] = mapped_column(default=now)
+    undone_at: Mapped[datetime | None]
+
+
+class IdentifierChange(Base):
+    """What an identifier named before a change of texts, and after it."""
+
+    __tablename__ = "identifier_changes"
+    change_id: Mapped[int] = mapped_column(ForeignKey("text_changes.id", ondelete="CASCADE"), primary_key=True)
+    side: Mapped[Side] = mapped_column(primary_key=True)
+    external_id: Mapped[str] = mapped_column(String(500), primary_key=True)
+    project_id: Mapped[int] = of_project()
+    before_id: Mapped[int | None] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+    after_id: Mapped[int | None] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
 
 
 class Gold(Base):

@@ -1,0 +1,208 @@
+"""Texts of a project that exists: add, change and withdraw them from a file, and undo that. Each is one act."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.access.other_projects import project_for
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting
+from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.corpus import Columns, read_items
+from allpairs.db.corpus.files import read_rows
+from allpairs.db.corpus.staging import Staging
+from allpairs.db.domain import EventKind, Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.text_changes import changes_of, newest_change, store_change, undo_change
+from allpairs.db.projects.text_plan import Example, TextPlan, plan_texts, plan_withdrawal, state_of
+from allpairs.db.schema.engine import person_of, reading
+from allpairs.db.schema.tables import Person, Project, TextChange
+
+
+class Act(StrEnum):
+    """What a file of texts is for."""
+
+    ADD = "add"
+    WITHDRAW = "withdraw"
+
+
+TITLES = {
+    "new": "new ids with new texts",
+    "equal": "new ids of texts that the project has",
+    "changed": "ids with another text",
+    "same": "ids with the same text as before",
+    "withdrawn": "withdrawn ids",
+    "unknown": "ids that the project does not have",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of texts of one side. columns: None for the column `id` and those of the project's own files."""
+
+    path: Path
+    act: Act = Act.ADD
+    side: Side = Side.LEFT
+    columns: Columns | None = None
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A change of a project's texts that was stored. can_undo: it is the newest that stands."""
+
+    number: int
+    who: str
+    source: str
+    added: int
+    changed: int
+    withdrawn: int
+    at: datetime
+    undone_at: datetime | None
+    can_undo: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the change with its times as text."""
+        times = {"at": self.at.isoformat(), "undone_at": self.undone_at and self.undone_at.isoformat()}
+        return asdict(self) | times
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a file changes, or has changed: identifiers by kind, examples of each, and what to know about the file.
+
+    new, equal: new identifiers, of new texts and of texts that the project has; changed; same: those that name their
+    text already; withdrawn; unknown: those that the project does not have. change: what was stored; None: nothing.
+    """
+
+    counts: dict[str, int]
+    examples: dict[str, list[Example]]
+    notes: tuple[str, ...] = ()
+    change: Changed | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts, the notes and the number of the change, as the command and the API have them."""
+        return {**self.counts, "notes": list(self.notes), "change": self.change and self.change.number}
+
+
+def preview(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
+    """Return what the file would change. Raises InputError, one line with file, row and column, for a bad file."""
+    with reading(engine) as session:
+        found = project_for(session, Right.CHANGE, project)
+        wanted, notes = _read(found, source, progress)
+        plan = _plan(session, found, source, wanted, progress)
+    return Outcome(plan.counts, dict(plan.examples), notes)
+
+
+def apply(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
+    """Store what the file changes, all of it or nothing; a file that changes nothing stores nothing.
+
+    Raises InputError as `preview` does, and if too few texts would be left for a pair.
+    """
+    with reading(engine) as session:  # comparing with every text must not block annotators
+        found = project_for(session, Right.CHANGE, project)
+        wanted, notes = _read(found, source, progress)
+        plan = _plan(session, found, source, wanted, progress)
+    if not plan.moves:
+        return Outcome(plan.counts, dict(plan.examples), notes)
+    with acting(engine, Right.CHANGE, found.id) as session:
+        own = _locked(session, found.id)
+        if state_of(session, own.id) != plan.state:  # somebody else has changed texts meanwhile
+            plan = _plan(session, own, source, wanted, progress)
+        who = _name(session, engine)
+        change = store_change(session, own, plan, who, source.path.name)
+        drop_withdrawn_tasks(session, own.id)
+        new = {name: getattr(change, name) for name in ("number", "added", "changed", "withdrawn")}
+        add_event(session, person_of(engine), EventKind.TEXTS, own.id, source.path.name, new=new)
+        stored = _changed(change, True)
+    return Outcome(plan.counts, dict(plan.examples), notes, stored)
+
+
+def undo(engine: Engine, project_id: int) -> Changed:
+    """Undo the project's newest change of texts that stands; return it. Raises InputError if there is none."""
+    with acting(engine, Right.CHANGE, project_id) as session:
+        change = undo_change(session, _locked(session, project_id))
+        drop_withdrawn_tasks(session, project_id)
+        add_event(
+            session, person_of(engine), EventKind.TEXTS_BACK, project_id, change.source, old={"number": change.number}
+        )
+        return _changed(change, False)
+
+
+def list_changes(engine: Engine, project_id: int) -> list[Changed]:
+    """Return the last hundred changes of the project's texts, the newest first."""
+    with reading(engine) as session:
+        newest = newest_change(session, project_id)
+        return [_changed(one, newest is not None and one.id == newest.id) for one in changes_of(session, project_id)]
+
+
+def text_columns(engine: Engine, project_id: int, side: Side) -> tuple[str, ...]:
+    """Return the names of the text columns that a file of this side must have."""
+    with reading(engine) as session:
+        return _names(project_of(session, project_id), side)
+
+
+def _names(project: Project, side: Side) -> tuple[str, ...]:
+    named = (project.text_columns or {}).get(side, ())
+    return tuple(named) or ("text",)
+
+
+def _read(project: Project, source: Source, progress: Progress) -> tuple[Staging | list[str], tuple[str, ...]]:
+    if source.side == Side.RIGHT and project.kind == Kind.SYMMETRIC:
+        raise InputError(f"{project.name!r} has one list: leave the side out")
+    columns = source.columns or Columns("id", _names(project, source.side))
+    if source.act == Act.WITHDRAW:
+        return _identifiers(source.path, columns.id), ()
+    if (several := len(_names(project, source.side))) > 1 and len(columns.texts) != several:
+        names = ", ".join(_names(project, source.side))
+        raise InputError(f"the texts of {project.name!r} have {several} columns: name a column for each of {names}")
+    if several == 1 and len(columns.texts) > 1:
+        raise InputError(f"the texts of {project.name!r} have one column: name one")
+    notes: list[str] = []
+    items = Staging()
+    read_items(items, source.path, source.side, columns, notes, progress=progress)
+    return items, tuple(notes)
+
+
+def _identifiers(path: Path, column: str) -> list[str]:
+    rows: dict[str, int] = {}
+    for number, values in read_rows(path, (column,)):
+        name = values[0].strip()
+        if not name:
+            raise bad("the id is empty; give every row an id", path, number, column)
+        if name in rows:
+            raise bad(f"the id {name!r} is already in row {rows[name]}; remove one of the rows", path, number, column)
+        rows[name] = number
+    return list(rows)
+
+
+def _plan(
+    session: Session, project: Project, source: Source, wanted: Staging | Sequence[str], progress: Progress
+) -> TextPlan:
+    if isinstance(wanted, Staging):
+        return plan_texts(session, project.id, source.side, wanted, progress)
+    return plan_withdrawal(session, project.id, source.side, wanted)
+
+
+def _locked(session: Session, project_id: int) -> Project:
+    """Return the project; others wait who change its texts or answer in it."""
+    return session.get_one(Project, project_id, with_for_update={"key_share": True})
+
+
+def _name(session: Session, engine: Engine) -> str:
+    person = person_of(engine)
+    return "" if person is None else session.get_one(Person, person).name
+
+
+def _changed(row: TextChange, can_undo: bool) -> Changed:
+    counts = row.added, row.changed, row.withdrawn
+    return Changed(row.number, row.who, row.source, *counts, row.at, row.undone_at, can_undo)

@@ -1,0 +1,229 @@
+"""Changes of a project's texts: stored as one act each, listed, and undone from the newest one back."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from random import Random
+from typing import Any
+
+from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import Kind, Settings, Side, Split
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import add_rows, chunks, present
+from allpairs.db.projects.text_plan import Move, TextPlan
+from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, Project, TextChange, now
+
+
+def newest_change(session: Session, project_id: int) -> TextChange | None:
+    """Return the newest change of the project's texts that stands: the one that can be undone."""
+    mine = select(TextChange).where(TextChange.project_id == project_id, TextChange.undone_at.is_(None))
+    return session.scalar(mine.order_by(TextChange.number.desc()).limit(1))
+
+
+def version_of_texts(session: Session, project_id: int) -> int:
+    """Return the number of the newest change that stands, 0 without one: it names the project's texts as they are."""
+    newest = newest_change(session, project_id)
+    return 0 if newest is None else newest.number
+
+
+def changes_of(session: Session, project_id: int, limit: int = 100) -> list[TextChange]:
+    """Return the last changes of the project's texts, the newest first."""
+    mine = select(TextChange).where(TextChange.project_id == project_id)
+    return list(session.scalars(mine.order_by(TextChange.number.desc()).limit(limit)))
+
+
+def measuring_changed(session: Session, project_id: int, version: int, since: Any) -> int:
+    """Return how many texts for evaluation came or went since this version, at the most.
+
+    since: when the texts had that version: changes from before it that have been undone later count, too.
+    """
+    after = and_(TextChange.number > version, TextChange.undone_at.is_(None))
+    undone = and_(TextChange.number <= version, TextChange.undone_at > since)
+    mine = select(func.coalesce(func.sum(TextChange.measuring), 0)).where(TextChange.project_id == project_id)
+    return int(session.scalar(mine.where(or_(after, undone))) or 0)
+
+
+def store_change(session: Session, project: Project, plan: TextPlan, who: str, source: str) -> TextChange:
+    """Store what the plan says, all of it in this transaction. Raises InputError if too few texts would be left.
+
+    An item's row never moves: a changed text is a new item, which its identifier names from now on, and a text that
+    nothing names any more is withdrawn. A known pair is of records, so a changed text keeps those of the one before.
+    """
+    last = session.scalar(select(func.max(TextChange.number)).where(TextChange.project_id == project.id)) or 0
+    counts = {name: sum(plan.counts[kind] for kind in kinds) for name, kinds in _COUNTED.items()}
+    change = TextChange(
+        project_id=project.id, number=last + 1, who=who, source=source[:500], measuring=0, **counts
+    )  # fmt: skip
+    session.add(change)
+    session.flush()
+    items = _add_items(session, project, plan, change)
+    moves = [move if move.after is None or move.after >= 0 else _placed(move, items) for move in plan.moves]
+    _point(session, project.id, plan.side, {move.name: move.after for move in moves})
+    common = {"change_id": change.id, "project_id": project.id, "side": plan.side}
+    rows = ({"external_id": one.name, "before_id": one.before, "after_id": one.after} for one in moves)
+    add_rows(session, IdentifierChange, (common | row for row in rows))
+    returned = _settle(session, {*_befores(moves), *_afters(moves)}, change)
+    change.measuring = returned + _measuring(session, items)
+    _copy_known_pairs(session, project, moves)
+    _require_enough(session, project)
+    return change
+
+
+_COUNTED = {"added": ("new", "equal"), "changed": ("changed",), "withdrawn": ("withdrawn",)}
+
+
+def undo_change(session: Session, project: Project) -> TextChange:
+    """Take the newest change back: each identifier names what it named before; return the change.
+
+    Raises InputError if no change stands.
+    """
+    change = newest_change(session, project.id)
+    if change is None:
+        raise InputError("no change of this project's texts is left to undo")
+    columns = (IdentifierChange.side, IdentifierChange.external_id, IdentifierChange.before_id)
+    rows = session.execute(select(*columns, IdentifierChange.after_id).where(IdentifierChange.change_id == change.id))
+    moves = rows.all()
+    for side in {side for side, *_ in moves}:
+        _point(session, project.id, side, {name: before for of, name, before, _ in moves if of == side})
+    touched = {item for *_, before, after in moves for item in (before, after) if item is not None}
+    _settle(session, touched, None)
+    change.undone_at = now()
+    return change
+
+
+def _add_items(session: Session, project: Project, plan: TextPlan, change: TextChange) -> list[int]:
+    """Store the new texts and return their ids, which are larger than those of all others."""
+    if not plan.new:
+        return []
+    splits = _splits(session, project, plan, change.number)
+    common = {"project_id": project.id, "side": plan.side, "added_in": change.number}
+    add_rows(session, Item, (
+        common | {"split": split, "text": item.text, "field_lengths": list(item.lengths) or None}
+        for item, split in zip(plan.new, splits, strict=True)
+    ))  # fmt: skip
+    mine = select(Item.id).where(Item.project_id == project.id, Item.added_in == change.number)
+    return list(session.scalars(mine.order_by(Item.id)))
+
+
+def _splits(session: Session, project: Project, plan: TextPlan, number: int) -> list[Split]:
+    """Return the split of each new text: that of the text which it replaces, else drawn with the project's share.
+
+    A text that replaces several is for training if one of them was: it may say what a model has learned. The draw hangs
+    on the project's seed and the change's number alone, so that a preview shows what happens.
+    """
+    replaced = _replaced(session, plan)
+    settings = Settings.model_validate(project.settings)
+    rng = Random(f"split of new texts {settings.seed} {number}")
+    free = [at for at in range(len(plan.new)) if at not in replaced]
+    # The share of few texts is no whole number: it is met on average, over many changes.
+    chosen = rng.sample(free, int(settings.evaluation_share * len(free) + rng.random()))
+    drawn = dict.fromkeys(free, Split.TRAIN) | dict.fromkeys(chosen, Split.EVALUATION)
+    if plan.side == Side.RIGHT and _is_shared(session, project.id):
+        drawn = dict.fromkeys(free, Split.BOTH)
+    return [(drawn | replaced)[at] for at in range(len(plan.new))]
+
+
+def _replaced(session: Session, plan: TextPlan) -> dict[int, Split]:
+    """Return the split of the texts that new texts replace, by the place of the new one."""
+    moves = [(-1 - move.after, move.before) for move in plan.moves
+             if move.before is not None and move.after is not None and move.after < 0]  # fmt: skip
+    before = _splits_of(session, (item for _, item in moves))
+    found: dict[int, Split] = {}
+    for place, item in moves:
+        found[place] = Split.TRAIN if Split.TRAIN in (found.get(place), before[item]) else before[item]
+    return found
+
+
+def _splits_of(session: Session, items: Iterable[int]) -> dict[int, Split]:
+    return {
+        id_: Split(split)
+        for chunk in chunks(items)
+        for id_, split in session.execute(select(Item.id, Item.split).where(Item.id.in_(chunk)))
+    }
+
+
+def _is_shared(session: Session, project_id: int) -> bool:
+    """Return whether the texts of the right list are in training and evaluation pairs."""
+    mine = select(Item.id).where(Item.project_id == project_id, Item.side == Side.RIGHT, Item.split == Split.BOTH)
+    return session.scalar(mine.limit(1)) is not None
+
+
+def _placed(move: Move, items: Sequence[int]) -> Move:
+    assert move.after is not None
+    return Move(move.name, move.before, items[-1 - move.after])
+
+
+def _befores(moves: Iterable[Move]) -> Iterable[int]:
+    return (move.before for move in moves if move.before is not None)
+
+
+def _afters(moves: Iterable[Move]) -> Iterable[int]:
+    return (move.after for move in moves if move.after is not None)
+
+
+def _point(session: Session, project_id: int, side: Side, names: dict[str, int | None]) -> None:
+    """Let each identifier name this item, or none."""
+    mine = (Identifier.project_id == project_id, Identifier.side == side)
+    for chunk in chunks(names):
+        session.execute(delete(Identifier).where(*mine, Identifier.external_id.in_(chunk)))
+    common = {"project_id": project_id, "side": side}
+    rows = ({"external_id": name, "item_id": item} for name, item in names.items() if item is not None)
+    add_rows(session, Identifier, (common | row for row in rows))
+
+
+def _settle(session: Session, items: Iterable[int], change: TextChange | None) -> int:
+    """Withdraw the items that nothing names, and let the others be there; return how many of them measure.
+
+    change: which brought those that come back.
+    """
+    named = select(Identifier.item_id).where(Identifier.item_id == Item.id).exists()
+    counted, time = 0, now()
+    for chunk in chunks(items):
+        here = Item.id.in_(chunk)
+        goes, comes = and_(here, ~named, Item.withdrawn_at.is_(None)), and_(here, named, Item.withdrawn_at.is_not(None))
+        measures = Item.split != Split.TRAIN
+        counted += session.scalar(select(func.count()).select_from(Item).where(or_(goes, comes), measures)) or 0
+        came = {} if change is None else {"added_in": change.number}
+        for which, values in ((goes, {"withdrawn_at": time}), (comes, {"withdrawn_at": None} | came)):
+            session.execute(update(Item).where(which).values(values).execution_options(synchronize_session=False))
+    return counted
+
+
+def _measuring(session: Session, items: Iterable[int]) -> int:
+    return sum(split != Split.TRAIN for split in _splits_of(session, items).values())
+
+
+def _copy_known_pairs(session: Session, project: Project, moves: Sequence[Move]) -> None:
+    """Give a new text the known pairs of the one whose identifier it took over."""
+    newest: dict[int, int] = {}
+    for move in moves:
+        if move.before is not None and move.after is not None and move.after > move.before:
+            newest.setdefault(move.before, move.after)
+    columns = (Gold.left_id, Gold.right_id, Gold.positive, Gold.closure)
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    for chunk in chunks(newest):
+        of_old = select(*columns).where(or_(Gold.left_id.in_(chunk), Gold.right_id.in_(chunk)))
+        for left, right, positive, closure in session.execute(of_old):
+            pair = newest.get(left, left), newest.get(right, right)
+            left, right = sorted(pair) if project.kind == Kind.SYMMETRIC else pair
+            if left != right:
+                rows[left, right] = {"left_id": left, "right_id": right, "positive": positive, "closure": closure}
+    known = _known(session, chain.from_iterable(rows))
+    add_rows(session, Gold, ({"project_id": project.id} | row for pair, row in rows.items() if pair not in known))
+
+
+def _known(session: Session, items: Iterable[int]) -> set[tuple[int, int]]:
+    return {
+        (left, right)
+        for chunk in chunks(items)
+        for left, right in session.execute(select(Gold.left_id, Gold.right_id).where(Gold.left_id.in_(chunk)))
+    }
+
+
+def _require_enough(session: Session, project: Project) -> None:
+    there = select(Item.side, func.count()).where(*present(project.id), Item.split != Split.EVALUATION)
+    counts = dict(session.execute(there.group_by(Item.side)).tuples().all())
+    left, right = counts.get(Side.LEFT, 0), counts.get(Side.RIGHT, 0)
+    if left < 2 if project.kind == Kind.SYMMETRIC else not (left and right):
+        raise InputError(f"{left + right} texts would be left for training, too few for a pair: keep more of them")

@@ -1,0 +1,146 @@
+"""What a file of texts, or of identifiers, would change in a project: found without changing anything."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from allpairs.db.corpus.item import Item as CorpusItem
+from allpairs.db.domain import Side
+from allpairs.db.identity import identity
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.projects.items import CHUNK, chunks
+from allpairs.db.schema.tables import Identifier, Item, TextChange
+
+EXAMPLES = 5  # of each kind that a plan keeps to show
+# New identifiers of new texts, and of texts that are there or come back; identifiers that change; that do not; that are
+# withdrawn; and that the project does not have.
+KINDS = ("new", "equal", "changed", "same", "withdrawn", "unknown")
+
+
+@dataclass(frozen=True)
+class Move:
+    """An identifier that will name another text. before: the item that it names; after: None if it is withdrawn.
+
+    after: the item that it will name, or less than 0: the place −1, −2 … of a new text.
+    """
+
+    name: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Example:
+    """An identifier with its text before and after, "" for none."""
+
+    id: str
+    before: str
+    after: str
+
+
+@dataclass
+class TextPlan:
+    """The identifiers of one side that move, and the new texts in the order of their places.
+
+    counts, examples: by kind, of KINDS. state: of the project's texts when the plan was made (`state_of`).
+    """
+
+    side: Side
+    state: tuple[int, int]
+    moves: list[Move] = field(default_factory=list)
+    new: list[CorpusItem] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, kind: str, name: str, before: str = "", after: str = "") -> None:
+        """Count an identifier, and keep the first few as examples."""
+        self.counts[kind] += 1
+        if len(self.examples[kind]) < EXAMPLES:
+            self.examples[kind].append(Example(name, before, after))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The text that an identifier names."""
+
+    item: int
+    text: str
+
+
+def state_of(session: Session, project_id: int) -> tuple[int, int]:
+    """Return what differs whenever the project's texts do: the newest change, and how many are undone."""
+    changes = select(func.coalesce(func.max(TextChange.number), 0), func.count(TextChange.undone_at))
+    newest, undone = session.execute(changes.where(TextChange.project_id == project_id)).one()
+    return int(newest), int(undone)
+
+
+def plan_texts(
+    session: Session, project_id: int, side: Side, texts: Iterable[CorpusItem], progress: Progress = no_progress
+) -> TextPlan:
+    """Return what these texts change: each with its identifiers, no text and no identifier twice."""
+    texts = list(texts)
+    plan = TextPlan(side, state_of(session, project_id))
+    known = _named(session, project_id, side, [name for text in texts for name in text.ids])
+    there = _equal(session, project_id, side, {identity(text.text) for text in texts}, progress)
+    for text in texts:
+        _place(plan, text, known, there.get(identity(text.text)))
+    return plan
+
+
+def _place(plan: TextPlan, text: CorpusItem, known: dict[str, _Known], item: int | None) -> None:
+    """Let the text's identifiers name it. item: the one that has this text already."""
+    moving = [name for name in text.ids if name not in known or known[name].item != item]
+    target = item
+    if item is None:
+        target = -1 - len(plan.new)
+        plan.new.append(text)
+    for name in text.ids:
+        before = known.get(name)
+        if name not in moving:
+            plan.note("same", name, text.text, text.text)
+            continue
+        plan.moves.append(Move(name, before.item if before else None, target))
+        kind = "changed" if before else "new" if item is None else "equal"
+        plan.note(kind, name, before.text if before else "", text.text)
+
+
+def plan_withdrawal(session: Session, project_id: int, side: Side, names: Sequence[str]) -> TextPlan:
+    """Return what it changes to withdraw these identifiers."""
+    plan = TextPlan(side, state_of(session, project_id))
+    known = _named(session, project_id, side, names)
+    for name in names:
+        if name in known:
+            plan.moves.append(Move(name, known[name].item, None))
+            plan.note("withdrawn", name, known[name].text)
+        else:
+            plan.note("unknown", name)
+    return plan
+
+
+def _named(session: Session, project_id: int, side: Side, names: Sequence[str]) -> dict[str, _Known]:
+    mine = (Identifier.project_id == project_id, Identifier.side == side)
+    wanted = select(Identifier.external_id, Item.id, Item.text).join(Item, Item.id == Identifier.item_id).where(*mine)
+    return {
+        name: _Known(item, text)
+        for chunk in chunks(names)
+        for name, item, text in session.execute(wanted.where(Identifier.external_id.in_(chunk)))
+    }
+
+
+def _equal(
+    session: Session, project_id: int, side: Side, wanted: set[str], progress: Progress = no_progress
+) -> dict[str, int]:
+    """Return the items of this side with these identities, withdrawn ones among them; reads every text once."""
+    mine = (Item.project_id == project_id, Item.side == side)
+    rows = session.execute(select(Item.id, Item.text).where(*mine), execution_options={"yield_per": CHUNK})
+    found: dict[str, int] = {}
+    read = 0
+    of_all = session.scalar(select(func.count()).where(*mine)) or 1
+    for part in rows.partitions():
+        found |= {key: id_ for id_, text in part if (key := identity(text)) in wanted}
+        read += len(part)
+        progress("comparing texts", read / of_all)
+    return found
