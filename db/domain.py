@@ -159,6 +159,29 @@ class EventKind(StrEnum):
     LOGGED_OUT = "logins ended"
     TOKEN = "token made"
     TOKEN_WITHDRAWN = "token withdrawn"
+    WEBHOOK_ADDED = "webhook added"
+    WEBHOOK_CHANGED = "webhook changed"
+    WEBHOOK_REMOVED = "webhook removed"
+
+
+class NoticeKind(StrEnum):
+    """What a webhook can tell; the value is the `type` of the message."""
+
+    BATCH_READY = "batch.ready"
+    TRAINING_DONE = "training.done"
+    TRAINING_FAILED = "training.failed"
+    TARGET_REACHED = "target.reached"
+    DISAGREEMENT = "disagreement.waiting"
+    GROUP_CHANGED = "group.changed"
+    TEST = "test"  # asked for by a person, sent to one webhook
+
+
+class DeliveryState(StrEnum):
+    """What became of a notice on its way to one webhook."""
+
+    WAITING = "waiting"  # for its first attempt, or for the next one
+    DELIVERED = "delivered"
+    GIVEN_UP = "given up"  # after a day of attempts
 
 
 def version_of(guidelines: str) -> str:

@@ -1,7 +1,9 @@
-"""A value with its interval, and the interval of a share."""
+"""A value with its interval, whether a target is reached by it, and the interval of a share."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import sqrt
+from math import isfinite, sqrt
+from typing import Any
 
 Z = 1.96  # standard deviations to either side that hold 95 % of a normal distribution
 
@@ -19,6 +21,25 @@ class Estimate:
     def as_dict(self) -> dict[str, float | str]:
         """Return `{value, low, high, method, labels}`, as files store it."""
         return asdict(self)
+
+
+def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | None:
+    """Return a measure from an evaluation's estimates; None where it could not be measured."""
+    stored = estimates.get(measure)
+    if not stored or stored["value"] is None or not isfinite(stored["value"]):
+        return None
+    return Estimate(stored["value"], stored["low"], stored["high"], stored["method"], stored.get("labels", 0))
+
+
+def is_reached(estimates: Mapping[str, Any], certain: bool | None, target: float) -> bool | None:
+    """Return whether the target precision is reached; None where that cannot be told.
+
+    certain: what the audit labels say, whichever way one looks; None: nothing. Else only an exact figure tells.
+    """
+    found = stored_estimate(estimates, "precision")
+    if certain is not None or found is None or found.method != "exact":
+        return certain
+    return found.value >= target
 
 
 def wilson(hits: float, n: float) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import psutil
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
@@ -22,6 +23,7 @@ from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.jobs import live_workers, remove_worker, report_worker
+from allpairs.db.projects.webhook_addresses import allowed_networks
 from allpairs.db.schema.engine import jobs_url, make_engine, writing
 from allpairs.db.schema.tables import Worker
 from allpairs.learner.jobs import (  # noqa: F401  (importing them registers their workflows)
@@ -40,6 +42,7 @@ from allpairs.learner.jobs.audit import job  # noqa: F401
 from allpairs.learner.jobs.entities import job as entities  # noqa: F401
 from allpairs.learner.jobs.queue.recovery import take_over
 from allpairs.learner.jobs.queue.routing import queue_engine, route
+from allpairs.learner.jobs.webhooks.sender import start_sending
 from allpairs.learner.runtime.device import default_device
 
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are skipped
@@ -62,9 +65,11 @@ class Me:
 def run(name: str | None = None, queue: Queue | None = None) -> None:
     """Run jobs until interrupted. queue: whose jobs; by default the queue that suits the device.
 
-    Raises InputError if a worker of that name is already running.
+    Sends what waits for webhooks, too. Raises InputError if a worker of that name is already running, and if the
+    environment names networks wrongly.
     """
     configure()
+    networks = allowed_networks()
     for line in close_home():
         log.warning(line)
     upgrade()
@@ -78,6 +83,7 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     _launch(me)
+    start_sending(engine, networks, np.random.default_rng(), stopping)
     log.info("worker %s is ready (%s, queue %s)", me.name, me.device, me.queue)
     try:
         _beat(engine, me, stopping)

@@ -9,8 +9,9 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
 from allpairs.annotate.projects.projects import Contents, project_contents
-from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words, stored_estimate
+from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side, renamed
+from allpairs.db.estimate import stored_estimate
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import counted, estimate, stored_estimate
-from allpairs.db.estimate import Estimate
+from allpairs.annotate.text.measures import counted, estimate
+from allpairs.db.estimate import Estimate, stored_estimate
 
 ROUNDS = 3  # over which the gain is computed
 MOSTLY = 2 / 3  # of an interval's variance

@@ -6,7 +6,8 @@ from math import floor
 
 from allpairs.annotate.monitor.more_labels import recent_gain
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import estimate, is_reached
+from allpairs.annotate.text.measures import estimate
+from allpairs.db.estimate import is_reached
 from allpairs.db.schema.tables import Evaluation
 
 LITTLE = 0.005  # average precision per hundred labels: less is hardly worth the time

@@ -11,9 +11,8 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.language.translator import later
-from allpairs.annotate.text.measures import stored_estimate
 from allpairs.db.domain import Kind, Purpose
-from allpairs.db.estimate import Estimate
+from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.projects.project_list import (
     BatchStanding,
     NewestMatcher,

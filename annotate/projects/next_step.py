@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
-from allpairs.annotate.text.measures import is_reached
 from allpairs.db.domain import Settings
+from allpairs.db.estimate import is_reached
 from allpairs.db.labels.tasks import BatchProgress, batch_progress, open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import has_evaluation_items
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, newest_job

@@ -22,6 +22,7 @@ from allpairs.db.labels.answers import label_counts
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import add_corpus, gold_label_counts, item_counts
+from allpairs.db.projects.notices import announcing_target
 from allpairs.db.projects.projects import (
     add_project,
     all_projects,
@@ -188,7 +189,8 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
             raise InputError(f"the evaluation share must stay {share}: the split is made only once, with the project")
         old, new = Settings.model_validate(project.settings).model_dump(), settings.model_dump()
         changed = [name for name in new if new[name] != old[name]]
-        project.settings = new
+        with announcing_target(session, project_id):
+            project.settings = new
         if changed:
             values = ({name: which[name] for name in changed} for which in (old, new))
             add_event(session, person_of(engine), EventKind.SETTINGS, project_id, project.name, *values)

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-from allpairs.db.estimate import Estimate
+from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.schema.tables import Evaluation, Matcher
 
 MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
@@ -58,25 +57,6 @@ def is_old(evaluation: Evaluation) -> bool:
 def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
     """Return a measure of an evaluation; None where it could not be measured."""
     return stored_estimate(evaluation.estimates, measure)
-
-
-def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | None:
-    """Return a measure from an evaluation's estimates; None where it could not be measured."""
-    stored = estimates.get(measure)
-    if not stored or stored["value"] is None or not isfinite(stored["value"]):
-        return None
-    return Estimate(stored["value"], stored["low"], stored["high"], stored["method"], stored.get("labels", 0))
-
-
-def is_reached(estimates: Mapping[str, Any], certain: bool | None, target: float) -> bool | None:
-    """Return whether the target precision is reached; None where that cannot be told.
-
-    certain: what the audit labels say, whichever way one looks; None: nothing. Else only an exact figure tells.
-    """
-    found = stored_estimate(estimates, "precision")
-    if certain is not None or found is None or found.method != "exact":
-        return certain
-    return found.value >= target
 
 
 def in_figures(measure: str, value: float) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind, Purpose, version_of
+from allpairs.db.labels.disputes import announcing_disagreements
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
 
@@ -257,7 +258,9 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
         return
     settings = _settings_alone(session, rows[0]["project_id"])
     given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
-    store_once(session, Answer, [given_under | row for row in rows])
+    pairs = [(row["left_id"], row["right_id"]) for row in rows]
+    with announcing_disagreements(session, rows[0]["project_id"], pairs):
+        store_once(session, Answer, [given_under | row for row in rows])
 
 
 def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:

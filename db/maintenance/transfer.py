@@ -19,6 +19,7 @@ from allpairs.db.schema.tables import (
     Base,
     Check,
     CheckAnswer,
+    Delivery,
     Design,
     Evaluation,
     Event,
@@ -36,6 +37,7 @@ from allpairs.db.schema.tables import (
     LoginAttempt,
     Matcher,
     Membership,
+    Notice,
     PairLabel,
     Person,
     Project,
@@ -45,6 +47,7 @@ from allpairs.db.schema.tables import (
     StudyUnit,
     Task,
     TextChange,
+    Webhook,
     Worker,
 )
 
@@ -60,10 +63,11 @@ LATER = frozenset(
         Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
     )
 )  # fmt: skip
-# Tables of this installation only (accounts among them: answers keep the annotator's name), and labels, which follow
-# from the answers.
+# Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold
+# secrets), and labels, which follow from the answers.
 _LEFT: tuple[type[Base], ...] = (
     Lease, Job, Worker, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
+    Webhook, Notice, Delivery,
 )  # fmt: skip
 LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})
 MAPPED: dict[str, type[Base]] = {model.__tablename__: model for model in _MOVED}

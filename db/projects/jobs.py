@@ -7,8 +7,9 @@ from uuid import uuid4
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Queue
+from allpairs.db.domain import NoticeKind, Queue
 from allpairs.db.errors import InputError
+from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import Job, Worker, now
 
 OPEN = ("waiting", "running")
@@ -43,6 +44,14 @@ def stop_jobs(session: Session, project_id: int) -> None:
     """Cancel the project's waiting and running jobs: a worker stops within seconds."""
     open_jobs = update(Job).where(Job.project_id == project_id, Job.state.in_(OPEN))
     session.execute(open_jobs.values(cancel=True, state="cancelled", updated_at=now()))
+
+
+def fail_job(session: Session, job: Job, error: str, traceback: str | None = None) -> None:
+    """Mark the job as failed, with a sentence that says why; of a round, tell the project's webhooks."""
+    job.state, job.error, job.traceback, job.updated_at = "failed", error, traceback, now()
+    if job.kind == NEXT_ROUND:
+        about = {"job": job.id, "error": error}
+        add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, about, key=f"{job.id}-failed")
 
 
 def list_jobs(session: Session, project_id: int, limit: int | None = None) -> list[Job]:

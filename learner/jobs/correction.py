@@ -17,6 +17,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard
 from allpairs.db.labels.audits import add_audit_tasks
 from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.audit.sides import Sides
@@ -181,6 +182,7 @@ def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, 
         session.add(audit_batch)
         session.flush()
         add_audit_tasks(session, audit_batch, design, tasks)
+        announce_batch(session, audit_batch)
 
 
 def _path(project_id: int, job_id: str, model: str) -> Path:

@@ -14,12 +14,14 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import DesignKind, Settings, batch_size_of
+from allpairs.db.domain import DesignKind, NoticeKind, Settings, batch_size_of
+from allpairs.db.estimate import stored_estimate
 from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
+from allpairs.db.projects.notices import add_notice, announcing_target
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading, writing
@@ -199,7 +201,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             _add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
-        with writing(engine) as session:
+        with writing(engine) as session, announcing_target(session, project_id):
             return _store_matcher(session, job_id, project_id, data.settings, plan, measured)
 
 
@@ -340,7 +342,17 @@ def _store_matcher(
     # The demo's first batch exists before its first model: it belongs to the pre-trained encoder.
     orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
     session.execute(update(Round).where(orphan).values(matcher_id=row.id))
+    if plan["trains"]:
+        add_notice(session, project_id, NoticeKind.TRAINING_DONE, _about(job_id, row, measured))
     return row.id
+
+
+def _about(job_id: str, row: Matcher, measured: AllPairs | None) -> dict[str, Any]:
+    """Return what webhooks tell of a trained matcher; audit labels measure it later."""
+    figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()} if measured else {}
+    found = stored_estimate(figures, "average_precision")
+    counts = {"labels": row.labels, "positives": row.positives}
+    return {"job": job_id, "round": row.number, **counts, "average_precision": found and found.as_dict()}
 
 
 def _layer(plan: Plan, which: str = "layer") -> OutputLayer | None:

@@ -31,7 +31,7 @@ PACKAGES = {
     "db.groups": "corpus",
     "db.schema": "files",
     "db.migrations": "schema",
-    "db.labels": "schema",
+    "db.labels": "projects schema",
     "db.people": "schema",
     "db.results": "files schema",
     "db.projects": "corpus results schema",

@@ -23,9 +23,8 @@ from allpairs.annotate.text.measures import (
     method_in_words,
     signed,
     stored_change,
-    stored_estimate,
 )
-from allpairs.db.estimate import Estimate
+from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.schema.tables import Evaluation
 
 HEURISTIC = (

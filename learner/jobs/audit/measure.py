@@ -11,6 +11,7 @@ from allpairs.db.domain import DesignKind, Settings
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.progress import Progress
 from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Evaluation, Matcher
 from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
@@ -82,7 +83,7 @@ def measure_models(
         audits[-1]["beyond"] = _beyond(data, design, look(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
     bare = _bare(data, newest, labelled, progress)
-    with writing(engine) as session:
+    with writing(engine) as session, announcing_target(session, project_id):
         for evaluation in rows:
             _store(session, evaluation, beside=not is_audited(data))
         if bare:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import add_audit_tasks, newest_design
 from allpairs.db.progress import Progress
+from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
 from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
@@ -62,6 +63,7 @@ def store(
         session.add(batch)
         session.flush()
         add_audit_tasks(session, batch, design, tasks)
+        announce_batch(session, batch)
     return design
 
 

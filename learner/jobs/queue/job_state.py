@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.files.logs import about
 from allpairs.db.maintenance.error_messages import in_words
+from allpairs.db.projects.jobs import fail_job
 from allpairs.db.schema.engine import checked, make_engine, reading, writing
 from allpairs.db.schema.tables import Job, Project, now
 from allpairs.learner.jobs.queue.ownership import Run, require_own_in, this_run
@@ -71,7 +72,7 @@ def _outcome(job_id: str) -> Iterator[None]:
             _patiently(lambda: _give_back(run), math.inf)
             raise dbos_error.DBOSWorkflowConflictIDError(job_id) from error
         log.error("job %s failed with %s: see the Jobs page", job_id, type(error).__name__)
-        _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
+        _patiently(partial(_fail_now, job_id, _sentence(error), traceback.format_exc()))
         raise
     log.info("job %s is done", job_id)
 
@@ -145,6 +146,13 @@ def _set_now(job_id: str, **columns: object) -> None:
         for name, value in columns.items():
             setattr(job, name, value)
         job.updated_at = now()
+
+
+def _fail_now(job_id: str, error: str, trace: str) -> None:
+    with database() as engine, writing(engine) as session:
+        job = session.get(Job, job_id)
+        if job is not None:
+            fail_job(session, job, error, trace)
 
 
 def _mark_cancelled(job_id: str) -> None:

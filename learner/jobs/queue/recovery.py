@@ -5,7 +5,7 @@ from datetime import timedelta
 from dbos import DBOS, EnqueueOptions
 from sqlalchemy import Engine, select
 
-from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, live_workers
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, fail_job, live_workers
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, now
@@ -52,7 +52,7 @@ def _mark_ended(engine: Engine) -> None:
         with writing(engine) as session:
             row = session.get(Job, job.workflow_id)
             if row is not None and row.state in OPEN:  # it may have reported since
-                row.state, row.error, row.updated_at = "failed", _OVER[job.status], now()
+                fail_job(session, row, _OVER[job.status])
 
 
 def _find_lost(engine: Engine) -> None:
@@ -76,4 +76,4 @@ def _find_lost(engine: Engine) -> None:
         with writing(engine) as session:
             row = session.get(Job, job.id)
             if row is not None and row.state == "waiting":
-                row.state, row.error, row.updated_at = "failed", _NEVER_QUEUED, now()
+                fail_job(session, row, _NEVER_QUEUED)

@@ -40,6 +40,7 @@ from tests.helpers.projects.audit_projects import (  # fmt: skip
     truth,
 )
 from tests.helpers.projects.rounds import answer, count, newest, run, start
+from tests.helpers.projects.webhooks import add_webhook, notices
 
 pytestmark = pytest.mark.usefixtures("small")
 
@@ -181,7 +182,9 @@ def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, en
 
 
 def test_an_audit_batch_is_drawn_equally_from_each_sampling_order(engine: Engine, project: int) -> None:
+    add_webhook(engine, project)
     assert run_audit(engine, project, 35) == "35 pairs to audit"
+    assert notices(engine) == [("batch.ready", {"batch": None, "pairs": 35, "strategy": DesignKind.AUDIT})]
     tasks = tasks_of(engine)
     with reading(engine) as session:
         audit_batch = session.get_one(Round, tasks[0].round_id)

@@ -22,6 +22,7 @@ from allpairs.learner.jobs import correction as steps
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
+from tests.helpers.projects.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
@@ -135,8 +136,11 @@ def test_near_pairs_are_near_under_the_pre_trained_encoder(engine: Engine, proje
 
 
 def test_the_audit_batch_holds_pairs_of_both_strata(engine: Engine, project: int, encoders: list[Path]) -> None:
+    add_webhook(engine, project)
     job_id = run(engine, project, number=1)
     design, tasks = newest(engine)
+    about = {"batch": None, "pairs": len(tasks), "strategy": DesignKind.CORRECTION}
+    assert notices(engine) == [("batch.ready", about)]
     every = expected(engine, encoders[1], 0.5)
     assert design.details["true"] == 10 and design.details["positives"] == 20
     assert sum(design.details["false"]) == len(every)

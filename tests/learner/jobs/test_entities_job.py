@@ -11,6 +11,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Round, Task
 from allpairs.learner.jobs.entities import job as steps
 from tests.helpers.projects.audit_projects import EVALUATION, add_model, label, tasks_of
+from tests.helpers.projects.webhooks import add_webhook, notices
 
 
 def run(engine: Engine, project_id: int, draw: int = 0) -> str:
@@ -83,11 +84,14 @@ def test_texts_that_are_not_complete_do_not_count(engine: Engine, project_id: in
 
 
 def test_a_step_that_runs_again_draws_nothing_more(engine: Engine, project_id: int) -> None:
+    add_webhook(engine, project_id)
     with writing(engine) as session:
         job_id = add_job(session, project_id, ENTITIES).id
     assert steps.draw_texts(job_id, project_id, 5) == steps.draw_texts(job_id, project_id, 5)
     with reading(engine) as session:
-        assert len(session.scalars(select(Round).where(Round.number.is_(None))).all()) == 1
+        (batch,) = session.scalars(select(Round).where(Round.number.is_(None))).all()
+    about = {"batch": None, "pairs": batch.size, "strategy": DesignKind.ENTITIES}
+    assert notices(engine) == [("batch.ready", about)]
     assert len(designs(engine)) == 1
 
 

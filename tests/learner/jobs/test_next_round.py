@@ -39,6 +39,7 @@ from tests.helpers.projects.rounds import (
     start,
     texts,
 )
+from tests.helpers.projects.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder
 
 
@@ -534,3 +535,25 @@ def test_damaged_vectors_are_made_again(engine: Engine, project: int) -> None:
     run(engine, project)
     assert newest(engine, project)[0].number == 2
     assert kept.read_bytes() == whole
+
+
+def test_what_a_round_does_is_told_once_even_if_its_steps_run_twice(engine: Engine, project: int) -> None:
+    add_webhook(engine, project)
+    run(engine, project)
+    first = {"batch": 1, "pairs": 6, "strategy": SEED_STRATEGY}
+    assert notices(engine) == [("batch.ready", first)]
+    answer_batch(engine, project, half)
+    job_id = start(engine, project)
+    plan = steps.make_plan(project)
+    plan["training"] = steps.train_matcher(job_id, project, plan)
+    plan |= steps.encode_items(job_id, project, plan)
+    for _ in range(2):
+        matcher_id = steps.evaluate_matcher(job_id, project, plan)
+        steps.make_batch(job_id, project, plan, matcher_id)
+    told = [(kind, about) for kind, about in notices(engine) if kind != "target.reached"]
+    assert [kind for kind, _ in told] == ["batch.ready", "training.done", "batch.ready"]
+    assert (told[1][1]["job"], told[1][1]["round"], told[1][1]["labels"]) == (job_id, 1, 6)
+    with reading(engine) as session:
+        stored = session.get_one(Evaluation, matcher_id).estimates
+    assert told[1][1]["average_precision"] == stored["average_precision"]
+    assert (told[2][1]["batch"], told[2][1]["pairs"]) == (2, newest(engine, project)[0].size)

@@ -12,6 +12,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job
 from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project
+from tests.helpers.projects.webhooks import add_webhook, notices
 
 
 @pytest.fixture
@@ -48,14 +49,16 @@ def test_a_finished_job_is_done(engine: Engine, job: str) -> None:
     ],
 )
 def test_a_failed_job_has_one_sentence_and_the_traceback(
-    engine: Engine, job: str, error: Exception, sentence: str
+    engine: Engine, project: int, job: str, error: Exception, sentence: str
 ) -> None:
+    add_webhook(engine, project)
     with pytest.raises(type(error)), job_state(job):
         raise error
     row = row_of(engine, job)
     assert row.state == "failed"
     assert row.error is not None and row.error.startswith(sentence) and "\n" not in row.error
     assert row.traceback is not None and "test_job_state.py" in row.traceback
+    assert notices(engine) == [("training.failed", {"job": job, "error": row.error})]
 
 
 def test_a_cancelled_job_is_cancelled_and_not_failed(engine: Engine, job: str) -> None:

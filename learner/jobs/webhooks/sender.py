@@ -1,0 +1,115 @@
+"""Send what waits for webhooks, in threads of the worker, while its jobs run.
+
+A delivery is claimed before it is sent, and what came of it is stored afterwards. A worker that is killed in between
+leaves a claim that runs out, and the message is sent again under the same id.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from allpairs.db.projects.webhook_addresses import Network
+from allpairs.db.projects.webhooks import Message, claim, due_webhooks, forget_old, mark_delivered, mark_failed
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import now
+from allpairs.learner.jobs.webhooks.post import Failed, post
+from allpairs.learner.jobs.webhooks.signature import as_bytes, headers
+
+EVERY = 1.0  # seconds between two looks for deliveries
+LEASE = timedelta(minutes=1)  # longer than a look-up of the name and an exchange take
+THREADS = 8  # webhooks that are told at the same time
+TIDY = timedelta(hours=1)  # between two looks for old deliveries
+WAITS = (10, 60, 300, 1800, 7200, 14400, 28800, 28800)  # seconds to the next attempt: in all about 23 hours
+JITTER = 0.2  # share by which a wait may be longer, so that a receiver that comes back is not asked by all at once
+
+log = logging.getLogger(__name__)
+
+
+def next_attempt(attempt: int, at: datetime, rng: np.random.Generator) -> datetime | None:
+    """Return when to try again after this attempt, counted from 1; None after the last one."""
+    if attempt > len(WAITS):
+        return None
+    return at + timedelta(seconds=WAITS[attempt - 1] * (1 + JITTER * float(rng.random())))
+
+
+class Sender:
+    """Sends deliveries, one webhook in one thread at a time, so that a slow receiver delays nobody else's."""
+
+    def __init__(
+        self, engine: Engine, rng: np.random.Generator, networks: Sequence[Network],
+        clock: Callable[[], datetime] = now,
+    ) -> None:  # fmt: skip
+        self.engine, self.rng, self.networks, self.clock = engine, rng, networks, clock
+        self.pool = ThreadPoolExecutor(THREADS, "webhooks")
+        self.busy: dict[int, Future[None]] = {}
+        self.tidied: datetime | None = None
+
+    def run(self, stopping: threading.Event) -> None:
+        """Send until told to stop. A database that is away for a while is logged."""
+        while not stopping.wait(EVERY):
+            try:
+                self.look()
+            except DBAPIError as error:
+                log.warning("webhooks wait for the database: %s", error.orig)
+
+    def look(self) -> None:
+        """Start a thread for each webhook with a delivery that is due, unless it has one."""
+        self.busy = {webhook: future for webhook, future in self.busy.items() if not future.done()}
+        at = self.clock()
+        if self.tidied is None or at - self.tidied > TIDY:
+            with writing(self.engine) as session:
+                forget_old(session, at)
+            self.tidied = at
+        with reading(self.engine) as session:
+            due = due_webhooks(session, at)
+        for webhook in due:
+            if webhook not in self.busy:
+                self.busy[webhook] = self.pool.submit(self._tell, webhook)
+
+    def _tell(self, webhook: int) -> None:
+        """Send the webhook's deliveries one after another, up to the first that fails."""
+        try:
+            while self.send_one(webhook):
+                pass
+        except DBAPIError as error:
+            log.warning("webhook %s waits for the database: %s", webhook, error.orig)
+        except Exception:
+            log.exception("webhook %s could not be told", webhook)
+
+    def send_one(self, webhook: int) -> bool:
+        """Send the webhook's next delivery; return whether it arrived. False, too, if none is due."""
+        with writing(self.engine) as session:
+            message = claim(session, webhook, self.clock(), LEASE)
+        if message is None:
+            return False
+        payload, at = as_bytes(message.body), self.clock()
+        signed = headers(message.secret, message.key, int(at.timestamp()), payload)
+        try:
+            status = post(message.url, payload, signed, self.networks)
+        except Failed as failure:
+            self._failed(message, failure)
+            return False
+        with writing(self.engine) as session:
+            mark_delivered(session, message, status, self.clock())
+        return True
+
+    def _failed(self, message: Message, failure: Failed) -> None:
+        at = self.clock()
+        log.warning("delivery %s: attempt %s failed: HTTP status %s", message.delivery_id, message.attempt,
+                    failure.status)  # fmt: skip
+        with writing(self.engine) as session:
+            mark_failed(session, message, failure.status, str(failure), next_attempt(message.attempt, at, self.rng))
+
+
+def start_sending(
+    engine: Engine, networks: Sequence[Network], rng: np.random.Generator, stopping: threading.Event
+) -> None:
+    """Send in a thread until told to stop. networks: private ones that messages may go to."""
+    sender = Sender(engine, rng, networks)
+    threading.Thread(target=sender.run, args=(stopping,), name="webhooks", daemon=True).start()
