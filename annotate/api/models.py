@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from allpairs.annotate.labelling.queue import HELD, Reason
-from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
+from allpairs.db.domain import LONGEST_NOTE, AnswerKind, DeliveryState, Kind, NoticeKind, Purpose
+from allpairs.db.projects.webhook_addresses import LONGEST as LONGEST_URL
 
 LARGEST = 2**31 - 1  # the largest integer of both databases
-MOST_ANSWERS, MOST_LABELS, MOST_JOBS = 200, 1_000, 100
+MOST_ANSWERS, MOST_LABELS, MOST_JOBS, MOST_DELIVERIES = 200, 1_000, 100, 100
 STORED = r"^[^\x00]*$"  # PostgreSQL stores no NUL character
 
 
@@ -23,6 +24,7 @@ NAME = r"^[A-Za-z0-9_-]{1,80}$"  # anything named in an address
 IN_PATH: dict[str, TypeAdapter[Any]] = {
     "project_id": TypeAdapter(Number),
     "job_id": TypeAdapter(Annotated[str, Field(pattern=NAME)]),
+    "webhook_id": TypeAdapter(Number),
 }
 
 
@@ -231,3 +233,69 @@ class JobStart(Asked):
     """The job to start."""
 
     kind: Literal["next_round"] = Field(description="Train on all answers so far, measure, and choose the next batch.")
+
+
+Told = Literal[
+    NoticeKind.BATCH_READY, NoticeKind.TRAINING_DONE, NoticeKind.TRAINING_FAILED, NoticeKind.TARGET_REACHED,
+    NoticeKind.DISAGREEMENT, NoticeKind.GROUP_CHANGED,
+]  # fmt: skip
+HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+
+
+class WebhookAdd(Asked):
+    """A webhook to add: where messages go, and what they tell."""
+
+    url: str = Field(
+        max_length=LONGEST_URL,
+        pattern=rf"^https?://{HOST}(:[1-9][0-9]{{0,4}})?([/?][!-\"$-~]*)?$",
+        description="Private addresses are refused unless the operator allows their network.",
+    )
+    kinds: list[Told] = Field(min_length=1)
+
+
+class Webhook(Given):
+    """A webhook of the project. Its secret is shown only when it is added."""
+
+    id: int
+    url: str
+    kinds: list[str]
+    active: bool
+    created_at: datetime
+
+
+class NewWebhook(Webhook):
+    """A new webhook, with the secret that signs its messages: it is not shown again."""
+
+    secret: str
+
+
+class Webhooks(Given):
+    """The webhooks, the oldest first."""
+
+    webhooks: list[Webhook]
+
+
+class DeliveriesAsked(Asked):
+    """How many deliveries to list."""
+
+    limit: int = Field(20, ge=1, le=MOST_DELIVERIES)
+
+
+class Delivery(Given):
+    """A message on its way to a webhook."""
+
+    id: int
+    kind: NoticeKind
+    state: DeliveryState
+    attempts: int
+    status: int | None = Field(description="The HTTP status of the last answer; null: there was none.")
+    error: str | None = Field(description="Why the last attempt failed.")
+    created_at: datetime
+    next_at: datetime | None = Field(description="The next attempt, if it waits for one.")
+    delivered_at: datetime | None
+
+
+class Deliveries(Given):
+    """The deliveries, the newest first."""
+
+    deliveries: list[Delivery]

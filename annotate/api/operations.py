@@ -15,12 +15,14 @@ from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.labels.export import page_of_labels
 from allpairs.annotate.monitor.rounds import read_report
+from allpairs.annotate.projects import webhooks as hooks
 from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
 from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.annotate.web.problems import Wrong
-from allpairs.db.domain import Scope
+from allpairs.db.domain import DeliveryState, Scope
 from allpairs.db.errors import InputError
-from allpairs.db.schema.tables import Evaluation, Job, Matcher, Project
+from allpairs.db.projects.webhooks import Logged
+from allpairs.db.schema.tables import Evaluation, Job, Matcher, Project, Webhook
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Call:
     annotator: str
     project: Project | None
     job_id: str = ""
+    webhook_id: int = 0
     given: Any = None  # the body, or the query
 
     @property
@@ -181,7 +184,52 @@ def _job(row: Job) -> m.Job:
     return m.Job.model_validate(row, from_attributes=True)
 
 
+def list_webhooks(call: Call) -> m.Webhooks:
+    """List the project's webhooks, without their secrets."""
+    found = hooks.list_webhooks(call.engine, call.here.id)
+    return m.Webhooks(webhooks=[m.Webhook.model_validate(row, from_attributes=True) for row in found])
+
+
+def add_webhook(call: Call) -> m.NewWebhook:
+    """Add a webhook: messages to an address of yours when something happens in the project."""
+    made = hooks.add(call.engine, call.here.id, call.given.url, call.given.kinds)
+    row = m.Webhook.model_validate(_found_webhook(call, made.webhook_id), from_attributes=True)
+    return m.NewWebhook(**row.model_dump(), secret=made.secret)
+
+
+def delete_webhook(call: Call) -> m.Webhook:
+    """Delete a webhook with what waits for it, and show it a last time."""
+    row = _found_webhook(call, call.webhook_id)
+    hooks.remove(call.engine, call.here.id, row.id)
+    return m.Webhook.model_validate(row, from_attributes=True)
+
+
+def list_deliveries(call: Call) -> m.Deliveries:
+    """List the newest messages to a webhook and what became of them; they are kept for 30 days."""
+    row = _found_webhook(call, call.webhook_id)
+    found = hooks.deliveries(call.engine, call.here.id, row.id, call.given.limit)
+    return m.Deliveries(deliveries=[_delivery(one) for one in found])
+
+
+def _found_webhook(call: Call, webhook_id: int) -> Webhook:
+    """Return the project's webhook of this number. Raises Wrong if there is none."""
+    for row in hooks.list_webhooks(call.engine, call.here.id):
+        if row.id == webhook_id:
+            return row
+    raise Wrong(404, f"project {call.here.id} has no webhook {webhook_id}")
+
+
+def _delivery(one: Logged) -> m.Delivery:
+    row = one.delivery
+    waits = row.state == DeliveryState.WAITING
+    return m.Delivery(
+        id=row.id, kind=one.kind, state=row.state, attempts=row.attempts, status=row.status, error=row.error,
+        created_at=one.at, next_at=row.next_at if waits else None, delivered_at=row.delivered_at,
+    )  # fmt: skip
+
+
 ONE = "/projects/{project_id}"
+HOOK = f"{ONE}/webhooks/{{webhook_id}}"
 BUSY = {409: "The state of the project does not allow it; the problem says why, and what to do."}
 OPERATIONS = (
     Operation("GET", "/projects", projects, m.Projects, Scope.READ),
@@ -194,4 +242,18 @@ OPERATIONS = (
     Operation("POST", f"{ONE}/jobs", start_job, m.Job, Scope.TRAIN, m.JobStart, Right.CHANGE, 202, BUSY),
     Operation("GET", f"{ONE}/jobs/{{job_id}}", job, m.Job, Scope.READ, None, Right.SEE),
     Operation("DELETE", f"{ONE}/jobs/{{job_id}}", cancel_job, m.Job, Scope.TRAIN, None, Right.CHANGE),
+    Operation("GET", f"{ONE}/webhooks", list_webhooks, m.Webhooks, Scope.READ, None, Right.CHANGE),
+    Operation(
+        "POST",
+        f"{ONE}/webhooks",
+        add_webhook,
+        m.NewWebhook,
+        Scope.TRAIN,
+        m.WebhookAdd,
+        Right.CHANGE,
+        201,
+        {409: "The address is private, or the project has 20 webhooks; the problem says which."},
+    ),
+    Operation("GET", f"{HOOK}/deliveries", list_deliveries, m.Deliveries, Scope.READ, m.DeliveriesAsked, Right.CHANGE),
+    Operation("DELETE", HOOK, delete_webhook, m.Webhook, Scope.TRAIN, None, Right.CHANGE),
 )

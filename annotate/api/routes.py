@@ -104,7 +104,8 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
         given = (
             _body_given(operation, request, body) if operation.method == "POST" else _query_given(operation, request)
         )
-        call = Call(engine, request.state.annotator, project, named.get("job_id", ""), given)
+        job_id, webhook_id = named.get("job_id", ""), named.get("webhook_id", 0)
+        call = Call(engine, request.state.annotator, project, job_id, webhook_id, given)
         with about(project=project and project.id):
             result = operation.answer(call)
     except Refused as error:

@@ -30,11 +30,13 @@ from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.two_projects import NoQueue
+from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 from tests.helpers.services.annotate_cli import annotate, failure
 
 JOB = "search-1"
 BODIES: dict[str, Any] = {
     "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
+    "add_webhook": WEBHOOK,
 }  # fmt: skip
 
 
@@ -46,12 +48,13 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)
     add_job(engine, project_id, JOB, kind=SEARCH, state="running")
+    add_webhook(engine, project_id)
     return project_id
 
 
 def ask(token: str, operation: Operation, project_id: int) -> Any:
     """Return the answer to a valid request."""
-    path = operation.path.format(project_id=project_id, job_id=JOB)
+    path = operation.path.format(project_id=project_id, job_id=JOB, webhook_id=1)  # the first one of the database
     return browser(site(), token).request(operation.method, path, json=BODIES.get(operation.name))
 
 
@@ -72,7 +75,8 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     token = tokens.make(engine, person_id, "x", at(), scopes=[*Scope])
     said = {one.name: ask(token, one, project).status_code for one in OPERATIONS}
     assert {name for name, status in said.items() if status == 403} == {
-        "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job",
+        "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
+        "delete_webhook", "list_deliveries",
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.monitor.rounds import estimates_table, read_report
+from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
 from allpairs.annotate.web.problems import LONGEST_BODY
 from allpairs.db.domain import Role, version_of
@@ -21,6 +22,7 @@ from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 
 R = Role
 
@@ -207,25 +209,32 @@ MAY = {
     "job": ALL - {R.ANNOTATOR},
     "start_job": {R.ADMINISTRATOR},
     "cancel_job": {R.ADMINISTRATOR},
+    "list_webhooks": {R.ADMINISTRATOR},
+    "add_webhook": {R.ADMINISTRATOR},
+    "list_deliveries": {R.ADMINISTRATOR},
+    "delete_webhook": {R.ADMINISTRATOR},
 }
-BODIES = {"next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"}}
+BODIES = {
+    "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
+    "add_webhook": WEBHOOK,
+}  # fmt: skip
 
 
-def ask(asking: TestClient, operation: Any, project_id: int, job_id: str) -> Any:
+def ask(asking: TestClient, operation: Any, project_id: int, job_id: str, webhook_id: int) -> Any:
     """Return the answer to a valid request."""
-    path = operation.path.format(project_id=project_id, job_id=job_id)
+    path = operation.path.format(project_id=project_id, job_id=job_id, webhook_id=webhook_id)
     return asking.request(operation.method, path, json=BODIES.get(operation.name))
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_role_gets_what_its_pages_show(engine: Engine, project: int, role: Role) -> None:
     asking = member(engine, project, role)
-    job_id = jobs.request_round(engine, project)
+    job_id, webhook_id = jobs.request_round(engine, project), add_webhook(engine, project)
     assert {one.name for one in OPERATIONS} == {"projects", *MAY}
     for operation in OPERATIONS:
         if operation.name == "projects":
             continue
-        found = ask(asking, operation, project, job_id)
+        found = ask(asking, operation, project, job_id, webhook_id)
         if role in MAY[operation.name]:
             assert found.status_code == operation.status, (operation.name, found.text)
         else:
@@ -235,14 +244,17 @@ def test_each_role_gets_what_its_pages_show(engine: Engine, project: int, role: 
 def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b", "c"], name="Another")
     make_round(engine, other, 2)
-    job_id = jobs.request_round(engine, other)
+    job_id, webhook_id = jobs.request_round(engine, other), add_webhook(engine, other)
     boss = member(engine, project, R.ADMINISTRATOR)
     for operation in OPERATIONS[1:]:
-        there, nowhere = (refused(ask(boss, operation, number, job_id), 404) for number in (other, 999))
+        there, nowhere = (refused(ask(boss, operation, number, job_id, webhook_id), 404) for number in (other, 999))
         assert there.replace(str(other), "") == nowhere.replace("999", "") and "Another" not in there
     for method in ("GET", "DELETE"):  # the job of another project, by way of one's own
         assert "has no job" in refused(boss.request(method, of(project, f"/jobs/{job_id}")), 404)
     assert jobs.list_jobs(engine, other)[0].state == "waiting"
+    for method, path in (("GET", "/deliveries"), ("DELETE", "")):
+        found = boss.request(method, of(project, f"/webhooks/{webhook_id}{path}"))
+        assert "has no webhook" in refused(found, 404)
 
 
 def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_theirs(
@@ -370,3 +382,19 @@ def test_alone_one_needs_no_token_and_answers_as_in_the_app(engine: Engine, proj
     assert "its own machine" in refused(browser(site(forced=False), address="10.0.0.9").get("/projects"), 403)
     renamed = alone.get("/projects", headers={"Host": "evil.example"})  # another site's name for this machine
     assert "its own machine" in refused(renamed, 403)
+
+
+def test_a_webhook_is_added_listed_and_deleted(engine: Engine, project: int) -> None:
+    boss = member(engine, project, R.ADMINISTRATOR)
+    made = boss.post(of(project, "/webhooks"), json=WEBHOOK).json()
+    assert made["secret"].startswith("whsec_") and (made["url"], made["kinds"]) == (WEBHOOK["url"], WEBHOOK["kinds"])
+    listed = boss.get(of(project, "/webhooks")).json()["webhooks"]
+    assert listed == [{name: value for name, value in made.items() if name != "secret"}]
+    services.send_test(engine, project, made["id"])
+    (delivery,) = boss.get(of(project, f"/webhooks/{made['id']}/deliveries")).json()["deliveries"]
+    assert (delivery["kind"], delivery["state"], delivery["attempts"]) == ("test", "waiting", 0)
+    assert boss.delete(of(project, f"/webhooks/{made['id']}")).json() == listed[0]
+    assert boss.get(of(project, "/webhooks")).json() == {"webhooks": []}
+    assert "private" in refused(boss.post(of(project, "/webhooks"), json=WEBHOOK | {"url": "http://10.0.0.1/"}), 409)
+    for wrong in ({"kinds": []}, {"kinds": ["test"]}, {"url": "ftp://x.org"}, {"url": "https://a@b.org/"}):
+        refused(boss.post(of(project, "/webhooks"), json=WEBHOOK | wrong), 422)

@@ -24,6 +24,7 @@ from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.projects.webhooks import add_webhook
 
 EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
 PLAIN = settings(
@@ -37,11 +38,12 @@ WHO = (*Role, None)  # None: a token without a project
 
 @dataclass(frozen=True)
 class Described:
-    """The document's schema, the project and job that exist, and a token of each role, with all scopes."""
+    """The document's schema, the project, job and webhook that exist, and a token of each role, with all scopes."""
 
     schema: Any
     project_id: int
     job_id: str
+    webhook_id: int
     tokens: dict[Role | None, str]
 
 
@@ -59,9 +61,10 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         make_round(engine, project_id, 30)
         with writing(engine) as session:
             job_id = add_job(session, project_id, PREVIEW).id
+        webhook_id = add_webhook(engine, project_id)
         people = {role: make_person(engine, f"Person {at}", project_id, role) for at, role in enumerate(WHO)}
         made = {role: tokens.make(engine, one, "tests", START, scopes=[*Scope]) for role, one in people.items()}
-        yield Described(schemathesis.openapi.from_asgi(DESCRIPTION, site()), project_id, job_id, made)
+        yield Described(schemathesis.openapi.from_asgi(DESCRIPTION, site()), project_id, job_id, webhook_id, made)
         engine.dispose()
 
 
@@ -76,8 +79,9 @@ def statuses(described: Described, operation: Any, mode: GenerationMode, token: 
         path = case.meta.components.get(ParameterLocation.PATH)
         if path is not None and (mode.is_positive or path.mode.is_positive):
             case.path_parameters["project_id"] = described.project_id
-            if "job_id" in case.path_parameters and next(sent) % 2:
-                case.path_parameters["job_id"] = described.job_id
+            if next(sent) % 2:
+                there = {"job_id": described.job_id, "webhook_id": described.webhook_id}
+                case.path_parameters |= {name: there[name] for name in there if name in case.path_parameters}
         seen.add(case.call_and_validate(headers={"Authorization": f"Bearer {token}"}).status_code)
 
     check()

@@ -34,7 +34,7 @@ from allpairs.annotate.pipelines import (
     runs,
     suggested_questions,
 )
-from allpairs.annotate.projects import history, lifecycle, list_view, projects
+from allpairs.annotate.projects import history, lifecycle, list_view, projects, webhooks
 from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem
@@ -56,6 +56,7 @@ from tests.helpers.projects.two_projects import (
     WHO,
     Whole,
 )
+from tests.helpers.projects.webhooks import WEBHOOK
 
 NOWHERE = None  # the right for what nobody may name in a project that does not have it
 ANY = ""  # the right of whoever has a role
@@ -199,6 +200,14 @@ THERE: Acts = {
         lambda a: rating_studies.start(a.engine, a.other.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0),
     ),
     "projects.update_settings": (C, lambda a: projects.update_settings(a.engine, a.other.id, Settings())),
+    "webhooks.add": (C, lambda a: webhooks.add(a.engine, a.other.id, WEBHOOK["url"], WEBHOOK["kinds"])),
+    "webhooks.list_webhooks": (C, lambda a: webhooks.list_webhooks(a.engine, a.other.id)),
+    "webhooks.deliveries": (C, lambda a: webhooks.deliveries(a.engine, a.other.id, a.other.webhook)),
+    "webhooks.send_test": (C, lambda a: webhooks.send_test(a.engine, a.other.id, a.other.webhook)),
+    "webhooks.send_again": (C, lambda a: webhooks.send_again(a.engine, a.other.id, a.other.delivery)),
+    "webhooks.renew_secret": (C, lambda a: webhooks.renew_secret(a.engine, a.other.id, a.other.webhook)),
+    "webhooks.switch": (C, lambda a: webhooks.switch(a.engine, a.other.id, a.other.webhook, False)),
+    "webhooks.remove": (C, lambda a: webhooks.remove(a.engine, a.other.id, a.other.webhook)),
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),
@@ -351,6 +360,18 @@ HERE: Acts = {
         lambda a: rating_export.write_study(a.engine, a.mine.id, a.other.study, "ratings", a.files / "ratings.csv"),
     ),
     "invitations.withdraw: an invitation": (NOWHERE, withdrawn),
+    "webhooks.deliveries: a webhook": (
+        NOWHERE, lambda a: webhooks.deliveries(a.engine, a.mine.id, a.other.webhook)
+    ),
+    "webhooks.send_test: a webhook": (NOWHERE, lambda a: webhooks.send_test(a.engine, a.mine.id, a.other.webhook)),
+    "webhooks.send_again: a delivery": (
+        NOWHERE, lambda a: webhooks.send_again(a.engine, a.mine.id, a.other.delivery)
+    ),
+    "webhooks.renew_secret: a webhook": (
+        NOWHERE, lambda a: webhooks.renew_secret(a.engine, a.mine.id, a.other.webhook)
+    ),
+    "webhooks.switch: a webhook": (NOWHERE, lambda a: webhooks.switch(a.engine, a.mine.id, a.other.webhook, False)),
+    "webhooks.remove: a webhook": (NOWHERE, lambda a: webhooks.remove(a.engine, a.mine.id, a.other.webhook)),
 }  # fmt: skip
 DOWNLOADS: Acts = {
     "/download/labels/{project_id:int}": (C, lambda a: a.http("GET", f"/download/labels/{a.other.id}")),
@@ -376,9 +397,9 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
     """Call the operation on the project, with a task or a job of the other one."""
     bodies: dict[str, Any] = {
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
-        "start_job": {"kind": "next_round"},
+        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK,
     }  # fmt: skip
-    path = operation.path.format(project_id=project_id, job_id=a.other.open_job)
+    path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
     found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))
     if operation.name == "answers":
         wanted(found.json()["stored"])
@@ -394,5 +415,7 @@ CALLS: Acts = {one.name: (one.right or ANY, calling(one)) for one in OPERATIONS 
 CALLS |= {
     f"{one.name}, by way of one's own": (NOWHERE, calling(one, own=True))
     for one in OPERATIONS
-    if "{job_id}" in one.path or one.name == "answers"  # the others name nothing but the project
+    if "{job_id}" in one.path
+    or "{webhook_id}" in one.path
+    or one.name == "answers"  # the others name nothing but the project
 }

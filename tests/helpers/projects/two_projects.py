@@ -11,22 +11,24 @@ import pyarrow.parquet
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.pipelines.rating_studies import BEGUN
-from allpairs.db.domain import AnswerKind, Role
+from allpairs.db.domain import AnswerKind, NoticeKind, Role
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.people.logins import add_invitation
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE, SEARCH
+from allpairs.db.projects.notices import add_notice
 from allpairs.db.results.experiments import STATE, experiment_folder
 from allpairs.db.results.matches import GROUPS, folder_of_matches
 from allpairs.db.results.matches import PAIRS as PAIRS_FILE
 from allpairs.db.results.pipelines import ARTIFACTS, RERANKER, RERANKER_FILE, results_folder
 from allpairs.db.schema.engine import artifacts, writing
-from allpairs.db.schema.tables import Answer, Invitation, Item, Matcher, StudyUnit, Task
+from allpairs.db.schema.tables import Answer, Delivery, Invitation, Item, Matcher, StudyUnit, Task
 from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import START
 from tests.helpers.projects.measured import add_job, write_model_folder
 from tests.helpers.projects.pipelines import write_began
 from tests.helpers.projects.studies import make_study
+from tests.helpers.projects.webhooks import add_webhook
 
 WHO = "somebody"  # who gave the answers
 TEXTS = 6  # of each list
@@ -48,6 +50,8 @@ class Whole:
     study: int
     unit: int
     invitation: int
+    webhook: int
+    delivery: int  # to the webhook, still on its way
 
     @property
     def run(self) -> str:
@@ -90,7 +94,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
     questions, passages = ([f"{side} {at} of {name}" for at in range(TEXTS)] for side in ("question", "passage"))
     project_id = make_project(engine, questions, right=passages, name=name, auto_train=False)
     make_round(engine, project_id, TEXTS)
-    study = make_study(engine, project_id, 1, BEGUN[:1])
+    study, webhook = make_study(engine, project_id, 1, BEGUN[:1]), add_webhook(engine, project_id)
     with writing(engine) as session:
         items = list(session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)))
         left, right = items[:TEXTS], items[TEXTS:]
@@ -102,11 +106,13 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
                           folder=f"project-{project_id}/round/model")  # fmt: skip
         session.add_all([*answers, matcher])
         add_invitation(session, project_id, Role.VIEWER, None, START, timedelta(days=1))
+        add_notice(session, project_id, NoticeKind.BATCH_READY, {})
         found = Whole(
             project_id, name, items, session.scalars(select(Task.id).where(Task.project_id == project_id)).all()[0],
             answers[0].id, (left[1], right[1]), (left[3], right[3]), matcher.id, study,
             session.scalars(select(StudyUnit.id).where(StudyUnit.study_id == study)).one(),
             session.scalars(select(Invitation.id).where(Invitation.project_id == project_id)).one(),
+            webhook, session.scalars(select(Delivery.id).where(Delivery.webhook_id == webhook)).one(),
         )  # fmt: skip
     add_job(engine, project_id, found.run, kind=PIPELINE, state="done")
     add_job(engine, project_id, found.experiment, kind=EXPERIMENT, state="done")

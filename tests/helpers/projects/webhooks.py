@@ -10,6 +10,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Notice, Webhook
 
 URL = "https://example.org/hook"
+WEBHOOK: dict[str, Any] = {"url": URL, "kinds": ["batch.ready"]}  # as programs add one
 
 
 def add_webhook(engine: Engine, project: int, *kinds: NoticeKind, url: str = URL, active: bool = True) -> int:
