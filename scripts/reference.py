@@ -46,6 +46,8 @@ ENVIRONMENT = {
     "pages opened there may connect even if a proxy changes `Host`. Several are separated by spaces; the first is "
     "printed. A proxy that is not on this machine is named in `FORWARDED_ALLOW_IPS`; see "
     "[People](people.md#behind-a-reverse-proxy).",
+    "ALLPAIRS_WEBHOOK_NETWORKS": "Private networks to which webhooks may send, such as `10.1.0.0/16,127.0.0.1`, for "
+    "app and workers. Default: none; see [Webhooks](webhooks.md#private-addresses).",
     "ALLPAIRS_WORKER": "`0`: the app never starts a worker.",
     "ALLPAIRS_LOG": "Log format of app and worker, on stderr: `text` (default) or `json` (one object a line); see "
     "[Operations](operations.md#logs).",

@@ -12,6 +12,7 @@ from allpairs.annotate.cli.labels import labels
 from allpairs.annotate.cli.people import people
 from allpairs.annotate.cli.projects import project
 from allpairs.annotate.cli.texts import texts
+from allpairs.annotate.cli.webhooks import webhooks
 from allpairs.program import program
 
 app = program("Projects, labels and people, and the app in the browser.")
@@ -23,6 +24,7 @@ app.add_typer(labels, name="labels")
 app.add_typer(texts, name="texts")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")
+app.add_typer(webhooks, name="webhooks")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What can be changed about a project, and its deletion."""
+"""What can be changed about a project, which systems are told of it, and its deletion."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, problems, question_form
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
+from allpairs.annotate.ui.projects.webhooks import webhooks
 from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
@@ -44,6 +45,7 @@ def main() -> None:
         strategy_preview(project.id, entered, possible=not wrong)
     implied(project, entered, wrong)
     save(project, entered, wrong)
+    webhooks(project.id)
     danger(project)
 
 

@@ -1,0 +1,134 @@
+"""The webhooks of a project: which systems are told what, and what became of the messages."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import streamlit as st
+
+from allpairs.annotate.projects import webhooks as services
+from allpairs.annotate.projects.webhooks import Made
+from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.state import engine
+from allpairs.db.domain import DeliveryState, NoticeKind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.webhook_addresses import LONGEST
+from allpairs.db.projects.webhooks import KEPT, Logged
+from allpairs.db.schema.tables import Webhook
+
+TITLES: dict[str, str] = {
+    NoticeKind.BATCH_READY: "Batch ready",
+    NoticeKind.TRAINING_DONE: "Training done",
+    NoticeKind.TRAINING_FAILED: "Training failed",
+    NoticeKind.TARGET_REACHED: "Target reached",
+    NoticeKind.DISAGREEMENT: "Disagreement waiting",
+    NoticeKind.GROUP_CHANGED: "Group changed",
+    NoticeKind.TEST: "Test",
+}
+EVERY = 2.0  # seconds between two looks while messages wait
+State = Literal["orange", "green", "red"]
+STATES: dict[DeliveryState, tuple[State, str]] = {
+    DeliveryState.WAITING: ("orange", ":material/schedule:"),
+    DeliveryState.DELIVERED: ("green", ":material/check:"),
+    DeliveryState.GIVEN_UP: ("red", ":material/error:"),
+}
+
+
+def webhooks(project_id: int) -> None:
+    """Draw the project's webhooks with their messages, and the form that adds one."""
+    st.subheader("Webhooks", anchor=False)
+    st.write(
+        "Tell another system what happens here. Each message is signed, and sent again for a day until the system "
+        "takes it. Messages name no texts."
+    )
+    listed = st.container()
+    made = _form(project_id)
+    with listed:  # the new one, too
+        for row in services.list_webhooks(engine(), project_id):
+            with st.container(border=True, key=f"webhook_{row.id}"):
+                _listed(project_id, row, made)
+
+
+def _form(project_id: int) -> Made | None:
+    """Draw the form that adds a webhook; return the one that it has just added."""
+    with st.form(f"new_webhook_{project_id}", clear_on_submit=True):
+        url = st.text_input("Address", key=f"webhook_url_{project_id}", max_chars=LONGEST, placeholder="https://")
+        kinds = st.pills("Tell it of", services.OFFERED, selection_mode="multi", default=services.OFFERED,
+                         format_func=TITLES.__getitem__, key=f"webhook_kinds_{project_id}")  # fmt: skip
+        asked = st.form_submit_button("Add webhook", icon=":material/webhook:")
+    return _made(lambda: services.add(engine(), project_id, url, kinds)) if asked else None
+
+
+def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
+    """Draw a webhook, what can be done with it, and its log. made: the webhook whose secret is shown."""
+    st.markdown(f"**{literal(row.url)}**")
+    told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
+    st.caption(f"{'' if row.active else 'Off. '}Told of: {told}. Added {ago(row.created_at)}.")
+    with st.container(horizontal=True):
+        st.button("Send a test", key=f"test_{row.id}", icon=":material/send:", disabled=not row.active, on_click=_act,
+                  args=(services.send_test, project_id, row.id))  # fmt: skip
+        st.button("Switch off" if row.active else "Switch on", key=f"switch_{row.id}", on_click=_act,
+                  icon=":material/pause:" if row.active else ":material/play_arrow:",
+                  args=(services.switch, project_id, row.id, not row.active))  # fmt: skip
+        if st.button("New secret", key=f"secret_{row.id}", icon=":material/key:"):
+            made = _made(lambda: services.renew_secret(engine(), project_id, row.id))
+        with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
+            st.write("What waits for it is not sent, and its log is removed.")
+            st.button("Delete webhook", key=f"remove_{row.id}", on_click=_act,
+                      args=(services.remove, project_id, row.id))  # fmt: skip
+    if made is not None and made.webhook_id == row.id:
+        st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
+        st.code(made.secret, language=None)
+    with st.expander("Messages", key=f"log_{row.id}"):
+        found = services.deliveries(engine(), project_id, row.id)
+        waits = any(one.delivery.state == DeliveryState.WAITING for one in found)
+        st.fragment(_log, run_every=EVERY if waits else None)(project_id, row.id, waits)
+
+
+def _log(project_id: int, webhook_id: int, waited: bool) -> None:
+    """Draw the newest messages; redraw the page once none waits any more."""
+    try:
+        found = services.deliveries(engine(), project_id, webhook_id)
+    except InputError:  # deleted in another browser, meanwhile
+        st.rerun()
+    if waited and not any(one.delivery.state == DeliveryState.WAITING for one in found):
+        st.rerun()
+    st.caption(f"The newest messages; they are kept for {KEPT.days} days." if found else "There are no messages yet.")
+    for one in found:
+        _message(project_id, one)
+
+
+def _message(project_id: int, one: Logged) -> None:
+    row, (colour, icon) = one.delivery, STATES[one.delivery.state]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(row.state, icon=icon, color=colour)
+        st.markdown(f"**{TITLES[one.kind]}**", width="content")
+        st.caption(f"{one.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(one)}", width="content")
+        if row.state != DeliveryState.DELIVERED and row.attempts:
+            st.button("Send again", key=f"again_{row.id}", icon=":material/refresh:", on_click=_act,
+                      args=(services.send_again, project_id, row.id))  # fmt: skip
+    if row.error:
+        st.caption(f":red[{literal(row.error)}]")
+
+
+def _next(one: Logged) -> str:
+    row = one.delivery
+    return f", next at {row.next_at:%H:%M} UTC" if row.state == DeliveryState.WAITING and row.attempts else ""
+
+
+def _act(act: Callable[..., None], project_id: int, number: int, *more: bool) -> None:
+    """Do something with a webhook or a message, or say why it cannot be done."""
+    try:
+        act(engine(), project_id, number, *more)
+    except InputError as problem:  # deleted in another browser, meanwhile
+        st.toast(literal(str(problem)))
+
+
+def _made(act: Callable[[], Made]) -> Made | None:
+    """Return what the act makes, or show why it cannot be done."""
+    try:
+        return act()
+    except InputError as problem:
+        words = str(problem)
+        st.error(literal(f"{words[0].upper()}{words[1:]}."), icon=":material/error:")
+        return None
