@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -123,6 +123,26 @@ class RemoteProject:
     def cancel(self, job_id: str) -> None:
         """Cancel the job."""
         self._call("DELETE", f"/jobs/{quote(job_id, safe='')}")
+
+    def match(
+        self, texts: Sequence[str] | Sequence[Mapping[str, str]], k: int = 10, side: str = "left", why: bool = False
+    ) -> list[list[dict[str, Any]]]:
+        """Return the k best candidates of each text, or record by columns, under the published model, best first.
+
+        Each has `ids`, `text`, `score`, `p` and, if wanted, `why`. side: of the texts, where the project has two lists.
+        100 texts at most. Raises ApiError with status 409 if no model is published, 503 if no process answers.
+        """
+        body = {"texts": list(texts), "k": k, "side": side, "why": why}
+        return list(self._call("POST", "/match", body)["results"])
+
+    def publish(self, number: int | None = None, note: str = "", shadow: bool = False) -> dict[str, Any]:
+        """Publish the model of this round, or of the newest, or name it as the shadow; return the publication."""
+        body = {"round": number, "note": note, "kind": "shadow" if shadow else "model"}
+        return dict(self._call("POST", "/publications", body))
+
+    def publications(self) -> dict[str, Any]:
+        """Return what is published, its shadow, how far the two agree, and all publications, the newest first."""
+        return dict(self._call("GET", "/publications"))
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self.client.call(method, f"/projects/{self.id}{path}", body)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from allpairs.db.corpus.cells import shown
-from allpairs.db.corpus.fields import joined
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
@@ -29,11 +28,10 @@ def read_records(columns: TextColumns | None, given: Sequence[Sequence[str] | pd
 
 
 def _records(columns: TextColumns, texts: Sequence[str] | pd.DataFrame, side: Side) -> RecordTexts:
-    sides = [side] * len(texts)
     if isinstance(texts, pd.DataFrame):
-        rows = [joined(list(map(str, row))) for row in _rows(texts, columns.names.get(side, columns.names[Side.LEFT]))]
-        return RecordTexts([text for text, _ in rows], [lengths for _, lengths in rows], sides, columns)
-    return RecordTexts(list(texts), [None] * len(texts), sides, ONE_COLUMN)
+        rows = _rows(texts, columns.names.get(side, columns.names[Side.LEFT]))
+        return RecordTexts.of_rows((list(map(str, row)) for row in rows), side, columns)
+    return RecordTexts(list(texts), [None] * len(texts), [side] * len(texts), ONE_COLUMN)
 
 
 def _rows(frame: pd.DataFrame, names: Sequence[str]) -> Iterable[tuple[object, ...]]:

@@ -162,6 +162,8 @@ class EventKind(StrEnum):
     WEBHOOK_ADDED = "webhook added"
     WEBHOOK_CHANGED = "webhook changed"
     WEBHOOK_REMOVED = "webhook removed"
+    PUBLISHED = "model published"
+    PUBLICATION_ENDED = "publication ended"
 
 
 class NoticeKind(StrEnum):
@@ -182,6 +184,13 @@ class DeliveryState(StrEnum):
     WAITING = "waiting"  # for its first attempt, or for the next one
     DELIVERED = "delivered"
     GIVEN_UP = "given up"  # after a day of attempts
+
+
+class PublicationKind(StrEnum):
+    """What a round's model is put into service as."""
+
+    MODEL = "model"  # answers requests
+    SHADOW = "shadow"  # scores the same requests besides, to be compared
 
 
 def version_of(guidelines: str) -> str:

@@ -6,11 +6,22 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from allpairs.annotate.labelling.queue import HELD, Reason
-from allpairs.db.domain import LONGEST_NOTE, AnswerKind, DeliveryState, Kind, NoticeKind, Purpose
+from allpairs.db.corpus.cells import MAX_CELL
+from allpairs.db.domain import (
+    LONGEST_NOTE,
+    AnswerKind,
+    DeliveryState,
+    Kind,
+    NoticeKind,
+    PublicationKind,
+    Purpose,
+    Side,
+)  # fmt: skip
 from allpairs.db.projects.webhook_addresses import LONGEST as LONGEST_URL
 
 LARGEST = 2**31 - 1  # the largest integer of both databases
 MOST_ANSWERS, MOST_LABELS, MOST_JOBS, MOST_DELIVERIES = 200, 1_000, 100, 100
+MOST_TEXTS, MOST_CANDIDATES = 100, 100
 STORED = r"^[^\x00]*$"  # PostgreSQL stores no NUL character
 
 
@@ -299,3 +310,104 @@ class Deliveries(Given):
     """The deliveries, the newest first."""
 
     deliveries: list[Delivery]
+
+
+Text = Annotated[str, Field(max_length=MAX_CELL)]
+
+
+class MatchAsked(Asked):
+    """Texts, or records by the names of their columns, whose best candidates are wanted."""
+
+    texts: list[Text | dict[str, Text]] = Field(
+        min_length=1, max_length=MOST_TEXTS, description="Either texts, or records: `{column: value}`."
+    )
+    k: Annotated[int, Field(ge=1, le=MOST_CANDIDATES), BeforeValidator(_whole)] = Field(
+        10, description="The most candidates of each text."
+    )
+    side: Side = Field(
+        Side.LEFT,
+        description="The list that the texts belong to; candidates come from the other, if there are two.",
+    )
+    why: bool = Field(True, description="Whether to give the parts of each score.")
+
+
+class WhyPart(Given):
+    """What one part adds to the log-odds of a match."""
+
+    part: str
+    amount: float
+    words: list[str] = Field(description="Words behind it: shared ones, or numbers of either text.")
+
+
+class Candidate(Given):
+    """A text of the project that may match."""
+
+    item: int = Field(description="Its number in the project.")
+    ids: list[str] = Field(description="Its ids from the imported file.")
+    text: str
+    fields: dict[str, str] | None = Field(description="Its columns, if it has several.")
+    score: float
+    p: float = Field(description="The probability of a match.")
+    why: list[WhyPart] | None = Field(description="The parts of its log-odds, if they were asked for.")
+
+
+class Recall(Given):
+    """The share of a text's ten nearest that the search finds, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    method: str
+    labels: int = Field(description="Texts on which it was measured.")
+
+
+class Matches(Given):
+    """The best candidates of each text, best first, in the order of the texts."""
+
+    round: int = Field(description="The round whose model answered.")
+    publication: int = Field(description="The number of its publication.")
+    recall: Recall | None = Field(description="Of the search; null if it is exact.")
+    results: list[list[Candidate]]
+
+
+class Publish(Asked):
+    """Which round's model to publish."""
+
+    round: Number | None = Field(None, description="The round; null for the newest.")
+    note: str = Field("", max_length=LONGEST_NOTE, pattern=STORED, description="Why, for the history.")
+    kind: PublicationKind = Field(
+        PublicationKind.MODEL, description="model: it answers requests; shadow: it is compared on the same requests."
+    )
+
+
+class Publication(Given):
+    """A round's model put into service, or the end of that."""
+
+    id: int
+    kind: PublicationKind
+    round: int | None = Field(description="null: nothing of this kind is in service from here on.")
+    note: str
+    who: str = Field(description="Empty: the command line, or an app without sign-in.")
+    at: datetime
+
+
+class Agreement(Given):
+    """How far the shadow agrees with the published model, on the candidates that are among the first ten of either."""
+
+    texts: int = Field(description="Texts that were compared, since either model was published or named.")
+    same_best: float = Field(description="Share of the texts with the same best candidate.")
+    shared: float = Field(description="Mean share of the first ten candidates that both have.")
+    pairs: int = Field(description="Candidates that were compared.")
+    p_mean_difference: float = Field(description="Mean of the shadow's p less the published model's.")
+    p_mean_distance: float = Field(description="Mean size of that difference.")
+    gained: int = Field(description="Candidates at or above p = 1/2 under the shadow alone.")
+    lost: int = Field(description="Candidates at or above p = 1/2 under the published model alone.")
+
+
+class Publications(Given):
+    """What is in service, and all publications, the newest first."""
+
+    published: Publication | None
+    shadow: Publication | None
+    agreement: Agreement | None = Field(description="null before the first comparison.")
+    publications: list[Publication]

@@ -11,6 +11,7 @@ from allpairs.annotate.cli.db import db
 from allpairs.annotate.cli.labels import labels
 from allpairs.annotate.cli.people import people
 from allpairs.annotate.cli.projects import project
+from allpairs.annotate.cli.publish import publish_model
 from allpairs.annotate.cli.texts import texts
 from allpairs.annotate.cli.webhooks import webhooks
 from allpairs.program import program
@@ -31,6 +32,9 @@ app.add_typer(webhooks, name="webhooks")
 def serve(
     port: Annotated[int, typer.Option(help="Port of the app.", min=1, max=65535)] = 8501,
     address: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "localhost",
+    match: Annotated[
+        bool, typer.Option("--match", help="Also start a process that answers `match` requests with published models.")
+    ] = False,
 ) -> None:
     """Start the app and, unless one is alive, a worker.
 
@@ -38,8 +42,9 @@ def serve(
     """
     from allpairs.annotate.cli.serve import serve as serve_app  # DBOS takes longer to import than other commands to run
 
-    serve_app(port=port, address=address)
+    serve_app(port=port, address=address, match=match)
 
 
+app.command("publish")(publish_model)
 app.command()(check_worker)
 app.command("worker", hidden=True)(check_worker)  # its name until 0.1; `allpairs worker` starts one

@@ -1,4 +1,4 @@
-"""The app and its worker: started together, stopped together."""
+"""The app and the processes it starts: a worker and, if wanted, one that answers `match`. Stopped together."""
 
 import asyncio
 import logging
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,14 @@ from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.jobs import remove_worker, report_worker
-from allpairs.db.schema.engine import make_engine, writing
+from allpairs.db.projects.match_servers import live_servers, remove_server
+from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import now
 
 APP = Path(__file__).parents[2] / "app.py"
 HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-packages
 WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
+MATCHING = [sys.executable, "-m", "allpairs.learner", "serve-model"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 
@@ -42,12 +45,16 @@ log = logging.getLogger(__name__)
 
 
 @private_files()
-def serve(port: int = 8501, address: str = "localhost") -> None:
+def serve(port: int = 8501, address: str = "localhost", match: bool = False) -> None:
     """Run the app's Streamlit process, which starts a worker unless one is alive, in this process's place.
+
+    match: it also starts a process that answers `match`, as with `ALLPAIRS_MATCH=1`.
 
     Raises InputError if everybody must sign in but there is no account.
     """
     check_start(_migrated(), forced(os.environ.get("ALLPAIRS_LOGIN"), address))
+    if match:
+        os.environ["ALLPAIRS_MATCH"] = "1"
     command = [sys.executable, "-m", "streamlit", "run", str(APP), "--server.headless=true"]
     command += [f"--server.port={port}", f"--server.address={address}"]
     if sys.platform == "win32":  # whose exec returns to the prompt while the app runs on
@@ -68,12 +75,14 @@ def lifespan(is_forced: Callable[[], bool]) -> Callable[[Any], AbstractAsyncCont
 
 @asynccontextmanager
 async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
-    """Upgrade the database, then keep a worker alive and the bin emptied while the app runs."""
+    """Upgrade the database; while the app runs, keep a worker alive and, if wanted, a process that answers `match`."""
     with private_files():
         engine = _ready(is_forced)
         tasks = [asyncio.create_task(_keep_bin(engine))]
         if os.environ.get("ALLPAIRS_WORKER") != "0":
-            tasks.append(asyncio.create_task(_keep_worker(engine)))
+            tasks.append(asyncio.create_task(_keep(_worker(engine))))
+        if os.environ.get("ALLPAIRS_MATCH") == "1":
+            tasks.append(asyncio.create_task(_keep(_matching(engine))))
         try:
             yield
         finally:
@@ -115,55 +124,86 @@ async def _keep_bin(engine: Engine) -> None:
         await asyncio.sleep(EMPTY_EVERY)
 
 
-async def _keep_worker(engine: Engine) -> None:
-    """Start a worker unless one is alive, and restart it when it ends; wait longer after each quick end."""
-    keeper = _Keeper(engine)
+async def _keep(keeper: "_Keeper") -> None:
+    """Start a process unless one is alive, and restart it when it ends; wait longer after each quick end."""
     try:
         while True:
             try:
                 await asyncio.to_thread(keeper.look)  # an unreachable database must not block pages
             except (SQLAlchemyError, OSError):
-                log.exception("could not check for a worker, or could not start one")
+                log.exception("could not check for a %s, or could not start one", keeper.what)
             await asyncio.sleep(LOOK_EVERY)
     finally:
         keeper.stop()
 
 
+@dataclass
 class _Keeper:
-    """The worker that this app started, and how long to wait before restarting it."""
+    """A process that this app started, and how long to wait before restarting it.
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.process: subprocess.Popen[bytes] | None = None
-        self.wait, self.next_start = LOOK_EVERY, 0.0
-        self.looking = threading.Lock()
+    is_alive: whether one runs, here or elsewhere; began, ended: called with the number of a process of this app's.
+    """
+
+    what: str
+    command: list[str]
+    is_alive: Callable[[], bool]
+    began: Callable[[int], None]
+    ended: Callable[[int], None]
+    process: subprocess.Popen[bytes] | None = None
+    wait: float = field(default_factory=lambda: LOOK_EVERY)
+    next_start: float = 0.0
+    looking: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> None:
-        """Start a worker if none is alive and the last start was long enough ago."""
+        """Start a process if none is alive and the last start was long enough ago."""
         with self.looking:
             self._look()
 
     def _look(self) -> None:
         if self.process is not None and self.process.poll() is not None:
-            with writing(self.engine) as session:
-                remove_worker(session, socket.gethostname(), self.process.pid)
+            self.ended(self.process.pid)
             self.process = None
-        if self.process is None and time.monotonic() >= self.next_start and not worker_alive(self.engine):
+        if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process = _start_worker()
-            # Loading torch takes the worker seconds; meanwhile no page should ask for another worker.
-            with writing(self.engine) as session:
-                report_worker(session, socket.gethostname(), socket.gethostname(), self.process.pid, "starting")
+            self.process = _started(self.what, self.command)
+            self.began(self.process.pid)
 
     def stop(self) -> None:
-        """Stop the worker that this app started, even while it is starting."""
+        """Stop the process that this app started, even while it is starting."""
         with self.looking:
             if self.process is not None and self.process.poll() is None:
                 self.process.terminate()
 
 
-def _start_worker() -> subprocess.Popen[bytes]:
-    log.info("starting a worker")
+def _worker(engine: Engine) -> _Keeper:
+    name = socket.gethostname()
+
+    def began(pid: int) -> None:
+        # Loading torch takes the worker seconds; meanwhile no page should ask for another worker.
+        with writing(engine) as session:
+            report_worker(session, name, name, pid, "starting")
+
+    def ended(pid: int) -> None:
+        with writing(engine) as session:
+            remove_worker(session, name, pid)
+
+    return _Keeper("worker", WORKER, lambda: worker_alive(engine), began, ended)
+
+
+def _matching(engine: Engine) -> _Keeper:
+    def is_alive() -> bool:
+        with reading(engine) as session:
+            return bool(live_servers(session))
+
+    def ended(pid: int) -> None:
+        with writing(engine) as session:
+            remove_server(session, socket.gethostname(), pid)
+
+    return _Keeper("process that answers `match`", MATCHING, is_alive, lambda pid: None, ended)
+
+
+def _started(what: str, command: list[str]) -> subprocess.Popen[bytes]:
+    log.info("starting a %s", what)
     path = os.pathsep.join([str(HOLDS_US), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": path})
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})

@@ -11,11 +11,11 @@ from sqlalchemy import BigInteger, Column, String
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import LONGEST_NOTE, EventKind
-from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, Item, Project
+from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, Item, Project, Publication
 
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
-NOTES = {Answer.__tablename__, CheckAnswer.__tablename__}
+NOTES = {Answer.__tablename__, CheckAnswer.__tablename__, Publication.__tablename__}
 INT32, INT64 = 2**31, 2**63  # PostgreSQL's integers; ids get new ones before they are stored
 
 

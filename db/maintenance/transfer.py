@@ -36,13 +36,16 @@ from allpairs.db.schema.tables import (
     Login,
     LoginAttempt,
     Matcher,
+    MatchServer,
     Membership,
     Notice,
     PairLabel,
     Person,
     Project,
+    Publication,
     Rating,
     Round,
+    ShadowCounts,
     Study,
     StudyUnit,
     Task,
@@ -53,7 +56,8 @@ from allpairs.db.schema.tables import (
 
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
-    Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
+    Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Publication,
+    ShadowCounts, Design, Round, Task, Answer,
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
 )  # fmt: skip
 # Tables that archives of earlier versions of Allpairs do not have.
@@ -61,12 +65,13 @@ LATER = frozenset(
     model.__tablename__
     for model in (
         Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
+        Publication, ShadowCounts,
     )
 )  # fmt: skip
 # Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold
 # secrets), and labels, which follow from the answers.
 _LEFT: tuple[type[Base], ...] = (
-    Lease, Job, Worker, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
+    Lease, Job, Worker, MatchServer, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
     Webhook, Notice, Delivery,
 )  # fmt: skip
 LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})

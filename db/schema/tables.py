@@ -28,6 +28,7 @@ from allpairs.db.domain import (
     EventKind,
     Kind,
     NoticeKind,
+    PublicationKind,
     Purpose,
     Queue,
     Role,
@@ -71,6 +72,7 @@ class Base(DeclarativeBase):
         EventKind: String(32),
         NoticeKind: String(32),
         DeliveryState: String(16),
+        PublicationKind: String(8),
     }
 
 
@@ -214,6 +216,41 @@ class Evaluation(Base):
     def by_audit(self) -> bool:
         """Whether audit labels alone give the figures."""
         return bool(self.audit) and self.positives is None
+
+
+class Publication(Base):
+    """A round's model put into service, or its end. Append-only; the newest of each kind counts."""
+
+    __tablename__ = "publications"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    kind: Mapped[PublicationKind]
+    # Empty: nothing of this kind is in service from here on, or a later training has replaced the model.
+    matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id", ondelete="SET NULL"), index=True)
+    number: Mapped[int | None]  # the model's round; empty: an end
+    note: Mapped[str] = mapped_column(Text, default="")
+    who: Mapped[str] = mapped_column(String(80))  # empty: the command line, or an app without sign-in
+    at: Mapped[datetime] = mapped_column(default=now)
+
+
+class ShadowCounts(Base):
+    """How the answers of a shadow differed from those of the published model: sums, and no text."""
+
+    __tablename__ = "shadow_counts"
+    published_id: Mapped[int] = mapped_column(ForeignKey("publications.id", ondelete="CASCADE"), primary_key=True)
+    shadow_id: Mapped[int] = mapped_column(
+        ForeignKey("publications.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    project_id: Mapped[int] = of_project()
+    texts: Mapped[int]  # that were compared
+    same_best: Mapped[int]  # texts with the same best candidate
+    shared: Mapped[float]  # sum over texts: share of the first ten candidates that both have
+    pairs: Mapped[int]  # candidates among the first ten of either
+    more: Mapped[float]  # sum over pairs: p of the shadow less p of the published model
+    away: Mapped[float]  # sum over pairs: the size of that difference
+    gained: Mapped[int]  # pairs at or above p = 1/2 under the shadow alone
+    lost: Mapped[int]  # pairs at or above p = 1/2 under the published model alone
+    updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Design(Base):
@@ -465,6 +502,18 @@ class Worker(Base):
     pid: Mapped[int]
     device: Mapped[str]
     queue: Mapped[Queue | None]  # whose jobs it takes; empty while it starts
+    seen_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class MatchServer(Base):
+    """A process that answers `match`: where it listens, and when it last reported."""
+
+    __tablename__ = "match_servers"
+    name: Mapped[str] = mapped_column(String(80), primary_key=True)
+    host: Mapped[str]  # the machine
+    pid: Mapped[int]
+    address: Mapped[str]  # that the app reaches it at: host:port
+    secret: Mapped[str] = mapped_column(String(64))  # what a request has to show; new at each start
     seen_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -9,6 +9,7 @@ from allpairs.learner.cli.experiment import experiment
 from allpairs.learner.cli.match import match
 from allpairs.learner.cli.mistakes import mistakes
 from allpairs.learner.cli.pipeline import pipeline
+from allpairs.learner.cli.serve_model import serve_model
 from allpairs.learner.cli.simulate import simulate
 from allpairs.learner.cli.worker import worker
 from allpairs.program import program
@@ -16,6 +17,7 @@ from allpairs.program import program
 app = program("Train, measure and use matchers on files; run the app's jobs.")
 COMMANDS = (
     match, evaluate, evaluate_groups, mistakes, simulate, experiment, pipeline, concat, dataset, convert, worker,
+    serve_model,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

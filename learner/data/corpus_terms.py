@@ -30,13 +30,27 @@ class CorpusTerms:
 
     def tf_idf(self, texts: Sequence[str]) -> csr_matrix:
         """Return TF-IDF of character trigrams, (texts, grams) float32 with unit rows; others are ignored."""
-        vectorizer = _trigrams(self.grams)
-        vectorizer.idf_ = self.gram_rarity
-        return vectorizer.transform(texts).tocsr()
+        return self._gram_counter.transform(texts).tocsr()
 
     def counts(self, texts: Sequence[str]) -> csr_matrix:
         """Return 1 where a text has a word, (texts, words) float32; other words are ignored."""
-        return _words(self.words).transform(texts).tocsr()
+        return self._word_counter.transform(texts).tocsr()
+
+    @cached_property
+    def vocabulary(self) -> np.ndarray:
+        """The words as an array of objects, (words,)."""
+        return np.array(self.words, dtype=object)
+
+    @cached_property
+    def _gram_counter(self) -> TfidfVectorizer:
+        """Kept, since its look-up table of very many terms takes longer to make than to use."""
+        vectorizer = _trigrams(self.grams)
+        vectorizer.idf_ = self.gram_rarity
+        return vectorizer
+
+    @cached_property
+    def _word_counter(self) -> CountVectorizer:
+        return _words(self.words)
 
     def as_arrays(self) -> dict[str, np.ndarray]:
         """Return the terms as arrays that a file can hold; `read` takes them back."""

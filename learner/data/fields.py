@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from allpairs.db.corpus.fields import BETWEEN_TEXTS, values_of
+from allpairs.db.corpus.fields import BETWEEN_TEXTS, joined, values_of
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Side
 
@@ -31,6 +31,12 @@ class RecordTexts:
     lengths: Sequence[Sequence[int] | None]
     sides: Sequence[str]
     columns: TextColumns
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[str]], side: Side, columns: TextColumns) -> "RecordTexts":
+        """Return the records of these rows of values, in the order of the side's columns."""
+        made = [joined(row) for row in rows]
+        return cls([text for text, _ in made], [lengths for _, lengths in made], [side] * len(made), columns)
 
     def __add__(self, other: "RecordTexts") -> "RecordTexts":
         """Return these texts followed by others with the same columns."""

@@ -96,7 +96,7 @@ def lexicon_by(terms: CorpusTerms, texts: Sequence[str]) -> Lexicon:
         _unit(counts @ diags(rarity)),
         _unit(counts[:, numbered] @ diags(rarity[numbered])),
         (length / terms.longest).astype(np.float32),
-        np.array(terms.words, dtype=object),
+        terms.vocabulary,
         rarity,
         numbered,
     )

@@ -22,6 +22,7 @@ from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
+from allpairs.db.projects.publications import folders_in_service
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading, writing
@@ -387,15 +388,21 @@ def _vectors(project_id: int, job_id: str) -> Path:
 
 
 def _tidy(project_id: int, job_id: str) -> None:
-    """Delete what other jobs left: vectors, which can be encoded again, and folders that no matcher names."""
+    """Delete what other jobs left: vectors, which can be encoded again, and folders that no matcher names.
+
+    Models that answer requests keep their vectors.
+    """
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
+        serving = folders_in_service(session, project_id)
     project = artifacts() / f"project-{project_id}"
     for name in children(project):
         if name == job_id or name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
             continue
-        if f"{folder_of(project_id, name)}/model" not in named:
+        model = f"{folder_of(project_id, name)}/model"
+        if model not in named:
             discard(project / name)
+        if model not in named or model in serving:
             continue
         for file in (VECTORS, CHECKSUMS, RESCORED):
             discard(project / name / file)

@@ -37,6 +37,12 @@ class Seen:
         given: np.ndarray = self.vectors[self.places]
         return given
 
+    def take(self, given: np.ndarray) -> "Seen":
+        """Return only these of the given texts, by their positions, in that order."""
+        rows, places = np.unique(self.places[given], return_inverse=True)
+        fields = [field.take(rows) for field in self.fields]
+        return Seen([self.texts[row] for row in rows], self.vectors[rows], places, self.of_left, fields)
+
 
 def see(matcher: Matcher, texts: Sequence[str], of_left: bool, fields: Sequence[Field] = ()) -> Seen:
     """Encode texts of the left list, or of the right one; fields: their columns, if they have several.

@@ -25,9 +25,9 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.search.inner_product import BLENDED, scores
-from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.rounds import answer_batch, half, run, texts
+from tests.helpers.projects.rounds import texts
+from tests.helpers.projects.trained import trained
 from tests.helpers.tiny import tiny_encoder
 
 PAIRS = 1_000
@@ -57,24 +57,6 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     encoder = tiny_encoder(folder, [*texts(150), "Query: Document: Relevant: true false"])
     Reranker(load_generator(str(folder / "bert"), 1, device="cpu"), Reading(source_length=64)).save(folder / "reranker")
     return encoder
-
-
-def trained(engine: Engine, encoder: Path, name: str, right: int = 0, **settings: Any) -> Row:
-    """Return the matcher of a project after a labelled batch."""
-    whole = texts(60 + right)
-    if settings.get("reranker"):
-        settings["reranker"] = str(encoder.parent / "reranker")
-    project_id = make_project(
-        engine, whole[:60], whole[60:], name, evaluation=20, encoder=str(encoder), first=30, neighbours=10, epochs=1,
-        learning_rate=1e-3, **settings,
-    )  # fmt: skip
-    run(engine, project_id)
-    answer_batch(engine, project_id, half)
-    run(engine, project_id)
-    with reading(engine) as session:
-        row = session.scalars(select(Row).where(Row.project_id == project_id, Row.number == 1)).one()
-    assert ("features" in row.details.get("second_stage", {})) == (settings.get("second_stage") == "on")
-    return row
 
 
 def unpacked(name: str, row: Row, folder: Path) -> Path:

@@ -18,7 +18,7 @@ def keep(engine: Engine, until: Callable[[], bool]) -> None:
     """Keep a worker until the condition holds."""
 
     async def watch() -> None:
-        keeping = asyncio.create_task(serve._keep_worker(engine))
+        keeping = asyncio.create_task(serve._keep(serve._worker(engine)))
         async with asyncio.timeout(SECONDS):
             while not until():
                 await asyncio.sleep(0.01)
@@ -38,13 +38,13 @@ def test_a_worker_that_cannot_be_started_is_started_later(
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def start() -> "subprocess.Popen[bytes]":
+    def start(what: str, command: list[str]) -> "subprocess.Popen[bytes]":
         if "Cannot allocate memory" not in caplog.text:
             raise OSError("Cannot allocate memory")
         started.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
         return started[-1]
 
-    monkeypatch.setattr(serve, "_start_worker", start)
+    monkeypatch.setattr(serve, "_started", start)
     keep(engine, lambda: bool(started) and serve.worker_alive(engine))
     assert len(started) == 1
     assert started[0].wait(10) != 0  # ended with the app

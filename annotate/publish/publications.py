@@ -1,0 +1,110 @@
+"""Put a round's model into service, compare another one with it, and end either."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting, require
+from allpairs.db.domain import LONGEST_NOTE, EventKind, PublicationKind
+from allpairs.db.errors import InputError
+from allpairs.db.maintenance.row_checks import wrong_text
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.match_servers import live_servers
+from allpairs.db.projects.matchers import matcher_of, newest_matcher
+from allpairs.db.projects.projects import live_project
+from allpairs.db.projects.publications import NOTHING_PUBLISHED, counts_of, in_service, publications_of
+from allpairs.db.schema.engine import as_system, person_of, reading
+from allpairs.db.schema.tables import Matcher, Person, Publication, ShadowCounts
+
+MODEL, SHADOW = PublicationKind
+
+
+@dataclass(frozen=True)
+class Service:
+    """What is in service, how far the shadow agrees, all publications, and whether a process answers."""
+
+    published: Publication | None
+    shadow: Publication | None
+    agreement: ShadowCounts | None
+    history: Sequence[Publication]
+    answers: bool
+
+
+def read_service(engine: Engine, project_id: int) -> Service:
+    """Return what is in service. Raises Refused without the right to see the project's figures."""
+    with reading(engine) as session:
+        require(session, Right.SEE, project_id)
+        published, shadow = (in_service(session, project_id, kind) for kind in (MODEL, SHADOW))
+        agreement = counts_of(session, published, shadow) if published and shadow else None
+        history = publications_of(session, project_id)
+    with reading(as_system(engine)) as session:
+        return Service(published, shadow, agreement, history, bool(live_servers(session)))
+
+
+def publish(
+    engine: Engine, project_id: int, number: int | None, note: str = "", kind: PublicationKind = MODEL
+) -> Publication:
+    """Publish the model of this round, or of the newest one, with a note, or name it as the shadow; return that.
+
+    A shadow that is published is the shadow no longer. Raises InputError if the round has no trained model, for a
+    shadow of nothing or of itself, and for a note that cannot be stored.
+    """
+    if wrong := wrong_text(note, LONGEST_NOTE):
+        raise InputError(f"the note cannot be stored: {wrong}")
+    with acting(engine, Right.CHANGE, project_id) as session:
+        live_project(session, project_id)
+        matcher = _trained(session, project_id, number)
+        published, shadow = (in_service(session, project_id, one) for one in (MODEL, SHADOW))
+        if kind is SHADOW and published is None:
+            raise InputError(NOTHING_PUBLISHED)
+        if kind is SHADOW and published is not None and published.matcher_id == matcher.id:
+            raise InputError(f"the model of round {matcher.number} is the published one: choose another as its shadow")
+        if kind is MODEL and shadow is not None and shadow.matcher_id == matcher.id:
+            _append(session, engine, project_id, SHADOW, None, "")
+        return _append(session, engine, project_id, kind, matcher, note.strip())
+
+
+def end(engine: Engine, project_id: int, kind: PublicationKind = MODEL, note: str = "") -> None:
+    """Take what is published, or its shadow, out of service. Without a published model there is no shadow either.
+
+    Raises InputError if nothing is in service.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        live_project(session, project_id)
+        if in_service(session, project_id, kind) is None:
+            raise InputError(NOTHING_PUBLISHED if kind is MODEL else "the published model has no shadow")
+        if kind is MODEL and in_service(session, project_id, SHADOW) is not None:
+            _append(session, engine, project_id, SHADOW, None, "")
+        _append(session, engine, project_id, kind, None, note.strip())
+
+
+def _trained(session: Session, project_id: int, number: int | None) -> Matcher:
+    found = newest_matcher(session, project_id) if number is None else matcher_of(session, project_id, number)
+    if found is None:
+        said = "the project has no model yet" if number is None else f"round {number} has no model"
+        raise InputError(f"{said}: publish one of those on the page Monitor, tab Model")
+    if found.folder is None or found.w is None:
+        raise InputError("no labels have trained this model, so it has no probabilities: publish a trained round's")
+    return found
+
+
+def _append(
+    session: Session, engine: Engine, project_id: int, kind: PublicationKind, matcher: Matcher | None, note: str
+) -> Publication:
+    """Store the publication, or with no matcher the end of what was in service, and the event."""
+    before, person_id = in_service(session, project_id, kind), person_of(engine)
+    who = session.get_one(Person, person_id).name if person_id is not None else ""
+    row = Publication(
+        project_id=project_id, kind=kind, note=note, who=who,
+        matcher_id=matcher and matcher.id, number=None if matcher is None else matcher.number,
+    )  # fmt: skip
+    session.add(row)
+    session.flush()
+    old = {"round": before.number} if before is not None else None
+    new = None if matcher is None else {"round": matcher.number} | ({"note": note} if note else {})
+    event = EventKind.PUBLICATION_ENDED if matcher is None else EventKind.PUBLISHED
+    add_event(session, person_id, event, project_id, "shadow" if kind is SHADOW else "", old, new)
+    return row

@@ -1,0 +1,93 @@
+"""The rows nearest to a few vectors at a time: exact where that takes milliseconds, else by an inverted file."""
+
+from dataclasses import dataclass, replace
+
+import faiss
+import numpy as np
+
+from allpairs.db.domain import Search
+from allpairs.db.estimate import Estimate, wilson
+from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.search.exact import TRIED, nearest_of_sample
+from allpairs.learner.search.inner_product import Readable
+from allpairs.learner.search.inverted_file import Index, make_index, probes_for
+
+EXACT_UP_TO = 50_000_000  # numbers in all vectors: a core multiplies them with a query in about 20 milliseconds
+FOUND = 10  # nearest rows by which an inverted file is tuned and measured
+TARGET = 0.98  # share of them that it tries to find
+CHUNK = 65_536  # vectors added at once
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """An index of vectors by inner product; recall: the share of the ten nearest that it finds, None if all."""
+
+    index: faiss.Index
+    method: Search
+    recall: Estimate | None = None
+
+    def search(self, queries: np.ndarray, k: int) -> np.ndarray:
+        """Return the k rows nearest to each query (n, d), (n, k) int64 in about this order; -1 where fewer are found.
+
+        The order is that of half precision where the search is not exact.
+        """
+        found: np.ndarray = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1]
+        return found
+
+
+def make_candidates(
+    own: Readable,
+    others: Readable,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+    exact: int = EXACT_UP_TO,
+) -> Candidates:
+    """Index the vectors `others` (m, d); own (n, d): vectors like those that will be searched for, to tune it with."""
+    width = others[:1].shape[1] if len(others) else 1
+    if len(others) * width <= exact:
+        flat = faiss.IndexFlatIP(width)
+        if len(others):
+            flat.add(np.ascontiguousarray(others[:], dtype=np.float32))
+        return Candidates(flat, "exact")
+    lists = make_index(others, rng.spawn(1)[0], part_of(progress, 0.0, 0.6))
+    probes = probes_for(TARGET, own, others, lists, FOUND, rng.spawn(1)[0], part_of(progress, 0.6, 0.7))
+    index = _filled(others, lists, part_of(progress, 0.7, 0.9))
+    index.nprobe = probes
+    made = Candidates(index, "faiss-ivf")
+    return replace(made, recall=_recall(made, own, others, rng.spawn(1)[0], part_of(progress, 0.9, 1.0)))
+
+
+def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIVF:
+    """Return FAISS's inverted file of these lists, with the vectors in half precision."""
+    count, width = lists.centres.shape
+    centres = faiss.IndexFlatIP(width)
+    centres.add(lists.centres)
+    index = faiss.IndexIVFScalarQuantizer(
+        centres, width, count, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, False
+    )
+    index.train(lists.centres)
+    number = np.empty(len(others), dtype=np.int64)
+    number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
+    for at in range(0, len(others), CHUNK):
+        rows = np.arange(at, min(at + CHUNK, len(others)))
+        vectors = np.ascontiguousarray(others[rows], dtype=np.float32)
+        given = (faiss.swig_ptr(each) for each in (vectors, rows, number[rows]))
+        index.add_core(len(rows), *given)
+        progress("index", rows[-1] / len(others))
+    return index
+
+
+def _recall(
+    made: Candidates, own: Readable, others: Readable, rng: np.random.Generator, progress: Progress
+) -> Estimate:
+    """Measure the share of a row's nearest that the index finds, on rows that it was not tuned with.
+
+    The interval is Wilson's for as many rows that have all of them or none: no share varies more.
+    """
+    sample = np.sort(rng.choice(len(own), min(TRIED, len(own)), replace=False))
+    queries = np.ascontiguousarray(own[sample], dtype=np.float32)
+    near = nearest_of_sample(queries, others, FOUND, progress)
+    found = made.search(queries, FOUND)
+    share = np.array([np.isin(true, mine).mean() for true, mine in zip(near, found, strict=True)])
+    low, high = wilson(float(share.sum()), len(share))
+    return Estimate(float(share.mean()), low, high, "sample of texts, exact search", len(share))

@@ -1,0 +1,134 @@
+"""Requests answered with the published model, and compared with its shadow's answers."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.db.corpus.fields import values_of
+from allpairs.db.domain import Side
+from allpairs.db.projects.publications import add_counts
+from allpairs.db.schema.engine import reading, writing
+from allpairs.learner.scoring.any_pairs import Seen
+from allpairs.learner.scoring.explanation import Part
+from allpairs.learner.serving.agreement import FIRST, Compared, counts
+from allpairs.learner.serving.loaded import Loaded, Served
+from allpairs.learner.serving.project_texts import Asked
+from allpairs.learner.serving.served_model import Ranked, Scored
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a model: the k best candidates of texts or records of a side; why: with their parts."""
+
+    project_id: int
+    asked: Sequence[Asked]
+    k: int = 10
+    side: Side = Side.LEFT
+    why: bool = True
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question with its answer: the candidates under the published model, the first ten at least."""
+
+    question: Question
+    served: Served
+    seen: Seen
+    ranked: list[Ranked]
+
+
+class Desk:
+    """Answers one question at a time, so that each has all the cores."""
+
+    def __init__(self, engine: Engine, loaded: Loaded) -> None:
+        self._engine, self.loaded = engine, loaded
+        self._turn = threading.Lock()
+
+    def match(self, question: Question) -> tuple[dict[str, Any], Answered]:
+        """Return the answer as JSON, and what `compare` needs.
+
+        Raises InputError for a question that does not fit the project, and as `Loaded.model`.
+        """
+        served = self.loaded.model(question.project_id)
+        of_left = _of_left(question, served)
+        records, most = served.texts.records(question.asked, of_left), max(question.k, FIRST)
+        with self._turn, reading(self._engine) as session:
+            seen = served.model.see(records, of_left)
+            read = partial(served.texts.read, session, of_left=not of_left)
+            found = served.model.best(seen, most, read, question.k if question.why else 0)
+            results = _as_json(session, served, found, question, not of_left)
+        recall = served.model.indexes[of_left].recall
+        answer = {
+            "round": served.key.number,
+            "publication": served.key.publication_id,
+            "recall": None if recall is None else recall.as_dict(),
+            "results": results,
+        }
+        return answer, Answered(question, served, seen, found.ranked)
+
+    def compare(self, answered: Answered) -> None:
+        """Score the same texts with the project's shadow, if it has one, and count how far the two agree."""
+        question, one = answered.question, answered.served
+        other = self.loaded.shadow(question.project_id)
+        if other is None:
+            return
+        of_left = _of_left(question, one)
+        with self._turn, reading(self._engine) as session:
+            read = [partial(each.texts.read, session, of_left=not of_left) for each in (one, other)]
+            seen = other.model.see(other.texts.records(question.asked, of_left), of_left)
+            ranked = other.model.best(seen, FIRST, read[1]).ranked
+            firsts = [(_items(one, mine), _items(other, theirs))
+                      for mine, theirs in zip(answered.ranked, ranked, strict=True)]  # fmt: skip
+            unions = [np.union1d(*each) for each in firsts]
+            text = np.repeat(np.arange(len(unions)), list(map(len, unions)))
+            items = np.concatenate([*unions, np.empty(0, dtype=np.int64)]).astype(np.int64)
+            p = [each.model.probability(each.model.scores(of, text, np.searchsorted(each.texts.item_ids, items), rows))
+                 for each, of, rows in zip((one, other), (answered.seen, seen), read, strict=True)]  # fmt: skip
+        ends = np.cumsum(list(map(len, unions)))[:-1]
+        parts = zip(firsts, np.split(p[0], ends), np.split(p[1], ends), strict=True)
+        more = counts([Compared(*first, *both) for first, *both in parts])
+        with writing(self._engine) as session:
+            add_counts(session, question.project_id, one.key.publication_id, other.key.publication_id, more)
+
+
+def _of_left(question: Question, served: Served) -> bool:
+    return question.side == Side.LEFT or served.texts.one_list
+
+
+def _items(served: Served, ranked: Ranked) -> np.ndarray:
+    """Return the items of the first candidates, best first."""
+    items: np.ndarray = served.texts.item_ids[ranked.rows[:FIRST]]
+    return items
+
+
+def _as_json(
+    session: Session, served: Served, found: Scored, question: Question, of_left: bool
+) -> list[list[dict[str, Any]]]:
+    """Return the candidates of each text; of_left: their side."""
+    rows = np.unique(np.concatenate([*(one.rows[: question.k] for one in found.ranked), np.empty(0, np.int64)]))
+    rows = rows.astype(np.int64)
+    records, ids = served.texts.read(session, rows, of_left), served.texts.ids(session, rows)
+    shown = {row: (text, lengths) for row, text, lengths in
+             zip(rows.tolist(), records.texts, records.lengths, strict=True)}  # fmt: skip
+    names = served.texts.names(of_left)
+    results = []
+    for one, parts in zip(found.ranked, found.why, strict=True):
+        score, p = one.score[: question.k], served.model.probability(one.score[: question.k])
+        listed = zip(one.rows[: question.k].tolist(), score.tolist(), p.tolist(), strict=True)
+        results.append([
+            {"item": int(served.texts.item_ids[row]), "ids": ids.get(row, []), "text": shown[row][0],
+             "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
+             "score": value, "p": chance, "why": [_part(part) for part in parts[place]] if parts else None}
+            for place, (row, value, chance) in enumerate(listed)
+        ])  # fmt: skip
+    return results
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {"part": part.title, "amount": part.amount, "words": list(part.words)}

@@ -1,0 +1,148 @@
+"""The models that this process holds. They are loaded in a thread of their own.
+
+A new publication takes the place of the old one when it is ready; a request keeps the model that it began with.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from time import monotonic
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import PublicationKind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service, newest_item
+from allpairs.db.schema.engine import reading
+from allpairs.learner.serving.loading import load_served
+from allpairs.learner.serving.project_texts import ProjectTexts
+from allpairs.learner.serving.served_model import ServedModel
+
+PATIENCE = 20.0  # seconds that a request waits for a model that is being loaded
+AGAIN = 30.0  # seconds until a model that could not be loaded is tried again
+MODEL, SHADOW = PublicationKind
+
+log = logging.getLogger(__name__)
+
+
+class NothingPublished(InputError):
+    """The project has no published model."""
+
+
+class StillLoading(InputError):
+    """The model is still being loaded."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a loaded model was made of: its publication, and the newest item of the project at that time."""
+
+    publication_id: int
+    matcher_id: int
+    number: int
+    newest_item: int
+
+
+@dataclass(frozen=True)
+class Served:
+    """A loaded model with the texts of its project."""
+
+    key: Key
+    texts: ProjectTexts
+    model: ServedModel
+
+
+Place = tuple[int, PublicationKind]  # a project, and what its model is published as
+Load = Callable[[Engine, int, int], tuple[ProjectTexts, ServedModel]]
+
+
+class Loaded:
+    """The loaded models of all projects that were asked for, and the loading of others."""
+
+    def __init__(self, engine: Engine, load: Load = load_served) -> None:
+        self._engine, self._load = engine, load
+        self._served: dict[Place, Served] = {}
+        self._loading: dict[Place, Future[None]] = {}
+        self._failed: dict[Place, tuple[Key, float]] = {}
+        self._lock = threading.Lock()
+        self._loader = ThreadPoolExecutor(1, "loader")
+
+    def model(self, project_id: int, patience: float = PATIENCE) -> Served:
+        """Return the published model of the project; load it first, if nobody has asked for it yet.
+
+        Raises NothingPublished, StillLoading after so many seconds, and InputError if it cannot be loaded.
+        """
+        if (served := self._served.get((project_id, MODEL))) is not None:
+            return served
+        with reading(self._engine) as session:
+            key = _key(session, project_id, MODEL)
+        if key is None:
+            raise NothingPublished(NOTHING_PUBLISHED)
+        loading = self._start((project_id, MODEL), key)
+        wait([loading], patience)
+        if not loading.done():
+            raise StillLoading(f"the model of round {key.number} is being loaded: ask again in half a minute")
+        loading.result()
+        return self._served[project_id, MODEL]
+
+    def shadow(self, project_id: int) -> Served | None:
+        """Return the shadow of a published model, if it has one that is loaded."""
+        return self._served.get((project_id, SHADOW))
+
+    def look(self) -> None:
+        """Load what has been published since, for each project whose model is loaded, and drop what has ended."""
+        projects = {project_id for project_id, _ in list(self._served)}
+        with reading(self._engine) as session:
+            wanted = {(project_id, kind): _key(session, project_id, kind)
+                      for project_id in projects for kind in PublicationKind}  # fmt: skip
+        for place, key in wanted.items():
+            served = self._served.get(place)
+            if key is None and served is not None:
+                self._served.pop(place, None)
+                log.info("project %d: the %s of round %d has ended", *place, served.key.number)
+            elif key is not None and (served is None or served.key != key) and not self._has_just_failed(place, key):
+                self._start(place, key)
+
+    def start(self, projects: Iterable[int]) -> None:
+        """Begin to load the published models of these projects."""
+        with reading(self._engine) as session:
+            keys = {project_id: _key(session, project_id, MODEL) for project_id in projects}
+        for project_id, key in keys.items():
+            if key is not None:
+                self._start((project_id, MODEL), key)
+
+    def _start(self, place: Place, key: Key) -> "Future[None]":
+        """Begin to load the model, unless one of this place is being loaded, and return that loading."""
+        with self._lock:
+            loading = self._loading.get(place)
+            if loading is None or loading.done():
+                loading = self._loading[place] = self._loader.submit(self._put, place, key)
+            return loading
+
+    def _put(self, place: Place, key: Key) -> None:
+        began = monotonic()
+        try:
+            self._served[place] = Served(key, *self._load(self._engine, place[0], key.matcher_id))
+        except Exception as error:
+            self._failed[place] = key, monotonic()
+            log.exception("project %d: the %s of round %d could not be loaded", *place, key.number)
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"the model of round {key.number} could not be loaded: the process's log says why"
+            ) from error
+        log.info("project %d: the %s of round %d took %.0f s to load", *place, key.number, monotonic() - began)
+
+    def _has_just_failed(self, place: Place, key: Key) -> bool:
+        failed, at = self._failed.get(place, (None, 0.0))
+        return failed == key and monotonic() < at + AGAIN
+
+
+def _key(session: Session, project_id: int, kind: PublicationKind) -> Key | None:
+    found = in_service(session, project_id, kind)
+    if found is None or found.matcher_id is None or found.number is None:
+        return None
+    return Key(found.id, found.matcher_id, found.number, newest_item(session, project_id))

@@ -1,0 +1,61 @@
+"""Load a published model: its folder, the vectors of the project's texts, and the indexes of these."""
+
+import numpy as np
+from sqlalchemy import Engine
+
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.errors import InputError
+from allpairs.db.progress import Progress, no_progress
+from allpairs.db.schema.engine import artifacts, reading
+from allpairs.db.schema.tables import Matcher, Project
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_vectors import FILE, load_vectors, vectors_of
+from allpairs.learner.scoring.matcher import load_matcher
+from allpairs.learner.scoring.nearest_texts import lists_of
+from allpairs.learner.search.inner_product import Factor, Space, as_left, as_right
+from allpairs.learner.serving.candidates import EXACT_UP_TO, Candidates, make_candidates
+from allpairs.learner.serving.project_texts import ONE_COLUMN, ProjectTexts
+from allpairs.learner.serving.served_model import ServedModel
+
+
+def load_served(
+    engine: Engine, project_id: int, matcher_id: int, progress: Progress = no_progress, exact: int = EXACT_UP_TO
+) -> tuple[ProjectTexts, ServedModel]:
+    """Load the model with its vectors, and index them. Encodes the texts if their vectors are no longer stored.
+
+    exact: as in `make_candidates`. Raises InputError if the model is gone, damaged, or lacks what its score needs.
+    """
+    with reading(engine) as session:
+        row, data = session.get(Matcher, matcher_id), read_project(session, project_id)
+        named = TextColumns.read(session.get_one(Project, project_id).text_columns)
+    if row is None or row.folder is None:
+        raise InputError("the published model is gone: publish another round's")
+    matcher, dataset = load_matcher(str(artifacts() / row.folder)), data.dataset
+    matcher.require_reference()
+    vectors, rng = _vectors(row, data, progress), np.random.default_rng(0)
+    rows, indexes = {}, {}
+    for of_left in (True,) if dataset.symmetric else (True, False):
+        lists = lists_of(dataset, of_left)
+        rows[of_left] = lists.others
+        indexes[of_left] = _index(vectors, (lists.own, lists.others), of_left, matcher.space, rng, progress, exact)
+    columns = matcher.columns or named or ONE_COLUMN
+    return ProjectTexts(data.item_ids, dataset.symmetric, columns), ServedModel(matcher, vectors, rows, indexes)
+
+
+def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
+    """Return the model's blended vectors (items, d), memory-mapped."""
+    path = (artifacts() / str(row.folder)).parent / FILE
+    try:
+        return load_vectors(path)
+    except InputError:
+        vectors_of(row.project_id, row, data, data.settings, progress)
+        return load_vectors(path)
+
+
+def _index(
+    vectors: np.ndarray, lists: tuple[np.ndarray, np.ndarray], of_left: bool, space: Space, rng: np.random.Generator,
+    progress: Progress, exact: int,
+) -> Candidates:  # fmt: skip
+    one, other = (as_left, as_right) if of_left else (as_right, as_left)
+    own, others = (Factor(vectors, *each) for each in ((lists[0], space, one), (lists[1], space, other)))
+    return make_candidates(own, others, rng, progress, exact)

@@ -1,0 +1,74 @@
+"""A project's texts, as requests name them and as answers show them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import chunks, identifiers_of
+from allpairs.db.schema.tables import Item
+from allpairs.learner.data.fields import RecordTexts
+
+ONE_COLUMN = TextColumns({Side.LEFT: ("text",)})
+Asked = str | Mapping[str, str]  # a text, or a record by the names of its columns
+
+
+@dataclass(frozen=True)
+class ProjectTexts:
+    """A project's texts as its models see them: row i is the item `item_ids[i]`, in ascending order."""
+
+    item_ids: np.ndarray
+    one_list: bool
+    columns: TextColumns
+
+    def records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
+        """Return what is asked for as records of this side.
+
+        Raises InputError for a column that there is not, and for texts among records.
+        """
+        side, texts = self.side(of_left), [one.strip() for one in asked if isinstance(one, str)]
+        if len(texts) == len(asked):
+            return RecordTexts(texts, [None] * len(texts), [side] * len(texts), ONE_COLUMN)
+        if texts:
+            raise InputError("some of what is asked for are texts and some are records: give one or the other")
+        names = self.names(of_left)
+        rows = (_values(one, names) for one in asked if not isinstance(one, str))
+        return RecordTexts.of_rows(rows, side, self.columns)
+
+    def names(self, of_left: bool) -> Sequence[str]:
+        """Return the names of the text columns of this side."""
+        return self.columns.names.get(self.side(of_left), self.columns.names[Side.LEFT])
+
+    def side(self, of_left: bool) -> Side:
+        """Return the stored side of the texts of a query's side: a project of one list has but one."""
+        return Side.LEFT if of_left or self.one_list else Side.RIGHT
+
+    def read(self, session: Session, rows: np.ndarray, of_left: bool) -> RecordTexts:
+        """Return the texts of these rows, which are of this side. Raises InputError if one was removed."""
+        wanted = self.item_ids[rows].tolist()
+        found: dict[int, tuple[str, list[int] | None]] = {}
+        for chunk in chunks(wanted):
+            stored = select(Item.id, Item.text, Item.field_lengths).where(Item.id.in_(chunk))
+            found |= {id_: (text, lengths) for id_, text, lengths in session.execute(stored)}
+        if len(found) < len(set(wanted)):
+            raise InputError("texts of the project have just been removed: ask again")
+        texts, lengths = [found[id_][0] for id_ in wanted], [found[id_][1] for id_ in wanted]
+        return RecordTexts(texts, lengths, [self.side(of_left)] * len(texts), self.columns)
+
+    def ids(self, session: Session, rows: np.ndarray) -> dict[int, list[str]]:
+        """Return the imported ids of these rows, by row."""
+        items = dict(zip(self.item_ids[rows].tolist(), rows.tolist(), strict=True))
+        return {items[id_]: names for id_, names in identifiers_of(session, items).items()}
+
+
+def _values(record: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    if unknown := [name for name in record if name not in names]:
+        there = ", ".join(map(shown, names))
+        raise InputError(f"a record has the column {shown(unknown[0])}, but this list has {there}: name one of them")
+    return [record.get(name, "") for name in names]

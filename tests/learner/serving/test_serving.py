@@ -1,0 +1,250 @@
+"""The serving process's answers: the candidates and scores of a matcher on files, of the model that is published."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, delete, select
+from starlette.testclient import TestClient
+
+from allpairs import Matcher
+from allpairs.annotate.publish.publications import end, publish, read_service
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import PublicationKind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Identifier, Item
+from allpairs.db.schema.tables import Matcher as Row
+from allpairs.learner.scoring.any_pairs import explain_pairs, see
+from allpairs.learner.serving.agreement import Compared, counts
+from allpairs.learner.serving.candidates import make_candidates
+from allpairs.learner.serving.desk import Desk, Question
+from allpairs.learner.serving.loaded import Loaded, NothingPublished, StillLoading
+from allpairs.learner.serving.loading import load_served
+from allpairs.learner.serving.project_texts import ProjectTexts
+from allpairs.learner.serving.routes import application
+from tests.helpers.projects.rounds import answer_batch, half, run, texts
+from tests.helpers.projects.trained import trained
+from tests.helpers.services.workers import wait_for
+from tests.helpers.tiny import tiny_encoder
+
+ASKED = ["topic1 word3 word4", "topic2 word1", *texts(60)[:2]]  # two new texts, and two of the project
+SETTINGS: dict[str, dict[str, Any]] = {
+    "one list": {"hubness": 0.25, "lexical": True},
+    "two lists": {"hubness": 0.25, "lexical": False, "right": 40},
+    "second stage": {"hubness": 0.25, "lexical": True, "second_stage": "on"},
+}
+SHADOW = PublicationKind.SHADOW
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("encoder"), texts(150))
+
+
+def asking(desk: Desk, project_id: int, **more: Any) -> dict[str, Any]:
+    return desk.match(Question(project_id, ASKED, **more))[0]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Path, name: str) -> None:
+    row = trained(engine, encoder, name, **SETTINGS[name])
+    publish(engine, row.project_id, 1)
+    matcher = Matcher.load(str(artifacts() / str(row.folder)))
+    desk = Desk(engine, Loaded(engine))
+    for side in Side if "right" in SETTINGS[name] else (Side.LEFT,):
+        own, other = (Side.LEFT, Side.RIGHT) if side == Side.LEFT else (Side.RIGHT, Side.LEFT)
+        items = listed(engine, row.project_id, other if "right" in SETTINGS[name] else own)
+        answer = asking(desk, row.project_id, k=5, side=side)
+        for text, found in zip(ASKED, answer["results"], strict=True):
+            pairs = [text] * len(items), [one.text for one in items]
+            score = matcher.score(*(pairs if side == Side.LEFT else pairs[::-1]))
+            best = np.sort(score)[::-1][:5]
+            assert [one["score"] for one in found] == pytest.approx(best, abs=2e-6)
+            places = {one.id: at for at, one in enumerate(items)}
+            for one in found:
+                at = places[one["item"]]
+                assert one["score"] == pytest.approx(score[at], abs=2e-6) and one["text"] == items[at].text
+            assert [one["why"] for one in found] == why(
+                matcher, text, [one["text"] for one in found], side == Side.LEFT
+            )
+    assert answer["round"] == 1 and answer["recall"] is None
+    with reading(engine) as session:
+        names = session.scalars(select(Identifier.external_id).where(Identifier.item_id == found[0]["item"])).all()
+    assert found[0]["ids"] == names
+
+
+def why(matcher: Matcher, text: str, others: list[str], of_left: bool) -> list[list[Any]]:
+    """Return the parts of the pairs' log-odds, as `match --why` computes them."""
+    loaded, rows = matcher._loaded, np.arange(len(others))
+    sides = see(loaded, [text] * len(others), of_left), see(loaded, others, not of_left)
+    found = explain_pairs(loaded, *(sides if of_left else sides[::-1]), rows, rows)
+    return [[{"part": part.title, "amount": pytest.approx(part.amount, abs=2e-3), "words": list(part.words)}
+             for part in parts] for parts in found]  # fmt: skip
+
+
+def listed(engine: Engine, project_id: int, side: Side) -> list[Item]:
+    with reading(engine) as session:
+        mine = select(Item).where(Item.project_id == project_id, Item.side == side).order_by(Item.id)
+        return list(session.scalars(mine))
+
+
+def test_a_record_is_asked_for_by_its_columns(engine: Engine, encoder: Path) -> None:
+    project = ProjectTexts(np.arange(2), False, TextColumns({Side.LEFT: ("title", "year"), Side.RIGHT: ("name",)}))
+    assert project.records([{"year": " 1999 ", "title": "A"}, {"title": "B"}], True).texts == ["A . 1999", "B"]
+    assert project.records([{"name": "C"}], False).texts == ["C"] and project.records([" D "], True).texts == ["D"]
+    with pytest.raises(InputError, match="'city', but this list has 'title', 'year'"):
+        project.records([{"city": "X"}], True)
+    with pytest.raises(InputError, match="one or the other"):
+        project.records(["A", {"title": "B"}], True)
+
+
+def test_an_inverted_file_finds_what_it_says_it_finds() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(40, 16))
+    vectors = (centres[rng.integers(40, size=4000)] + 0.5 * rng.normal(size=(4000, 16))).astype(np.float32)
+    made = make_candidates(vectors, vectors, np.random.default_rng(1), exact=0)
+    assert made.recall is not None and made.method == "faiss-ivf" and made.recall.value > 0.95
+    queries = vectors[::7]
+    true = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
+    share = np.mean([np.isin(one, found).mean() for one, found in zip(true, made.search(queries, 10), strict=True)])
+    assert made.recall.low <= share <= made.recall.high
+    whole = make_candidates(vectors, vectors, np.random.default_rng(1))
+    assert whole.recall is None and np.array_equal(np.sort(whole.search(queries, 10)), np.sort(true))
+
+
+def test_nothing_is_answered_before_a_publication_and_the_newest_one_counts(engine: Engine, encoder: Path) -> None:
+    row = trained(engine, encoder, rounds=2, hubness=0.25)
+    loaded = Loaded(engine)
+    desk = Desk(engine, loaded)
+    with pytest.raises(NothingPublished, match="allpairs publish"):
+        asking(desk, row.project_id)
+    publish(engine, row.project_id, 1)
+    first = asking(desk, row.project_id)
+    publish(engine, row.project_id, 2)
+    assert asking(desk, row.project_id)["round"] == 1  # until it is loaded
+    loaded.look()
+    wait_for(lambda: asking(desk, row.project_id)["round"] == 2)
+    publish(engine, row.project_id, 1)
+    loaded.look()
+    wait_for(lambda: asking(desk, row.project_id)["round"] == 1)
+    assert asking(desk, row.project_id)["results"] == first["results"]
+    end(engine, row.project_id)
+    loaded.look()
+    with pytest.raises(NothingPublished):
+        asking(desk, row.project_id)
+
+
+def test_a_published_model_keeps_its_vectors_over_the_next_rounds(engine: Engine, encoder: Path) -> None:
+    row = trained(engine, encoder, hubness=0.0)
+    publish(engine, row.project_id, 1)
+    kept = (artifacts() / str(row.folder)).parent / "vectors.npy"
+    before = kept.stat().st_mtime_ns
+    for _ in range(2):
+        answer_batch(engine, row.project_id, half)
+        run(engine, row.project_id)
+    assert kept.stat().st_mtime_ns == before
+    with reading(engine) as session:
+        others = session.scalars(select(Row.folder).where(Row.number == 2)).one()
+    assert not ((artifacts() / str(others)).parent / "vectors.npy").exists()
+
+
+def test_a_swap_fails_no_request(engine: Engine, encoder: Path) -> None:
+    row = trained(engine, encoder, rounds=2, hubness=0.0)
+    go, started = threading.Event(), threading.Event()
+
+    def slow(engine: Engine, project_id: int, matcher_id: int) -> Any:
+        if started.is_set():
+            assert go.wait(60)
+        started.set()
+        return load_served(engine, project_id, matcher_id)
+
+    loaded = Loaded(engine, slow)
+    desk, seen = Desk(engine, loaded), list[int]()
+    publish(engine, row.project_id, 1)
+    seen.append(asking(desk, row.project_id)["round"])
+    publish(engine, row.project_id, 2)
+    loaded.look()
+    seen += [asking(desk, row.project_id)["round"] for _ in range(3)]  # while the new one is being loaded
+    go.set()
+    wait_for(lambda: bool(seen.append(asking(desk, row.project_id)["round"])) or seen[-1] == 2)
+    assert seen[:4] == [1] * 4 and seen == sorted(seen)
+
+
+def test_a_model_that_takes_long_is_said_to_be_loading_and_one_that_fails_says_why(
+    engine: Engine, encoder: Path
+) -> None:
+    row = trained(engine, encoder, hubness=0.0)
+    publish(engine, row.project_id, 1)
+    go = threading.Event()
+
+    def failing(engine: Engine, project_id: int, matcher_id: int) -> Any:
+        assert go.wait(60)
+        raise InputError("the folder is damaged")
+
+    loaded = Loaded(engine, failing)
+    with pytest.raises(StillLoading, match="round 1 is being loaded"):
+        loaded.model(row.project_id, patience=0.01)
+    go.set()
+    with pytest.raises(InputError, match="the folder is damaged"):
+        loaded.model(row.project_id)
+
+
+# The shadow
+
+
+def test_agreement_is_counted_on_the_first_candidates_of_either() -> None:
+    one = Compared(np.array([7, 8]), np.array([7, 9]), np.array([0.9, 0.6, 0.2]), np.array([0.8, 0.4, 0.7]))
+    other = Compared(np.array([1]), np.array([2]), np.array([0.9, 0.1]), np.array([0.7, 0.2]))
+    nothing = Compared(*[np.empty(0)] * 4)
+    found = counts([one, other, nothing])
+    assert found.pop("more") == pytest.approx(0.1) and found.pop("away") == pytest.approx(1.1)
+    assert found == {"texts": 3, "same_best": 2, "shared": 1.5, "pairs": 5, "gained": 1, "lost": 1}
+
+
+def test_a_shadow_is_compared_on_the_same_requests_until_either_changes(engine: Engine, encoder: Path) -> None:
+    row = trained(engine, encoder, rounds=2, hubness=0.25)
+    loaded = Loaded(engine)
+    desk = Desk(engine, loaded)
+    publish(engine, row.project_id, 1)
+    publish(engine, row.project_id, 2, kind=SHADOW)
+
+    def ask_and_compare() -> Any:
+        answer, answered = desk.match(Question(row.project_id, ASKED, k=1))
+        assert answer["round"] == 1 and [len(one) for one in answer["results"]] == [1] * len(ASKED)
+        desk.compare(answered)
+        return read_service(engine, row.project_id).agreement
+
+    assert ask_and_compare() is None  # the shadow is not loaded yet
+    loaded.look()
+    wait_for(lambda: loaded.shadow(row.project_id) is not None)
+    first = ask_and_compare()
+    assert first.texts == len(ASKED) and 10 * len(ASKED) <= first.pairs <= 20 * len(ASKED)
+    assert 0 < first.shared <= len(ASKED) and abs(first.more) <= first.away and 0 < first.away < first.pairs
+    second = ask_and_compare()
+    assert (second.texts, second.pairs, second.shared) == (2 * first.texts, 2 * first.pairs, 2 * first.shared)
+    publish(engine, row.project_id, 2, "again", SHADOW)
+    assert read_service(engine, row.project_id).agreement is None
+    publish(engine, row.project_id, 2)  # the shadow wins
+    service = read_service(engine, row.project_id)
+    assert service.shadow is None and service.published is not None and service.published.number == 2
+
+
+def test_only_who_shows_the_secret_is_answered(engine: Engine, encoder: Path) -> None:
+    row = trained(engine, encoder, hubness=0.0)
+    publish(engine, row.project_id, 1)
+    client = TestClient(application(Desk(engine, Loaded(engine)), "secret"))
+    body = {"project_id": row.project_id, "texts": ASKED, "k": 2, "side": "left", "why": False}
+    for shown in ("", "Bearer ", "Bearer secret2", "secret"):
+        assert client.post("/match", json=body, headers={"Authorization": shown}).status_code == 401
+    good = {"Authorization": "Bearer secret"}
+    found = client.post("/match", json=body, headers=good)
+    assert found.status_code == 200 and [len(one) for one in found.json()["results"]] == [2] * len(ASKED)
+    assert client.post("/match", json=body | {"k": 0}, headers=good).status_code == 422
+    assert client.post("/match", json=body | {"texts": [{"x": "y"}]}, headers=good).status_code == 409
+    assert client.post("/match", json=body | {"project_id": 99}, headers=good).status_code == 409
+    with writing(engine) as session:
+        session.execute(delete(Item).where(Item.project_id == row.project_id))
+    assert client.post("/match", json=body, headers=good).status_code == 409
