@@ -70,9 +70,8 @@ def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIV
     number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
     for at in range(0, len(others), CHUNK):
         rows = np.arange(at, min(at + CHUNK, len(others)))
-        vectors = np.ascontiguousarray(others[rows], dtype=np.float32)
-        given = (faiss.swig_ptr(each) for each in (vectors, rows, number[rows]))
-        index.add_core(len(rows), *given)
+        given = np.ascontiguousarray(others[rows], dtype=np.float32), rows, number[rows]
+        index.add_core(len(rows), *map(faiss.swig_ptr, given))
         progress("index", rows[-1] / len(others))
     return index
 
