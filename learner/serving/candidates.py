@@ -70,8 +70,8 @@ def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIV
     number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
     for at in range(0, len(others), CHUNK):
         rows = np.arange(at, min(at + CHUNK, len(others)))
-        given = np.ascontiguousarray(others[rows], dtype=np.float32), rows, number[rows]
-        index.add_core(len(rows), *map(faiss.swig_ptr, given))
+        vectors, own = np.ascontiguousarray(others[rows], dtype=np.float32), number[rows]
+        index.add_core(len(rows), faiss.swig_ptr(vectors), faiss.swig_ptr(rows), faiss.swig_ptr(own))
         progress("index", rows[-1] / len(others))
     return index
 

@@ -29,6 +29,7 @@ from tests.helpers.api import answer, browser, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.measured import add_job
+from tests.helpers.projects.published import answering, make_published
 from tests.helpers.projects.two_projects import NoQueue
 from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 from tests.helpers.services.annotate_cli import annotate, failure
@@ -37,16 +38,19 @@ JOB = "search-1"
 BODIES: dict[str, Any] = {
     "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK,
+    "match": {"texts": ["a text"]}, "publish": {"round": 1},
 }  # fmt: skip
 
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return a project with a batch and a job; jobs are rows outside the queue."""
+    """Return a project with a batch, a published model and a job; jobs are rows outside the queue."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)
+    make_published(engine, project_id)
+    answering(monkeypatch)
     add_job(engine, project_id, JOB, kind=SEARCH, state="running")
     add_webhook(engine, project_id)
     return project_id
@@ -76,7 +80,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     said = {one.name: ask(token, one, project).status_code for one in OPERATIONS}
     assert {name for name, status in said.items() if status == 403} == {
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
-        "delete_webhook", "list_deliveries",
+        "delete_webhook", "list_deliveries", "match", "publish", "list_publications",
     }  # fmt: skip
 
 

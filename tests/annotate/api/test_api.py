@@ -22,6 +22,7 @@ from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.projects.published import answering, make_published
 from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 
 R = Role
@@ -29,11 +30,13 @@ R = Role
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return the id of a project with 6 tasks and 2 more; jobs are rows outside the queue."""
+    """Return a project with 6 tasks and 2 more and a published model; jobs are rows outside the queue."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", _NoQueue)
     project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)
     make_round(engine, project_id, 6, reserve=2)
+    make_published(engine, project_id)
+    answering(monkeypatch)
     return project_id
 
 
@@ -213,10 +216,13 @@ MAY = {
     "add_webhook": {R.ADMINISTRATOR},
     "list_deliveries": {R.ADMINISTRATOR},
     "delete_webhook": {R.ADMINISTRATOR},
+    "match": ALL - {R.ANNOTATOR},
+    "publish": {R.ADMINISTRATOR},
+    "list_publications": ALL - {R.ANNOTATOR},
 }
 BODIES = {
     "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
-    "add_webhook": WEBHOOK,
+    "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1},
 }  # fmt: skip
 
 

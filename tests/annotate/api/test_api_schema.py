@@ -24,6 +24,7 @@ from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.projects.published import answering, make_published, make_trained
 from tests.helpers.projects.webhooks import add_webhook
 
 EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
@@ -59,6 +60,9 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         engine = make_engine()
         project_id = make_measured_project(engine, rounds=2)
         make_round(engine, project_id, 30)
+        make_trained(engine, project_id, number=2)  # the newest, which a request that names no round publishes
+        make_published(engine, project_id)
+        answering(patch)
         with writing(engine) as session:
             job_id = add_job(session, project_id, PREVIEW).id
         webhook_id = add_webhook(engine, project_id)

@@ -35,6 +35,7 @@ from allpairs.annotate.pipelines import (
     suggested_questions,
 )
 from allpairs.annotate.projects import history, lifecycle, list_view, projects, webhooks
+from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem
@@ -208,6 +209,10 @@ THERE: Acts = {
     "webhooks.renew_secret": (C, lambda a: webhooks.renew_secret(a.engine, a.other.id, a.other.webhook)),
     "webhooks.switch": (C, lambda a: webhooks.switch(a.engine, a.other.id, a.other.webhook, False)),
     "webhooks.remove": (C, lambda a: webhooks.remove(a.engine, a.other.id, a.other.webhook)),
+    "publications.publish": (C, lambda a: publications.publish(a.engine, a.other.id, 1)),
+    "publications.read_service": (Right.SEE, lambda a: publications.read_service(a.engine, a.other.id)),
+    "matching.match": (Right.SEE, lambda a: matching.match(a.engine, a.other.id, {"texts": ["x"]})),
+    "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),
@@ -397,7 +402,7 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
     """Call the operation on the project, with a task or a job of the other one."""
     bodies: dict[str, Any] = {
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
-        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK,
+        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {"round": 1},
     }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
     found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))
