@@ -59,6 +59,18 @@ class Representative(StrEnum):
     NEWEST = "newest"
 
 
+class GroupEvent(StrEnum):
+    """What became of a group whose texts are not the same any more."""
+
+    MADE = "made"
+    GROWN = "grown"  # texts were added, none removed
+    SHRUNK = "shrunk"  # texts were removed, none added
+    CHANGED = "changed"  # some were added and some removed
+    JOINED = "joined"  # another group ended, and texts of it are in this one
+    DIVIDED = "divided"  # texts of it are in a new group, and none of a group that ended are in it
+    ENDED = "ended"  # fewer than two of its texts are together, or another group has its texts
+
+
 class FieldKind(StrEnum):
     """What the values of a text column are, and so how two of them are compared."""
 
@@ -336,6 +348,11 @@ class Settings(BaseModel):
     )
     warm_start: bool = Field(False, description="Continue from the last round's encoder instead of the base encoder.")
     auto_train: bool = Field(True, description="Train automatically when a batch is complete.")
+    keep_groups: bool = Field(
+        False,
+        description="After each round, find all matches and update the project's groups: at the probability and with "
+        "the clustering of the last update, at 50% and connected before the first.",
+    )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random in the project.")
 
 

@@ -11,7 +11,15 @@ from allpairs.db.domain import BatchOrder, Search, Settings, batch_size_of
 from allpairs.learner.catalog import STRATEGIES
 
 BATCHES = 3  # number of coming batches whose sizes are listed
-AT_ONCE = {"question", "guidelines", "double_check", "votes", "auto_train", "target_precision"}  # no job reads them
+AT_ONCE = {
+    "question",
+    "guidelines",
+    "double_check",
+    "votes",
+    "auto_train",
+    "keep_groups",
+    "target_precision",
+}  # no job reads them
 ORDERS: dict[BatchOrder, str] = {
     "likely first": later("likely matches"),
     "contested first": later("pairs whose rank differs most from the model's"),
@@ -49,6 +57,12 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
             "A model is trained automatically when a batch is complete, the current one included."
             if changed["auto_train"]
             else "A complete batch waits until somebody presses “Prepare the next batch” or “Train now”."
+        )
+    if "keep_groups" in changed:
+        yield (
+            "From the next trained round on, each one is followed by a search for all matches that updates the groups."
+            if changed["keep_groups"]
+            else "The project's groups stay as they are until somebody finds matches on the page Data."
         )
 
 

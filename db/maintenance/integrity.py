@@ -13,6 +13,7 @@ from allpairs.db.files.checksums import Damaged, problems_below
 from allpairs.db.files.json_file import read_json
 from allpairs.db.files.object_store import Store
 from allpairs.db.labels.answers import counting_ids
+from allpairs.db.projects.stable_groups import group_id, wrong_groups
 from allpairs.db.schema.engine import artifacts, snapshot
 from allpairs.db.schema.tables import Base, Design, Matcher, PairLabel, Project
 
@@ -27,6 +28,7 @@ def problems(engine: Engine) -> Iterator[str]:
         yield from _references(session)
         for project in session.scalars(select(Project)).all():
             yield from _labels(session, project)
+            yield from _groups(session, project)
         yield from _files(session)
     there = store()
     yield from problems_below(artifacts()) if there is None else _objects(there)
@@ -59,6 +61,13 @@ def _labels(session: Session, project: Project) -> Iterator[str]:
     if kept != counting:
         differing = len(kept ^ counting)
         yield f"project {project.name!r}: {differing} labels do not match the answers"
+
+
+def _groups(session: Session, project: Project) -> Iterator[str]:
+    """Check that the groups have the sizes that their last changes say."""
+    if wrong := wrong_groups(session, project.id):
+        names = ", ".join(map(group_id, wrong[:SHOWN]))
+        yield f"project {project.name!r}: {len(wrong)} groups are not as their record says: {names}"
 
 
 def _files(session: Session) -> Iterator[str]:

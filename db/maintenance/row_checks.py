@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, Column, String
 
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import LONGEST_NOTE, EventKind
-from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, Item, Project, Publication
+from allpairs.db.domain import LONGEST_NOTE, EventKind, Side
+from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, GroupChange, Item, Project, Publication
 
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
@@ -132,11 +132,27 @@ def _wrong_lengths(value: list[Any]) -> str:
     return "" if all(type(length) is int and 0 <= length <= MAX_CELL for length in value) else _not("lengths", value)
 
 
+def _wrong_group_details(value: dict[str, Any]) -> str:
+    """Return what is wrong with the groups and texts that a change names."""
+    for name in ("from_groups", "to_groups"):
+        if not isinstance(value.get(name), list) or any(type(one) is not int for one in value[name]):
+            return _not(f"numbers of groups in {name}", value.get(name))
+    for name in ("items_added", "items_removed"):
+        if not isinstance(value.get(name), list) or not all(map(_is_named, value[name])):
+            return _not(f"sides and ids in {name}", value.get(name))
+    return ""
+
+
+def _is_named(text: object) -> bool:
+    return isinstance(text, list) and len(text) == 2 and text[0] in tuple(Side) and isinstance(text[1], str)
+
+
 # Objects and lists whose values a page uses without looking twice.
 _INSIDE: dict[tuple[str, str], Wrong] = {
     (Evaluation.__tablename__, Evaluation.estimates.key): _wrong_estimates,
     (Project.__tablename__, Project.text_columns.key): _wrong_columns,
     (Item.__tablename__, Item.field_lengths.key): _wrong_lengths,
+    (GroupChange.__tablename__, GroupChange.details.key): _wrong_group_details,
 }
 
 

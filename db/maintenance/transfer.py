@@ -26,6 +26,9 @@ from allpairs.db.schema.tables import (
     FastAnswers,
     FastAnswersTask,
     Gold,
+    GroupChange,
+    GroupedItem,
+    GroupUpdate,
     Identifier,
     IdentifierChange,
     Instant,
@@ -59,13 +62,14 @@ _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Publication,
     ShadowCounts, Design, Round, Task, Answer,
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
+    GroupUpdate, GroupChange, GroupedItem,
 )  # fmt: skip
 # Tables that archives of earlier versions of Allpairs do not have.
 LATER = frozenset(
     model.__tablename__
     for model in (
         Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
-        Publication, ShadowCounts,
+        Publication, ShadowCounts, GroupUpdate, GroupChange, GroupedItem,
     )
 )  # fmt: skip
 # Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold

@@ -16,8 +16,8 @@ from allpairs.db.schema.engine import artifacts
 FOLDER = "matches"  # below the project's: only the newest ones
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
 GROUP_COLUMNS = {
-    "group": int, "size": int, "side": str, "id": str, "text": str, "representative": int, "weakest": float,
-    "coherence": float,
+    "group": int, "group_id": str, "size": int, "side": str, "id": str, "text": str, "representative": int,
+    "weakest": float, "coherence": float,
 }  # fmt: skip
 
 
@@ -26,7 +26,8 @@ class Matches:
     """A search's result: the model's round, the threshold, and the numbers of pairs, groups and texts in groups.
 
     reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs. clustering,
-    representative, newest_by: how they were grouped; searches of earlier versions do not say, and were so.
+    representative, newest_by: how they were grouped; searches of earlier versions do not say, and were so. changed: how
+    many groups of the project are not what they were; None if the project's groups are still others.
     """
 
     job_id: str
@@ -39,6 +40,7 @@ class Matches:
     clustering: str = Clustering.CONNECTED.value
     representative: str = Representative.CENTRAL.value
     newest_by: str = ""
+    changed: int | None = None
 
 
 def folder_of_matches(project_id: int) -> Path:

@@ -1,5 +1,6 @@
 """The job `matches`: all pairs of a project's texts that a round's model calls matches, and their groups.
 
+Unless it is only a look at other ones, these groups become the project's, with ids that stay (`kept_groups`).
 Human knowledge overrides the model: a pair labelled negative is never a match, and one labelled positive always is.
 Labels override known pairs that came with the data.
 """
@@ -17,7 +18,7 @@ from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
-from allpairs.db.groups.grouping import Grouping, group_rows
+from allpairs.db.groups.grouping import USUAL, Grouping, group_rows
 from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
@@ -28,10 +29,11 @@ from allpairs.db.projects.records import column_values, require_column
 from allpairs.db.results.matches import GROUP_COLUMNS, GROUPS, PAIRS, Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import GroupUpdate, Matcher
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.jobs.kept_groups import keep_groups
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -50,23 +52,29 @@ Known = dict[tuple[int, int], AnswerKind]  # by rows
 
 
 @DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
-def matches(project_id: int, number: int, threshold: float, reranker: str | None = None, *grouping: str) -> str:
+def matches(
+    project_id: int, number: int, threshold: float, reranker: str | None = None,
+    clustering: str = USUAL.how, representative: str = USUAL.representative, newest_by: str = USUAL.newest_by,
+    keep: bool = True,
+) -> str:  # fmt: skip
     """Run the job and return a summary.
 
-    reranker: folder of the re-ranker that orders the pairs, relative to the runs. grouping: the clustering, the
-    representative and the column that the newest is found by; jobs of earlier versions have none.
+    reranker: folder of the re-ranker that orders the pairs, relative to the runs. newest_by: the column that the newest
+    text is found by. keep: whether the groups become the project's. Jobs of earlier versions name fewer of these.
     """
-    job_id = str(DBOS.workflow_id)
+    job_id, grouping = str(DBOS.workflow_id), Grouping.read((clustering, representative, newest_by))
     with job_state(job_id):
-        return find_matches(job_id, project_id, number, threshold, reranker, *grouping)
+        return find_matches(job_id, project_id, number, threshold, reranker, *grouping.words, keep)
 
 
 @job_step
 def find_matches(
-    job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None, *grouping: str
-) -> str:
+    job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None,
+    clustering: str = USUAL.how, representative: str = USUAL.representative, newest_by: str = USUAL.newest_by,
+    keep: bool = True,
+) -> str:  # fmt: skip
     """Store pairs and groups in the project's folder, and return a summary. Raises InputError for a bad grouping."""
-    wanted = Grouping.read(grouping)
+    wanted = Grouping.read((clustering, representative, newest_by))
     with database() as engine:
         with reading(engine) as session:
             data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
@@ -101,11 +109,20 @@ def find_matches(
         with reading(engine) as session:
             texts = _Texts(session, data, pairs)
             values = _values(session, project_id, data, groups, wanted.newest_by)
+        inside, counts = groups.of >= 0, (len(pairs), len(groups.size), int(groups.size.sum()))
+        ids, changed = None, None
+        if keep:  # before the files, so that these never name an id that is not stored
+            p = None if layer is None else float(layer.probability(np.array([threshold]))[0])
+            update = GroupUpdate(
+                project_id=project_id, matcher=number, threshold=threshold, p=p, clustering=wanted.how,
+                representative=wanted.representative, newest_by=wanted.newest_by, groups=counts[1], texts=counts[2],
+            )  # fmt: skip
+            kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
+            ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.changes)
         with writing_matches(project_id) as folder:
             _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
-            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts)
-            counts = len(pairs), len(groups.size), int(groups.size.sum())
-            write_about(folder, Matches(job_id, number, threshold, *counts, reranker, *wanted.words))
+            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts, ids)
+            write_about(folder, Matches(job_id, number, threshold, *counts, reranker, *wanted.words, changed))
     return f"{len(pairs)} matches in {len(groups.size)} groups"
 
 
@@ -213,7 +230,10 @@ def _write_pairs(
     )
 
 
-def _write_groups(path: Path, groups: Groups, representatives: np.ndarray, texts: _Texts) -> None:
+def _write_groups(
+    path: Path, groups: Groups, representatives: np.ndarray, texts: _Texts, ids: list[str | None] | None
+) -> None:
+    """Write the texts in groups. ids: of each row's group, where the groups are the project's."""
     inside, columns = group_rows(groups, representatives)
     rows = inside.tolist()
     named = {
@@ -221,6 +241,8 @@ def _write_groups(path: Path, groups: Groups, representatives: np.ndarray, texts
         "id": [texts.names[row] for row in rows],
         "text": [texts.text[row] for row in rows],
     }
+    if ids is not None:
+        named["group_id"] = [ids[row] for row in rows]
     table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()}  # no NaN
     table |= {name: pyarrow.array(column, pyarrow.string()) for name, column in named.items()}
-    pyarrow.parquet.write_table(pyarrow.table({name: table[name] for name in GROUP_COLUMNS}), path)
+    pyarrow.parquet.write_table(pyarrow.table({name: table[name] for name in GROUP_COLUMNS if name in table}), path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dbos import DBOS
+from dbos import DBOS, EnqueueOptions
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
@@ -20,9 +20,11 @@ from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
+from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
 from allpairs.db.projects.publications import folders_in_service
+from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading, writing
@@ -41,6 +43,7 @@ from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.entities.measure import measure_groups
+from allpairs.learner.jobs.kept_groups import Asked, followed
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.ownership import require_own, this_run
@@ -85,6 +88,11 @@ def next_round(project_id: int) -> str:
         mark_passages(job_id, project_id)
         if plan["trains"]:
             describe_model(job_id, project_id, plan, matcher_id)
+        if (found := follow_with_groups(job_id, project_id)) is not None:
+            matches_job, queue, asked = found
+            # A job that is enqueued twice under the same id runs once.
+            options: EnqueueOptions = {"queue_name": queue, "workflow_name": MATCHES_JOB, "workflow_id": matches_job}
+            DBOS.enqueue_workflow_with_options(options, project_id, *asked)
         return made
 
 
@@ -283,6 +291,16 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
         with writing(engine) as session:
             matcher = session.get_one(Matcher, matcher_id)
             matcher.details = matcher.details | bare
+
+
+@job_step
+def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, Asked] | None:
+    """Add the job that brings the project's groups up to date, if it asks for that; return id, queue and arguments."""
+    with database() as engine:
+        with reading(engine) as session:
+            queue = queue_of(MATCHES_JOB, served_queues(session))
+        found = followed(engine, project_id, job_id)
+        return None if found is None else (found[0], queue, found[1])
 
 
 def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:

@@ -30,6 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "neighbours": "Neighbours per text",
         "search": "Neighbour search",
         "auto_train": "Train when a batch is complete",
+        "keep_groups": "Keep groups up to date",
         "per_text": "Maximum pairs per text",
         "per_neighbourhood": "Maximum pairs per neighbourhood",
         "control_share": "Share drawn at random",

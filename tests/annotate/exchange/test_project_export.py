@@ -24,7 +24,7 @@ from allpairs.db.projects.projects import MAX_NAME
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from tests.helpers.examples import examples
-from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round
 from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
 from tests.helpers.projects.measured import make_audited_project, make_measured_project, write_model_folder
@@ -54,6 +54,8 @@ def fill(engine: Engine, home: Path) -> int:
         task.alike = [[items[0], items[1], 0.75]]
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
+    make_groups(engine, project_id, [items[:3], items[5:7]])
+    make_groups(engine, project_id, [items[:2], items[5:9]], p=0.25)
     make_audit_batch(engine, project_id, 3)
     change_guidelines(engine, project_id, "Dates count.")
     make_check_and_fast_answers(engine, project_id)
@@ -149,6 +151,10 @@ def test_a_project_comes_back_the_same(
     assert {row["guidelines"] for row in before["answers"]} == {None, version_of("Dates count.")}
     assert tables(tmp_path / "two.zip") != tables(tmp_path / "one.zip")  # the ids are others
     assert files(tmp_path / "two.zip") == files(tmp_path / "one.zip")
+    assert [(row["number"], row["event"]) for row in before["group_changes"]] == [
+        (1, "made"), (2, "made"), (1, "shrunk"), (2, "grown"),
+    ]  # fmt: skip
+    assert [row["number"] for row in before["grouped_items"]] == [1, 1, 2, 2, 2, 2]
     assert set(files(tmp_path / "one.zip")) >= {"models/2/model.safetensors", "vectors/1/vectors.npy"}
     assert not list((tmp_path / "other" / "artifacts").glob(".*"))
 

@@ -1,0 +1,145 @@
+"""Stable numbers of groups: which new group keeps which earlier one's, and what has changed; arrays alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from allpairs.db.domain import GroupEvent
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The texts in groups of two or more.
+
+    items: (n,) int64 ids, ascending, each once. number: (n,) int64, that of each one's group, from 1.
+    """
+
+    items: np.ndarray
+    number: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Numbered":
+        """Return no groups."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one group: its texts before and after, and how many were added and removed.
+
+    from_groups: the other groups that its new texts were in; to_groups: those that its lost texts are in now; both with
+    the most texts first. items_added, items_removed: their ids, ascending.
+    """
+
+    number: int
+    event: GroupEvent
+    before: int
+    size: int
+    from_groups: list[int]
+    to_groups: list[int]
+    items_added: list[int]
+    items_removed: list[int]
+
+
+def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: int) -> Numbered:
+    """Return new groups with the numbers of the earlier ones whose texts they hold.
+
+    items: (n,) int64 ids, each once; group: (n,) the group of each, under any name. The earlier and the new group that
+    share the most texts get the same number, then those of the remaining ones, and so on. Of equal shares that of the
+    smallest number comes first, then that of the new group with the smallest item. Other groups get the numbers from
+    `unused` on, by their smallest items. A text that is alone has no group.
+
+    Source: Gale and Shapley (1962): no earlier and new group share more texts than each of them does with its own.
+    It takes no longer than sorting, and at least half as many texts keep their number as could at most.
+    """
+    items, place = _in_groups(items, group)
+    number = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
+    kept: set[int] = set()
+    for old, new in _shares(before, items, place):
+        if old not in kept and not number[new]:
+            number[new] = old
+            kept.add(old)
+    fresh = number == 0
+    number[fresh] = unused + np.arange(fresh.sum())
+    return Numbered(items, number[place])
+
+
+def _in_groups(items: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the texts that are not alone, ascending, and the place of each one's group by its smallest text."""
+    order = np.argsort(items)
+    _, first, of, count = np.unique(group[order], return_index=True, return_inverse=True, return_counts=True)
+    large = count[of] > 1
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(np.where(count > 1, first, len(items)), kind="stable")] = np.arange(len(first))
+    return items[order][large].astype(np.int64), place[of][large]
+
+
+def _shares(before: Numbered, items: np.ndarray, place: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield number and place of each two groups that share texts, the most texts first."""
+    _, then, now = np.intersect1d(before.items, items, assume_unique=True, return_indices=True)
+    wide = place.max(initial=0) + 1
+    keys, count = np.unique(before.number[then] * wide + place[now], return_counts=True)
+    keys = keys[np.argsort(-count, kind="stable")]  # keys ascend by number, then by place
+    return zip((keys // wide).tolist(), (keys % wide).tolist(), strict=True)
+
+
+def changes(before: Numbered, after: Numbered) -> Iterator[Change]:
+    """Yield a change for each group whose texts are not the same, by its number."""
+    items = np.union1d(before.items, after.items)
+    old, new = _numbers(items, before), _numbers(items, after)
+    moved = old != new
+    items, old, new = items[moved], old[moved], new[moved]
+    numbers = np.union1d(old, new)
+    numbers = numbers[numbers > 0]
+    sizes = [np.bincount(one.number, minlength=numbers.max(initial=0) + 1)[numbers].tolist() for one in (before, after)]
+    there, gone = _sizes(before), _sizes(after)
+    parts = zip(numbers.tolist(), *sizes, _grouped(new, numbers, old, items), _grouped(old, numbers, new, items),
+                strict=True)  # fmt: skip
+    for number, was, size, (sources, added), (targets, removed) in parts:
+        joined = any(one >= len(gone) or not gone[one] for one in sources)
+        divided = any(one >= len(there) or not there[one] for one in targets)
+        event = _event(was, size, joined, divided, len(added), len(removed))
+        yield Change(number, event, was, size, sources, targets, added, removed)
+
+
+def _numbers(items: np.ndarray, found: Numbered) -> np.ndarray:
+    """Return the number of each item's group, 0 for none."""
+    number = np.zeros(len(items), dtype=np.int64)
+    number[np.searchsorted(items, found.items)] = found.number
+    return number
+
+
+def _sizes(found: Numbered) -> list[int]:
+    sizes: list[int] = np.bincount(found.number).tolist()
+    return sizes
+
+
+def _grouped(
+    by: np.ndarray, numbers: np.ndarray, other: np.ndarray, items: np.ndarray
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield for each number the other groups of its texts, those with the most of them first, and its texts."""
+    order = np.argsort(by, kind="stable")
+    wide = other.max(initial=0) + 1
+    keys, count = np.unique((by * wide + other)[other > 0], return_counts=True)
+    keys = keys[np.lexsort((keys, -count, keys // wide))]
+    return zip(_parts(keys // wide, numbers, keys % wide), _parts(by[order], numbers, items[order]), strict=True)
+
+
+def _parts(by: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Iterator[list[int]]:
+    """Yield the values of each number, in their order; by: ascending, the number of each value."""
+    starts = np.searchsorted(by, numbers).tolist()
+    ends = np.searchsorted(by, numbers, side="right").tolist()
+    held = values.tolist()
+    return (held[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _event(before: int, size: int, joined: bool, divided: bool, added: int, removed: int) -> GroupEvent:
+    """Return the word for it; joined: a group of before ended in it, divided: a new group came of it."""
+    if not before or not size:
+        return GroupEvent.ENDED if before else GroupEvent.MADE
+    if joined or divided:
+        return GroupEvent.JOINED if joined else GroupEvent.DIVIDED
+    if added and removed:
+        return GroupEvent.CHANGED
+    return GroupEvent.GROWN if added else GroupEvent.SHRUNK

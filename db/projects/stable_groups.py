@@ -1,0 +1,199 @@
+"""The groups of a project with their ids: what they are now, and the record of what became of each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import Side
+from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
+from allpairs.db.projects.items import CHUNK, chunks, first_identifiers
+from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item, Project
+
+PREFIX = "g"
+MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
+Named = tuple[str, str]  # side and id
+
+
+def group_id(number: int) -> str:
+    """Return the id under which people and programs know the group."""
+    return f"{PREFIX}{number}"
+
+
+def groups_of(session: Session, project_id: int, item_ids: Iterable[int]) -> dict[int, str]:
+    """Return the id of each text's group; texts that are alone, or of another project, have none."""
+    return {
+        item: group_id(number)
+        for chunk in chunks(item_ids)
+        for item, number in session.execute(
+            select(GroupedItem.item_id, GroupedItem.number).where(
+                GroupedItem.project_id == project_id, GroupedItem.item_id.in_(chunk)
+            )
+        )
+    }
+
+
+def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
+    """Return the act that made the project's groups what they are; None if none has."""
+    mine = select(GroupUpdate).where(GroupUpdate.project_id == project_id)
+    return session.scalar(mine.order_by(GroupUpdate.id.desc()).limit(1))
+
+
+def current_groups(session: Session, project_id: int) -> Numbered:
+    """Return all texts of the project in groups, and their numbers."""
+    mine = select(GroupedItem.item_id, GroupedItem.number).where(GroupedItem.project_id == project_id)
+    rows = session.execute(mine.order_by(GroupedItem.item_id).execution_options(yield_per=CHUNK))
+    parts = [np.array(part, dtype=np.int64).reshape(-1, 2) for part in rows.partitions()]
+    items, number = np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]).T
+    return Numbered(items, number)
+
+
+def page_of_groups(session: Session, project_id: int, after: int, limit: int) -> dict[int, list[int]]:
+    """Return the texts of the first groups whose numbers are above `after`, ascending."""
+    mine = select(GroupedItem.number).where(GroupedItem.project_id == project_id, GroupedItem.number > after).distinct()
+    numbers = session.scalars(mine.order_by(GroupedItem.number).limit(limit)).all()
+    return texts_of(session, project_id, numbers)
+
+
+def texts_of(session: Session, project_id: int, numbers: Sequence[int]) -> dict[int, list[int]]:
+    """Return the texts of these groups, as far as they exist, ascending."""
+    found: dict[int, list[int]] = {}
+    for chunk in chunks(numbers):
+        mine = select(GroupedItem.number, GroupedItem.item_id).where(GroupedItem.project_id == project_id)
+        mine = mine.where(GroupedItem.number.in_(chunk)).order_by(GroupedItem.number, GroupedItem.item_id)
+        for number, item in session.execute(mine):
+            found.setdefault(number, []).append(item)
+    return found
+
+
+def changes_after(session: Session, project_id: int, cursor: int, limit: int) -> list[tuple[GroupChange, GroupUpdate]]:
+    """Return the first changes after the one with the id `cursor`, each with its update."""
+    mine = _changes(project_id).where(GroupChange.id > cursor).order_by(GroupChange.id).limit(limit)
+    return [(change, update) for change, update in session.execute(mine)]
+
+
+def newest_changes(session: Session, project_id: int, limit: int) -> list[tuple[GroupChange, GroupUpdate]]:
+    """Return the last changes, the newest first, each with its update."""
+    mine = _changes(project_id).order_by(GroupChange.id.desc()).limit(limit)
+    return [(change, update) for change, update in session.execute(mine)]
+
+
+def _changes(project_id: int) -> Any:
+    both = select(GroupChange, GroupUpdate).join(GroupUpdate, GroupUpdate.id == GroupChange.update_id)
+    return both.where(GroupChange.project_id == project_id)
+
+
+def wrong_groups(session: Session, project_id: int) -> list[int]:
+    """Return the numbers of groups whose size is not that of their last change, ascending: there should be none."""
+    counted = select(GroupedItem.number, func.count()).where(GroupedItem.project_id == project_id)
+    sizes = dict(session.execute(counted.group_by(GroupedItem.number)).tuples().all())
+    newest = select(func.max(GroupChange.id)).where(GroupChange.project_id == project_id).group_by(GroupChange.number)
+    last = select(GroupChange.number, GroupChange.size).where(GroupChange.id.in_(newest))
+    said = dict(session.execute(last).tuples().all())
+    return sorted(number for number in sizes | said if sizes.get(number, 0) != said.get(number, 0))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What an update is to store. last: id of the update that it follows, 0 for none."""
+
+    last: int
+    before: Numbered
+    after: Numbered
+    changes: list[dict[str, Any]]  # columns of their rows
+
+    def ids_of(self, items: Iterable[int]) -> list[str | None]:
+        """Return the id of each text's group, None for a text that is alone."""
+        number = dict(zip(self.after.items.tolist(), self.after.number.tolist(), strict=True))
+        return [group_id(number[item]) if item in number else None for item in items]
+
+
+def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> Planned:
+    """Return what becomes of the project's groups if these texts are in these groups, under any names."""
+    last = newest_update(session, project_id)
+    before = current_groups(session, project_id)
+    highest = session.scalar(select(func.max(GroupChange.number)).where(GroupChange.project_id == project_id)) or 0
+    after = renumbered(before, items, group, highest + 1)
+    found = list(changes(before, after))
+    names = identified(session, {item for change in found for item in _shown(change)})
+    return Planned(last.id if last else 0, before, after, [_row(project_id, change, names) for change in found])
+
+
+def _shown(change: Change) -> Iterator[int]:
+    yield from change.items_added[:MOST_NAMED]
+    yield from change.items_removed[:MOST_NAMED]
+
+
+def identified(session: Session, items: Iterable[int]) -> dict[int, Named]:
+    """Return side and one imported id of each of these texts."""
+    items = set(items)
+    names = first_identifiers(session, items)
+    return {
+        item: (Side(side).value, names.get(item, ""))
+        for chunk in chunks(items)
+        for item, side in session.execute(select(Item.id, Item.side).where(Item.id.in_(chunk)))
+    }
+
+
+def _row(project_id: int, change: Change, names: dict[int, Named]) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "number": change.number,
+        "event": change.event,
+        "before": change.before,
+        "size": change.size,
+        "added": len(change.items_added),
+        "removed": len(change.items_removed),
+        "details": {
+            "from_groups": change.from_groups[:MOST_NAMED],
+            "to_groups": change.to_groups[:MOST_NAMED],
+            "items_added": [names[item] for item in change.items_added[:MOST_NAMED]],
+            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED]],
+        },
+    }
+
+
+def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
+    """Store the plan as this update, unless another one has been stored since it was made; return whether it was.
+
+    An update that changes nothing, not even how groups are made, leaves no row.
+    """
+    # Others wait, so that changes become visible in the order of their ids.
+    session.execute(select(Project.id).where(Project.id == update.project_id).with_for_update())
+    last = newest_update(session, update.project_id)
+    if (last.id if last else 0) != plan.last:
+        return False
+    if not plan.changes and last is not None and _made(last) == _made(update):
+        return True
+    session.add(update)
+    session.flush()
+    _insert(session, GroupChange, [row | {"update_id": update.id} for row in plan.changes])
+    _store_items(session, update.project_id, plan)
+    return True
+
+
+def _made(update: GroupUpdate) -> tuple[object, ...]:
+    """Return how the update made the groups."""
+    return (update.matcher, update.threshold, update.clustering, update.representative, update.newest_by)
+
+
+def _store_items(session: Session, project_id: int, plan: Planned) -> None:
+    """Store the group of each text whose group is another one now."""
+    same = np.isin(plan.after.items, plan.before.items)
+    place = np.searchsorted(plan.before.items, plan.after.items[same])
+    same[same] = plan.before.number[place] == plan.after.number[same]
+    gone = np.setdiff1d(plan.before.items, plan.after.items[same], assume_unique=True)
+    for chunk in chunks(gone.tolist()):
+        session.execute(delete(GroupedItem).where(GroupedItem.item_id.in_(chunk)))
+    rows = zip(plan.after.items[~same].tolist(), plan.after.number[~same].tolist(), strict=True)
+    _insert(
+        session, GroupedItem, [{"item_id": item, "project_id": project_id, "number": number} for item, number in rows]
+    )
+
+
+def _insert(session: Session, table: type[GroupChange | GroupedItem], rows: list[dict[str, Any]]) -> None:
+    for start in range(0, len(rows), CHUNK):
+        session.execute(insert(table.__table__), rows[start : start + CHUNK])  # type: ignore[arg-type]
