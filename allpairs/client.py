@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from allpairs.db.errors import InputError
 
-PAGE = 1_000  # labels of one request
+PAGE = 1_000  # labels, groups or changes of one request
 
 
 class ApiError(Exception):
@@ -103,6 +103,25 @@ class RemoteProject:
             after, more = page["cursor"], page["more"] and bool(page["labels"])
             for label in page["labels"]:
                 yield {**label, "cursor": after}
+
+    def groups(self) -> Iterator[dict[str, Any]]:
+        """Yield the project's groups with their `id` and `texts`, by the age of the ids."""
+        after, more = 0, True
+        while more:
+            page = self._call("GET", f"/groups?{urlencode({'cursor': after, 'limit': PAGE})}")
+            after, more = page["cursor"], page["more"] and bool(page["groups"])
+            yield from page["groups"]
+
+    def group_changes(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield what became of groups, in the order in which it happened, each change with its `cursor`.
+
+        after: the cursor of an earlier change, for what has changed since.
+        """
+        more = True
+        while more:
+            page = self._call("GET", f"/groups/changes?{urlencode({'cursor': after, 'limit': PAGE})}")
+            after, more = page["cursor"], page["more"] and bool(page["changes"])
+            yield from page["changes"]
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return each round's figures over all pairs, with their 95 % intervals."""

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.api import models as m
+from allpairs.annotate.explore.kept_groups import Told, read_changes, read_groups
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labelling.shown_pairs import Pair
@@ -20,10 +21,19 @@ from allpairs.annotate.projects.projects import ProjectRow, list_projects, proje
 from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.annotate.web.problems import AWAY, Wrong
-from allpairs.db.domain import DeliveryState, Scope
+from allpairs.db.domain import DeliveryState, Scope, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.webhooks import Logged
-from allpairs.db.schema.tables import Evaluation, Job, Matcher, Project, Publication, ShadowCounts, Webhook
+from allpairs.db.schema.tables import (
+    Evaluation,
+    GroupUpdate,
+    Job,
+    Matcher,
+    Project,
+    Publication,
+    ShadowCounts,
+    Webhook,
+)
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,45 @@ def labels(call: Call) -> m.Labels:
     """List the labels that count now, one for each pair, in the order in which they were given."""
     rows, cursor = page_of_labels(call.engine, call.here.id, call.given.cursor, call.given.limit)
     return m.Labels(labels=[m.Label(**row) for row in rows], cursor=cursor, more=len(rows) == call.given.limit)
+
+
+def groups(call: Call) -> m.Groups:
+    """List the project's groups with their ids and texts, as the last search for matches made them."""
+    asked = call.given
+    only = None if asked.group is None else int(asked.group.removeprefix("g"))
+    found = read_groups(call.engine, call.here.id, asked.cursor, asked.limit, only)
+    return m.Groups(
+        groups=[
+            m.Group(id=one.id, texts=[m.GroupedText(side=Side(side), ids=ids) for side, ids in one.texts])
+            for one in found.groups
+        ],
+        update=found.update and _group_update(found.update),
+        cursor=found.cursor,
+        more=only is None and len(found.groups) == asked.limit,
+        changes_cursor=found.changes,
+    )
+
+
+def _group_update(row: GroupUpdate) -> m.GroupUpdate:
+    return m.GroupUpdate(
+        at=row.created_at, round=row.matcher, threshold=row.threshold, p=row.p, clustering=row.clustering,
+        groups=row.groups, texts=row.texts,
+    )  # fmt: skip
+
+
+def group_changes(call: Call) -> m.GroupChanges:
+    """List what became of the project's groups: made, joined, divided, ended, or with other texts."""
+    found = read_changes(call.engine, call.here.id, call.given.cursor, call.given.limit)
+    cursor = found[-1].cursor if found else call.given.cursor
+    return m.GroupChanges(changes=[_change(one) for one in found], cursor=cursor, more=len(found) == call.given.limit)
+
+
+def _change(told: Told) -> m.GroupChange:
+    texts = {
+        name: [m.NamedText(side=Side(side), id=id_) for side, id_ in getattr(told, name)]
+        for name in ("texts_added", "texts_removed")
+    }
+    return m.GroupChange.model_validate(vars(told) | {"round": told.matcher} | texts)
 
 
 def metrics(call: Call) -> m.Metrics:
@@ -282,6 +331,8 @@ OPERATIONS = (
     Operation("POST", f"{ONE}/tasks", next_tasks, m.Tasks, Scope.LABEL, m.Lease, Right.LABEL, problems=BUSY),
     Operation("POST", f"{ONE}/answers", answers, m.Receipt, Scope.LABEL, m.Answers, Right.LABEL),
     Operation("GET", f"{ONE}/labels", labels, m.Labels, Scope.READ, m.LabelsAfter, Right.CHANGE),
+    Operation("GET", f"{ONE}/groups", groups, m.Groups, Scope.READ, m.GroupsAfter, Right.SEE),
+    Operation("GET", f"{ONE}/groups/changes", group_changes, m.GroupChanges, Scope.READ, m.ChangesAfter, Right.SEE),
     Operation("GET", f"{ONE}/metrics", metrics, m.Metrics, Scope.READ, None, Right.SEE),
     Operation("GET", f"{ONE}/jobs", list_jobs, m.Jobs, Scope.READ, m.JobsAsked, Right.SEE),
     Operation("POST", f"{ONE}/jobs", start_job, m.Job, Scope.TRAIN, m.JobStart, Right.CHANGE, 202, BUSY),

@@ -197,13 +197,14 @@ def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
 
 def request_matches(
     engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None,
-    grouping: Grouping = USUAL,
+    grouping: Grouping = USUAL, keep: bool = True,
 ) -> str:  # fmt: skip
     """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
-    Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. The job waits
-    in the queue while another job runs. Raises InputError while the project's last one is open and for groups that it
-    cannot make, and Refused for a re-ranker that the person may not use.
+    Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. keep: make
+    these the project's groups, with ids that stay. The job waits in the queue while another job runs. Raises InputError
+    while the project's last one is open and for groups that it cannot make, and Refused for a re-ranker that the person
+    may not use.
     """
 
     def check(session: Session, project_id: int) -> None:
@@ -215,7 +216,7 @@ def request_matches(
             require_models(session, str(runs_folder() / reranker))
 
     busy = "a search for matches is already running"
-    arguments = number, threshold, reranker, *grouping.words
+    arguments = number, threshold, reranker, *grouping.words, keep
     return _request_apart(engine, project_id, MATCHES, busy, *arguments, check=check)
 
 

@@ -121,6 +121,16 @@ def identifiers_of(session: Session, item_ids: Iterable[int]) -> dict[int, list[
     return found
 
 
+def all_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return all imported ids of each of these items, ascending: identical texts are one item."""
+    found: dict[int, list[str]] = {}
+    for chunk in chunks(item_ids):
+        named = select(Identifier.item_id, Identifier.external_id).where(Identifier.item_id.in_(chunk))
+        for id_, name in session.execute(named.order_by(Identifier.item_id, Identifier.external_id)):
+            found.setdefault(id_, []).append(name)
+    return found
+
+
 def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the text of each of these items."""
     return {

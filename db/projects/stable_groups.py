@@ -81,6 +81,11 @@ def newest_changes(session: Session, project_id: int, limit: int) -> list[tuple[
     return [(change, update) for change, update in session.execute(mine)]
 
 
+def newest_change(session: Session, project_id: int) -> int:
+    """Return the id of the last change, 0 if there is none."""
+    return session.scalar(select(func.max(GroupChange.id)).where(GroupChange.project_id == project_id)) or 0
+
+
 def _changes(project_id: int) -> Any:
     both = select(GroupChange, GroupUpdate).join(GroupUpdate, GroupUpdate.id == GroupChange.update_id)
     return both.where(GroupChange.project_id == project_id)
@@ -118,7 +123,9 @@ def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndar
     highest = session.scalar(select(func.max(GroupChange.number)).where(GroupChange.project_id == project_id)) or 0
     after = renumbered(before, items, group, highest + 1)
     found = list(changes(before, after))
-    names = identified(session, {item for change in found for item in _shown(change)})
+    shown = {item for change in found for item in _shown(change)}
+    ids = first_identifiers(session, shown)
+    names = {item: (side, ids.get(item, "")) for item, side in sides_of(session, shown).items()}
     return Planned(last.id if last else 0, before, after, [_row(project_id, change, names) for change in found])
 
 
@@ -127,12 +134,10 @@ def _shown(change: Change) -> Iterator[int]:
     yield from change.items_removed[:MOST_NAMED]
 
 
-def identified(session: Session, items: Iterable[int]) -> dict[int, Named]:
-    """Return side and one imported id of each of these texts."""
-    items = set(items)
-    names = first_identifiers(session, items)
+def sides_of(session: Session, items: Iterable[int]) -> dict[int, str]:
+    """Return the side of each of these texts."""
     return {
-        item: (Side(side).value, names.get(item, ""))
+        item: Side(side).value
         for chunk in chunks(items)
         for item, side in session.execute(select(Item.id, Item.side).where(Item.id.in_(chunk)))
     }

@@ -21,6 +21,10 @@ ABOUT = (
     "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "
     "override the model: known negatives are left out, known positives are included."
 )
+KEEP = (
+    "Each group gets an id that stays over rounds, and what changed since the last time is recorded: see Explore → "
+    "Groups. Leave it off to look at another threshold."
+)
 SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
 
@@ -69,11 +73,12 @@ def _ask(project_id: int, work: MatchWork) -> None:
         )
         reranker = _order(project_id)
         grouping = _grouping(work, has_p=work.thresholds[number] is not None)
+        keep = st.checkbox("Make these the project's groups", value=True, key="match_keep", help=KEEP)
         asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
     if not asked or threshold is None:
         return
     try:
-        jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping)
+        jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping, keep)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -114,6 +119,8 @@ def _files(project_id: int, found: Matches) -> None:
         f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
         f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"
     )
+    if found.changed is not None:
+        st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
     with st.container(horizontal=True):
         for what in match_export.COLUMNS:
             for suffix, title in SUFFIXES.items():

@@ -4,6 +4,7 @@ import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
+from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.matches import count_above
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
@@ -11,6 +12,7 @@ from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.pair_view import pair_rows
+from allpairs.annotate.ui.explore.kept_groups import news
 from allpairs.annotate.ui.explore.matches import expectation, paged, threshold_slider
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
@@ -38,6 +40,7 @@ def groups_view(project_id: int, found: Round) -> None:
     if not len(scored):
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
+    news(project_id)
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
     above = scored.take(slice(count_above(scored, at)))
     expectation(found, above, at)
@@ -61,8 +64,10 @@ def groups_view(project_id: int, found: Round) -> None:
     page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
     shown = ordered[page * SHOWN : (page + 1) * SHOWN]
     links = iter(shown_pairs(engine(), found.matcher, found_groups.weakest(shown)))
+    texts = [item for group in shown.tolist() for item in found_groups.items(group)]
+    kept = kept_groups.kept_ids(engine(), project_id, texts)
     for group in shown.tolist():
-        _group(project_id, found_groups, group, next(links) if groups.joined[group, 0] >= 0 else None)
+        _group(project_id, found_groups, group, kept, next(links) if groups.joined[group, 0] >= 0 else None)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -83,15 +88,18 @@ def _changes(found: Changes) -> str:
     )
 
 
-def _group(project_id: int, found: ItemGroups, group: int, weakest: ShownPair | None) -> None:
-    """Draw one group, its most central text first, and the link that holds it by the least."""
+def _group(
+    project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None
+) -> None:  # fmt: skip
+    """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
     items, groups = found.items(group), found.groups
     with reading(engine()) as session:
         texts = item_texts(session, items[:TEXTS])
     with st.container(border=True, key=f"group_{min(items)}"):
         matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
+        named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept)) else ""
         st.caption(
-            f"**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
+            f"{named}**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
             f"mean score {groups.score[group]:.3f}"
         )
         first, *others = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])

@@ -14,12 +14,12 @@ from allpairs.annotate.monitor.rounds import estimates_table, read_report
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
 from allpairs.annotate.web.problems import LONGEST_BODY
-from allpairs.db.domain import Role, version_of
+from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Job, Lease
+from allpairs.db.schema.tables import Answer, Identifier, Item, Job, Lease
 from tests.helpers.api import answer, browser, member, site
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.people import at
 from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.projects.published import answering, make_published
@@ -138,6 +138,37 @@ def test_the_same_key_of_two_people_and_projects_is_no_replay(engine: Engine, pr
         assert len(session.scalars(select(Answer.id)).all()) == 3
 
 
+def test_groups_and_what_became_of_them(engine: Engine, project: int) -> None:
+    viewer = member(engine, project, R.VIEWER)
+    empty = {"groups": [], "update": None, "cursor": 0, "more": False, "changes_cursor": 0}
+    assert viewer.get(of(project, "/groups")).json() == empty
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+        session.add(Identifier(project_id=project, side=Side.LEFT, external_id="same", item_id=items[0]))
+    make_groups(engine, project, [items[:2], items[2:4]], matcher=1, p=0.5)
+    first = viewer.get(of(project, "/groups?limit=1")).json()
+    texts = [{"side": "left", "ids": ["left-0", "same"]}, {"side": "left", "ids": ["left-1"]}]
+    assert first["groups"] == [{"id": "g1", "texts": texts}] and (first["cursor"], first["more"]) == (1, True)
+    assert (first["update"]["round"], first["update"]["p"], first["update"]["groups"]) == (1, 0.5, 2)
+    second = viewer.get(of(project, f"/groups?limit=1&cursor={first['cursor']}")).json()
+    assert [one["id"] for one in second["groups"]] == ["g2"]
+    assert viewer.get(of(project, f"/groups/changes?cursor={first['changes_cursor']}")).json() == {
+        "changes": [], "cursor": first["changes_cursor"], "more": False,
+    }  # fmt: skip
+
+    make_groups(engine, project, [items[:4]], matcher=2)
+    found = viewer.get(of(project, f"/groups/changes?cursor={first['changes_cursor']}&limit=1")).json()
+    (joined,) = found["changes"]
+    assert (joined["group"], joined["event"], joined["from_groups"], joined["round"]) == ("g1", "joined", ["g2"], 2)
+    assert joined["texts_added"] == [{"side": "left", "id": "left-2"}, {"side": "left", "id": "left-3"}]
+    (ended,) = viewer.get(of(project, f"/groups/changes?cursor={found['cursor']}")).json()["changes"]
+    assert (ended["group"], ended["event"], ended["size"], ended["to_groups"]) == ("g2", "ended", 0, ["g1"])
+    assert viewer.get(of(project, "/groups?group=g2")).json()["groups"] == []
+    assert len(viewer.get(of(project, "/groups?group=g1")).json()["groups"][0]["texts"]) == 4
+    assert "group" in refused(viewer.get(of(project, "/groups?group=17")), 422)
+    refused(member(engine, project, R.ANNOTATOR).get(of(project, "/groups")), 403)
+
+
 def test_nothing_to_label_says_why(engine: Engine, project: int) -> None:
     ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
     assert len(leased(ben, project)) == 6 and len(leased(carl, project)) == 2  # the batch and its reserve
@@ -207,6 +238,8 @@ MAY = {
     "next_tasks": ALL - {R.VIEWER},
     "answers": ALL - {R.VIEWER},
     "labels": {R.ADMINISTRATOR},
+    "groups": ALL - {R.ANNOTATOR},
+    "group_changes": ALL - {R.ANNOTATOR},
     "metrics": ALL - {R.ANNOTATOR},
     "list_jobs": ALL - {R.ANNOTATOR},
     "job": ALL - {R.ANNOTATOR},

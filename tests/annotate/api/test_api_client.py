@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from allpairs import ApiError, Client, InputError
 from allpairs.annotate.access import tokens
@@ -19,9 +19,9 @@ from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, pyth
 from allpairs.db.domain import Role, Scope
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import database_url, reading, writing
-from allpairs.db.schema.tables import Project, Worker, now
+from allpairs.db.schema.tables import Item, Project, Worker, now
 from tests.helpers.browser import App
-from tests.helpers.factories import make_round
+from tests.helpers.factories import make_groups, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import make_person
 from tests.helpers.projects.measured import make_measured_project
@@ -63,6 +63,9 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
     wrong = run("allpairs_wrong")
     assert wrong.returncode == 1 and wrong.stderr.startswith("401: this token"), wrong.stderr
     assert "there are: Help desk questions" in run(token, "nothing").stderr
+    with reading(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id)).all()
+    make_groups(engine, project_id, [items[:2], items[2:4]])
     dora = make_person(engine, "Dora", project_id, Role.ADMINISTRATOR)
     use_all_of_it(app, tokens.make(engine, dora, "all", now(), 1, scopes=[*Scope]))
 
@@ -74,6 +77,11 @@ def use_all_of_it(app: App, token: str) -> None:
     assert len([label for label in project.labels() if label["annotator"] == "Carl"]) == 20
     last = max(label["cursor"] for label in project.labels())
     assert list(project.labels(after=last)) == []
+    assert [(group["id"], len(group["texts"])) for group in project.groups()] == [("g1", 2), ("g2", 2)]
+    first, second = project.group_changes()
+    assert (first["group"], first["event"]) == ("g1", "made") and list(project.group_changes(first["cursor"])) == [
+        second
+    ]
     (task,) = project.tasks(1)
     assert project.answer({task["id"]: "unsure", 999_999: "positive"})[0]["reason"]
     job = project.train()

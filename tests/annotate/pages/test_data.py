@@ -181,13 +181,14 @@ def test_matches_are_asked_for_and_taken_away(
     assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
     page.button(key="find_matches").click().run()
     assert (
-        asked == [(project_id, 2, 0.625, None, Grouping(Clustering.AVERAGE))]
+        asked == [(project_id, 2, 0.625, None, Grouping(Clustering.AVERAGE), True)]
         and "already running" in page.warning[0].value
     )
     page.get_by_key("match_groups_symmetric_True").set_value(Clustering.CORRELATION).run()
     page.selectbox(key="match_representative").set_value("Newest by year").run()
+    page.checkbox(key="match_keep").uncheck()
     page.button(key="find_matches").click().run()
-    assert asked[-1][-1] == Grouping(Clustering.CORRELATION, Representative.NEWEST, "year")
+    assert asked[-1][-2:] == (Grouping(Clustering.CORRELATION, Representative.NEWEST, "year"), False)
     page.selectbox(key="match_round_2").set_value(0).run()
     assert page.get_by_key("match_groups_symmetric_False").options == ["Connected matches"]
     assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own
@@ -210,7 +211,7 @@ def test_a_reranker_of_a_run_can_order_the_matches(
 ) -> None:
     project_id = make_measured_project(engine, rounds=2)
     asked: list[str | None] = []
-    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[-2]))
+    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[4]))
     add_job(engine, project_id, "run-1", kind="pipeline", state="done")
     (pipeline_folder("run-1") / "model").mkdir(parents=True)
     results_folder("run-1").mkdir()

@@ -13,7 +13,7 @@ from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task, now
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids
 from tests.helpers.projects.measured import add_job, add_matcher, add_worker
@@ -267,6 +267,24 @@ def test_groups_by_another_clustering_and_their_weakest_links(engine: Engine, pr
     page.get_by_key(HOW).set_value(Clustering.AVERAGE).run()
     assert "Against connected matches: 1 group stays, 1 divides." in captions(page) and len(page.expander) == 3
     assert "- **\\*text\\* " in "\n".join(text.value for text in page.markdown)  # the representative
+
+
+def test_groups_show_their_ids_and_what_changed(engine: Engine, project: int) -> None:
+    explore(engine, project, 2, SCORED)
+    assert "keeps no groups yet" in captions(open_connected())
+    ids = item_ids(engine, project)
+    make_groups(engine, project, [ids[:4], ids[6:8]])
+    make_groups(engine, project, [ids[:2], ids[2:5], ids[6:8]], matcher=2, p=0.5)
+    page = open_connected()
+    assert "**g1 (2 texts), g3 (1 text), g2 (1 text)** · **4 texts**" in captions(page)
+    (expander,) = (one for one in page.expander if one.label == "What changed")
+    assert "keeps 3 groups of 7 texts: " in expander.caption[0].value
+    second, first = (one.value.replace("\\", "").splitlines()[2:] for one in expander.markdown)
+    assert second == [
+        "- **g3** made of 3 texts, divided from g1 · added: left-2, left-3, left-4",
+        "- **g1** divided; texts went to g3: 4 → 2 texts · removed: left-2, left-3",
+    ]
+    assert first[0] == "- **g2** made of 2 texts · added: left-6, left-7" and first[1].startswith("- **g1** made of 4")
 
 
 def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:

@@ -1,7 +1,7 @@
 """The job `matches`: which pairs it writes, that labels override the model, and the groups."""
 
 import json
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +12,20 @@ from sqlalchemy import Engine, select
 from allpairs.db.corpus.fields import joined
 from allpairs.db.domain import AnswerKind, Clustering, Representative, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import Grouping
+from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.projects.items import first_identifiers
 from allpairs.db.projects.jobs import MATCHES, add_job
+from allpairs.db.projects.stable_groups import changes_after, group_id, page_of_groups, wrong_groups
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Gold, Identifier, Item, Project, Task
+from allpairs.db.schema.tables import Answer, Gold, GroupChange, Identifier, Item, Project, Task
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.jobs import matches as steps
+from allpairs.learner.jobs.next_round import follow_with_groups
+from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, run, texts
@@ -48,10 +51,12 @@ def project(engine: Engine, encoder: Path) -> int:
     return project_id
 
 
-def find(engine: Engine, project_id: int, number: int, threshold: float, grouping: Grouping | None = None) -> Matches:
+def find(
+    engine: Engine, project_id: int, number: int, threshold: float, grouping: Grouping = USUAL, keep: bool = True
+) -> Matches:
     with writing(engine) as session:
         job_id = add_job(session, project_id, MATCHES).id
-    steps.find_matches(job_id, project_id, number, threshold, None, *(grouping.words if grouping else ()))
+    steps.find_matches(job_id, project_id, number, threshold, None, *grouping.words, keep)
     found = read_matches(project_id)
     assert found is not None and found.job_id == job_id
     return found
@@ -138,6 +143,81 @@ def test_groups_are_what_pairs_connect(engine: Engine, project: int) -> None:
     sizes = [len(part) for part in parts.values()]
     assert sizes == sorted(sizes, reverse=True) and {row["size"] for row in found} == set(sizes)
     assert (about.groups, about.grouped, about.pairs) == (len(parts), len(found), 3)
+
+
+def kept(engine: Engine, project_id: int) -> dict[str, set[str]]:
+    """Return the ids of the texts of each kept group, after checking that the newest file names the same."""
+    with reading(engine) as session:
+        texts = page_of_groups(session, project_id, 0, 100)
+        names = first_identifiers(session, [item for group in texts.values() for item in group])
+        assert not wrong_groups(session, project_id)
+    found = {group_id(number): {names[item] for item in group} for number, group in texts.items()}
+    written: dict[str, set[str]] = {}
+    for row in rows(project_id, GROUPS):
+        written.setdefault(str(row["group_id"]), set()).add(str(row["id"]))
+    assert written == found
+    return found
+
+
+def changed(engine: Engine, project_id: int, after: int = 0) -> list[GroupChange]:
+    with reading(engine) as session:
+        return [change for change, _ in changes_after(session, project_id, after, 100)]
+
+
+def test_groups_keep_their_ids_until_people_say_otherwise(engine: Engine, encoder: Path) -> None:
+    project_id = make_project(engine, texts(), encoder=str(encoder), first=6)
+    run(engine, project_id)
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).order_by(Item.id)).all()
+        for left, right in pairwise(items[:4]):
+            session.add(Gold(project_id=project_id, left_id=left, right_id=right, positive=True))
+        session.add(Gold(project_id=project_id, left_id=items[6], right_id=items[7], positive=True))
+    assert find(engine, project_id, 0, 2.0).changed == 2
+    first = {"g1": {"left-0", "left-1", "left-2", "left-3"}, "g2": {"left-6", "left-7"}}
+    assert kept(engine, project_id) == first
+    assert find(engine, project_id, 0, 2.0).changed == 0 and kept(engine, project_id) == first
+    last = changed(engine, project_id)[-1].id
+
+    with writing(engine) as session:
+        session.add(Answer(project_id=project_id, left_id=items[2], right_id=items[3], annotator="ann",
+                           answer=AnswerKind.NEGATIVE, key="no"))  # fmt: skip
+        session.add(Answer(project_id=project_id, left_id=items[3], right_id=items[9], annotator="ann",
+                           answer=AnswerKind.POSITIVE, key="yes"))  # fmt: skip
+    assert find(engine, project_id, 0, 2.0).changed == 2
+    found = kept(engine, project_id)
+    assert found == {"g1": {"left-0", "left-1", "left-2"}, "g2": first["g2"], "g3": {"left-3", "left-9"}}
+    told = {change.number: change for change in changed(engine, project_id, last)}
+    assert {number: change.event for number, change in told.items()} == {1: "divided", 3: "made"}
+    assert told[1].details["to_groups"] == [3] and told[1].details["items_removed"] == [["left", "left-3"]]
+
+
+def test_a_look_at_another_threshold_leaves_the_groups_of_the_project(engine: Engine, project: int) -> None:
+    find(engine, project, 1, 2.0)
+    before, number = kept(engine, project), len(changed(engine, project))
+    about = find(engine, project, 1, -1.0, keep=False)
+    assert about.changed is None and "group_id" not in rows(project, GROUPS)[0]
+    assert len(changed(engine, project)) == number
+    find(engine, project, 1, 2.0)
+    assert kept(engine, project) == before
+
+
+def test_a_round_is_followed_by_its_groups_if_the_project_asks_for_it(engine: Engine, project: int) -> None:
+    assert follow_with_groups("round-1", project) is None
+    with writing(engine) as session:
+        row = session.get_one(Project, project)
+        row.settings = row.settings | {"keep_groups": True}
+    layer = OutputLayer(float(matcher_of(engine, 1).w or 0), float(matcher_of(engine, 1).b or 0))
+    job_id, _, asked = follow_with_groups("round-1", project) or pytest.fail("no job")
+    assert asked == (1, pytest.approx(layer.threshold), None, "connected", "central", "")
+    assert follow_with_groups("round-1", project) == (job_id, "gpu", asked)  # a step that runs again
+    steps.find_matches(job_id, project, *asked)
+    find(engine, project, 1, (1 - layer.b) / layer.w, Grouping(Clustering.AVERAGE))
+    answer_batch(engine, project, half)
+    run(engine, project)
+    newer = OutputLayer(float(matcher_of(engine, 2).w or 0), float(matcher_of(engine, 2).b or 0))
+    _, _, asked = follow_with_groups("round-2", project) or pytest.fail("no job")
+    assert asked[0] == 2 and asked[3] == "average"  # at the same probability under the new model
+    assert float(newer.logit(np.array(asked[1]))) == pytest.approx(1)
 
 
 def test_average_groups_hold_no_pair_that_people_called_different(engine: Engine, project: int) -> None:
