@@ -16,7 +16,7 @@ OPEN = ("waiting", "running")
 NEXT_ROUND, AUDIT, CORRECTION, ENTITIES = "next_round", "audit", "correction", "entities"
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
 PIPELINE, SUGGEST, OPINIONS = "pipeline", "suggest", "opinions"
-# Kinds of job that change nothing in their project, so that no other job needs to wait for them.
+# Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
 APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 

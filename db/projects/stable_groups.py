@@ -167,7 +167,7 @@ def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
     An update that changes nothing, not even how groups are made, leaves no row.
     """
     # Others wait, so that changes become visible in the order of their ids.
-    session.execute(select(Project.id).where(Project.id == update.project_id).with_for_update())
+    session.execute(select(Project.id).where(Project.id == update.project_id).with_for_update(key_share=True))
     last = newest_update(session, update.project_id)
     if (last.id if last else 0) != plan.last:
         return False
