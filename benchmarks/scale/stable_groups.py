@@ -61,26 +61,34 @@ def measure(engine: Engine, texts: int, count: int, added: int, rng: np.random.G
     odds = np.log(whole.p / (1 - whole.p)) + rng.normal(0, MOVE, len(whole.p))
     moved = Links(whole.n, whole.left, whole.right, 1 / (1 + np.exp(-odds)))
     marks = rng.integers(1, 2**62, whole.n)
-    print("| update | groups | changed | find, seconds | store, seconds | untouched groups | keep their id |")
+    print("| update | groups | changed | find, CPU s (s) | store, CPU s (s) | untouched groups | keep their id |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     before = Numbered.none()
     for name, given in (("first", _first(whole, texts)), ("texts added", whole), ("another model", moved)):
         group = clustered(given, Clustering.AVERAGE, LEAST)
-        began = time.perf_counter()
+        began = _clocks()
         with reading(engine) as session:
             plan = planned(session, 1, items[: given.n], group)
-        found = time.perf_counter()
+        found = _clocks()
         with writing(engine) as session:
             assert store_groups(session, plan, _update(plan.after))
-        stored = time.perf_counter()
+        stored = _clocks()
         same, kept = _untouched(before, plan.after, marks)
         share = f"{kept / same:.1%}" if same else ""
         print(
-            f"| {name} | {len(np.unique(plan.after.number)):,} | {len(plan.changes):,} | {found - began:.1f} | "
-            f"{stored - found:.1f} | {same:,} | {share} |",
+            f"| {name} | {len(np.unique(plan.after.number)):,} | {len(plan.changes):,} | {_took(began, found)} | "
+            f"{_took(found, stored)} | {same:,} | {share} |",
             flush=True,
         )
         before = plan.after
+
+
+def _clocks() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()
+
+
+def _took(began: tuple[float, float], ended: tuple[float, float]) -> str:
+    return f"{ended[0] - began[0]:.1f} ({ended[1] - began[1]:.1f})"
 
 
 def _first(whole: Links, texts: int) -> Links:

@@ -1,5 +1,6 @@
 """The groups of a project with their ids: what they are now, and the record of what became of each."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,12 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Side
 from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
-from allpairs.db.projects.items import CHUNK, chunks, first_identifiers
-from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item, Project
+from allpairs.db.projects.items import CHUNK, chunks
+from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
 
 PREFIX = "g"
 MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
+MANY = 100_000  # texts
 Named = tuple[str, str]  # side and id
 
 
@@ -46,9 +48,11 @@ def current_groups(session: Session, project_id: int) -> Numbered:
     """Return all texts of the project in groups, and their numbers."""
     mine = select(GroupedItem.item_id, GroupedItem.number).where(GroupedItem.project_id == project_id)
     rows = session.execute(mine.order_by(GroupedItem.item_id).execution_options(yield_per=CHUNK))
-    parts = [np.array(part, dtype=np.int64).reshape(-1, 2) for part in rows.partitions()]
-    items, number = np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]).T
-    return Numbered(items, number)
+    items, numbers = array("q"), array("q")
+    for part in rows.partitions():
+        for column, values in zip((items, numbers), zip(*part, strict=True), strict=True):
+            column.extend(values)
+    return Numbered(np.array(items, dtype=np.int64), np.array(numbers, dtype=np.int64))
 
 
 def page_of_groups(session: Session, project_id: int, after: int, limit: int) -> dict[int, list[int]]:
@@ -123,15 +127,23 @@ def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndar
     highest = session.scalar(select(func.max(GroupChange.number)).where(GroupChange.project_id == project_id)) or 0
     after = renumbered(before, items, group, highest + 1)
     found = list(changes(before, after))
-    shown = {item for change in found for item in _shown(change)}
-    ids = first_identifiers(session, shown)
-    names = {item: (side, ids.get(item, "")) for item, side in sides_of(session, shown).items()}
+    names = _names(session, project_id, {item for change in found for item in _shown(change)})
     return Planned(last.id if last else 0, before, after, [_row(project_id, change, names) for change in found])
 
 
 def _shown(change: Change) -> Iterator[int]:
     yield from change.items_added[:MOST_NAMED]
     yield from change.items_removed[:MOST_NAMED]
+
+
+def _names(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
+    """Return side and one imported id, always the same, of each of these texts, and maybe of others."""
+    first = select(Identifier.item_id, Identifier.side, func.min(Identifier.external_id))
+    first = first.where(Identifier.project_id == project_id).group_by(Identifier.item_id, Identifier.side)
+    # Reading those of the whole project is faster than naming very many texts in statements.
+    parts = [first.where(Identifier.item_id.in_(chunk)) for chunk in chunks(items)] if len(items) < MANY else [first]
+    rows = (row for part in parts for row in session.execute(part.execution_options(yield_per=CHUNK)))
+    return {item: (side, name) for item, side, name in rows}
 
 
 def sides_of(session: Session, items: Iterable[int]) -> dict[int, str]:
@@ -155,8 +167,8 @@ def _row(project_id: int, change: Change, names: dict[int, Named]) -> dict[str, 
         "details": {
             "from_groups": change.from_groups[:MOST_NAMED],
             "to_groups": change.to_groups[:MOST_NAMED],
-            "items_added": [names[item] for item in change.items_added[:MOST_NAMED]],
-            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED]],
+            "items_added": [names[item] for item in change.items_added[:MOST_NAMED] if item in names],
+            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED] if item in names],
         },
     }
 
