@@ -57,8 +57,10 @@ PACKAGES = {
     "scoring search db.corpus db.files",
     "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
     "second_stage strategies db",
+    "learner.serving": "data jobs scoring search db",
     "learner.worker": "jobs runtime db",
-    "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers worker "
+    "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers "
+    "serving worker "
     "db.corpus db.groups",
     "annotate.stats": "db.schema",
     "annotate.language": "",
@@ -71,13 +73,14 @@ PACKAGES = {
     "annotate.labelling": "access jobs db",
     "annotate.projects": "access jobs language text db learner.catalog",
     "annotate.pipelines": "access jobs labelling language projects stats text db learner.catalog",
+    "annotate.publish": "access db",
     "annotate.review": "access labelling stats db",
     "annotate.explore": "access jobs labelling labels monitor pipelines projects text db",
     "annotate.exchange": "access explore labels monitor pipelines projects text web db",
-    "annotate.api": "access explore jobs labelling labels monitor projects text web db",
+    "annotate.api": "access explore jobs labelling labels monitor projects publish text web db",
     "annotate.demo": "jobs projects db",
-    "annotate.cli": "allpairs.program access demo exchange jobs labels projects text db",
-    "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects review "
+    "annotate.cli": "allpairs.program access demo exchange jobs labels projects publish text db",
+    "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish review "
     "stats text web db learner.catalog",
     "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "
     "learner.catalog",
@@ -99,7 +102,7 @@ HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
 LIBRARIES = {
     **dict.fromkeys(HEAVY, ("learner",)),
     "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.ui", "annotate.web"),  # web: its server
-    "sqlalchemy": ("annotate", "db", "learner.jobs", "learner.worker"),
+    "sqlalchemy": ("annotate", "db", "learner.jobs", "learner.serving", "learner.worker"),
 }
 LIGHT = {  # what packages that everything stands on may import beside the standard library
     **dict.fromkeys(WORDS, ("pydantic",)),

@@ -14,6 +14,7 @@ from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.monitor.rounds import Report, card, round_name
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.monitor.publish import publishing
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.schema.tables import Matcher, Project
 
@@ -21,12 +22,14 @@ FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
 
 def model(report: Report, project: Project) -> None:
-    """Draw the tab Model: the card of one matcher, and the downloads."""
+    """Draw the tab Model: the card of one matcher, publishing it, and the downloads."""
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
         newest = max(by_number)
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
         model_card(project.name, by_number[number])
+        if any(matcher.folder is not None for matcher in by_number.values()):
+            publishing(by_number[number])
     else:
         st.caption("There is no model yet. The first job encodes the texts.")
     if may(Right.CHANGE, project.id):

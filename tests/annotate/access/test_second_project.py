@@ -25,6 +25,7 @@ from allpairs.db.schema.engine import artifacts, as_person, reading, writing
 from allpairs.db.schema.tables import Base
 from tests.helpers.paths import ROOT
 from tests.helpers.people import START, make_person
+from tests.helpers.projects.published import answering
 from tests.helpers.projects.second_project import ANY, CALLS, DOWNLOADS, HERE, NOWHERE, THERE, Act, Asking
 from tests.helpers.projects.two_projects import WHO, NoQueue, make_whole
 
@@ -52,6 +53,7 @@ def asking(
     """Return who asks: the test's parameter says what they are in the other project."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
+    answering(monkeypatch)
     mine, other = make_whole(engine, home, "Mine"), make_whole(engine, home, "Other")
     old = make_whole(engine, home, "Old").id
     lifecycle.archive_project(engine, old)

@@ -13,19 +13,23 @@ from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.monitor.rounds import estimates_table, read_report
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.web.problems import LONGEST_BODY
 from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.match_servers import report_server
+from allpairs.db.projects.publications import add_counts
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item, Job, Lease
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.people import at
 from tests.helpers.projects.measured import make_measured_project
-from tests.helpers.projects.published import answering, make_published
+from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
 from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
+from tests.helpers.services.ports import free_port
 
-R = Role
+R, ASK = Role, matching.ask
 
 
 @pytest.fixture
@@ -327,6 +331,59 @@ def test_archived_projects_lease_nothing_but_keep_what_was_answered(engine: Engi
     assert ben.get(of(project)).json()["state"] == "archived" and ben.get("/projects").json() == {"projects": []}
     bin_project(engine, project)
     assert "in the bin" in refused(ben.get(of(project)), 404)
+
+
+# One record now
+
+
+def test_a_record_is_answered_by_the_process_and_the_publications_are_listed(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, viewer = answering(monkeypatch), member(engine, project, R.VIEWER)
+    found = viewer.post(of(project, "/match"), json={"texts": ["a", {"name": "b"}], "k": 3.0})
+    assert found.json() == ANSWER
+    assert asked == [{"project_id": project, "texts": ["a", {"name": "b"}], "k": 3, "side": "left", "why": True}]
+    boss = member(engine, project, R.ADMINISTRATOR)
+    assert "is the published one" in refused(boss.post(of(project, "/publications"), json={"kind": "shadow"}), 409)
+    assert "round 7 has no model" in refused(boss.post(of(project, "/publications"), json={"round": 7}), 409)
+    make_trained(engine, project, 2)
+    made = boss.post(of(project, "/publications"), json={"kind": "shadow", "note": "a try"}).json()
+    with writing(engine) as session:
+        more = {
+            "texts": 4,
+            "same_best": 3,
+            "shared": 2.0,
+            "pairs": 50,
+            "more": -5.0,
+            "away": 10.0,
+            "gained": 1,
+            "lost": 2,
+        }
+        add_counts(session, project, 1, made["id"], more)
+    listed = viewer.get(of(project, "/publications")).json()
+    assert listed["publications"][0] == listed["shadow"] == made and listed["published"]["round"] == 1
+    assert (made["round"], made["note"], made["who"]) == (2, "a try", "administrator")
+    assert listed["agreement"] == {
+        "texts": 4, "same_best": 0.75, "shared": 0.5, "pairs": 50, "p_mean_difference": -0.1, "p_mean_distance": 0.2,
+        "gained": 1, "lost": 2,
+    }  # fmt: skip
+
+
+def test_without_a_process_or_a_publication_the_answer_says_what_to_do(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "ask", ASK)
+    viewer, body = member(engine, project, R.VIEWER), {"texts": ["a"]}
+    assert "allpairs serve --match" in refused(viewer.post(of(project, "/match"), json=body), 503)
+    with writing(engine) as session:  # one that has died, and cannot be reached
+        report_server(session, "gone", "here", 1, f"127.0.0.1:{free_port()}", "secret")
+    assert "allpairs serve-model" in refused(viewer.post(of(project, "/match"), json=body), 503)
+    publications.end(engine, project)
+    assert "allpairs publish" in refused(viewer.post(of(project, "/match"), json=body), 409)
+    for status, said in ((503, 503), (500, 503), (409, 409), (401, 503)):
+        make_published(engine, project)
+        monkeypatch.setattr(matching, "ask", lambda servers, body, status=status: (status, {"detail": "why"}))
+        assert "why" in refused(viewer.post(of(project, "/match"), json=body), said)
 
 
 # What is wrong

@@ -16,13 +16,14 @@ from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore.pair_reason import read_score
 from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
-from allpairs.db.domain import Settings, version_of
+from allpairs.db.domain import PublicationKind, Settings, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.projects.projects import MAX_NAME
+from allpairs.db.projects.publications import COUNTED, add_counts
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
+from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Publication, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round
 from tests.helpers.projects.checks import make_check_and_fast_answers
@@ -49,6 +50,12 @@ def fill(engine: Engine, home: Path) -> int:
         design = session.scalars(select(Design).where(Design.project_id == project_id)).one()
         design.details = {"sample": [[items[-4], items[-2], 1, 0.25]]}
         design.matcher_id = matchers[-1].id
+        kinds = {PublicationKind.MODEL: matchers[-1], PublicationKind.SHADOW: matchers[-2]}
+        published = [Publication(project_id=project_id, kind=kind, matcher_id=one.id, number=one.number, who="Ann")
+                     for kind, one in kinds.items()]  # fmt: skip
+        session.add_all(published)
+        session.flush()
+        add_counts(session, project_id, published[0].id, published[1].id, dict.fromkeys(COUNTED, 2))
         task = session.scalars(select(Task).where(Task.project_id == project_id)).first()
         assert task is not None
         task.alike = [[items[0], items[1], 0.75]]

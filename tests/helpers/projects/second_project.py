@@ -209,7 +209,7 @@ THERE: Acts = {
     "webhooks.renew_secret": (C, lambda a: webhooks.renew_secret(a.engine, a.other.id, a.other.webhook)),
     "webhooks.switch": (C, lambda a: webhooks.switch(a.engine, a.other.id, a.other.webhook, False)),
     "webhooks.remove": (C, lambda a: webhooks.remove(a.engine, a.other.id, a.other.webhook)),
-    "publications.publish": (C, lambda a: publications.publish(a.engine, a.other.id, 1)),
+    "publications.publish": (C, lambda a: publications.publish(a.engine, a.other.id, 0)),
     "publications.read_service": (Right.SEE, lambda a: publications.read_service(a.engine, a.other.id)),
     "matching.match": (Right.SEE, lambda a: matching.match(a.engine, a.other.id, {"texts": ["x"]})),
     "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
@@ -402,7 +402,7 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
     """Call the operation on the project, with a task or a job of the other one."""
     bodies: dict[str, Any] = {
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
-        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {"round": 1},
+        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {},
     }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
     found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))

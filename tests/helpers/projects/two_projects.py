@@ -11,7 +11,7 @@ import pyarrow.parquet
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.pipelines.rating_studies import BEGUN
-from allpairs.db.domain import AnswerKind, NoticeKind, Role
+from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.people.logins import add_invitation
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE, SEARCH
@@ -21,7 +21,7 @@ from allpairs.db.results.matches import GROUPS, folder_of_matches
 from allpairs.db.results.matches import PAIRS as PAIRS_FILE
 from allpairs.db.results.pipelines import ARTIFACTS, RERANKER, RERANKER_FILE, results_folder
 from allpairs.db.schema.engine import artifacts, writing
-from allpairs.db.schema.tables import Answer, Delivery, Invitation, Item, Matcher, StudyUnit, Task
+from allpairs.db.schema.tables import Answer, Delivery, Invitation, Item, Matcher, Publication, StudyUnit, Task
 from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import START
@@ -103,8 +103,12 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
                    answer=AnswerKind.POSITIVE, key=f"{name}-{at}") for at in (1, 2)
         ]  # fmt: skip
         matcher = Matcher(project_id=project_id, number=0, encoder="e", cutoff=0, labels=2, positives=2, details={},
-                          folder=f"project-{project_id}/round/model")  # fmt: skip
+                          w=20.0, b=-12.0, folder=f"project-{project_id}/round/model")  # fmt: skip
         session.add_all([*answers, matcher])
+        session.flush()
+        session.add(
+            Publication(project_id=project_id, kind=PublicationKind.MODEL, matcher_id=matcher.id, number=0, who="")
+        )
         add_invitation(session, project_id, Role.VIEWER, None, START, timedelta(days=1))
         add_notice(session, project_id, NoticeKind.BATCH_READY, {})
         found = Whole(
