@@ -11,6 +11,8 @@ from allpairs.db.labels.answers import counting_ids
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.schema.tables import Answer, Design, PairLabel, Round, Task
 
+MOST_CHANGED = 0.1  # share of a design's texts that may have come or gone before a new draw is of new strata
+
 
 class AuditLabel(NamedTuple):
     """The label of an audited pair, and how the pair was sampled."""

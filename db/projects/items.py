@@ -151,10 +151,10 @@ def items_with(session: Session, project_id: int, words: Sequence[str], n: int, 
 
 
 def item_of(session: Session, project_id: int, item_id: int) -> Item:
-    """Return the item. Raises InputError if the project has no such item."""
+    """Return the item. Raises InputError if the project has no such item, or if it has been withdrawn."""
     item = session.get(Item, item_id)
-    if item is None or item.project_id != project_id:
-        raise InputError("this text is not in the project: choose another one")
+    if item is None or item.project_id != project_id or item.withdrawn_at is not None:
+        raise InputError("this text is not in the project any more: choose another one")
     return item
 
 

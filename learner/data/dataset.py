@@ -1,7 +1,7 @@
 """The texts of a project as the learner sees them: rows, and which rows make training and evaluation pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ class Dataset:
     In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. given: (k, 3)
     rows and label, 1 or 0, of the known pairs, with or without the positives that closure implies. records: the texts
     with their columns, if they have several and it is known what these are; `texts` are then what the models read.
+    gone_left, gone_right: rows of texts that have been withdrawn. They keep their row, and no side has them.
     """
 
     texts: Sequence[str]
@@ -31,6 +32,8 @@ class Dataset:
     positives: np.ndarray
     given: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
     records: RecordTexts | None = None
+    gone_left: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    gone_right: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def evaluation_positives(self) -> np.ndarray:
@@ -91,6 +94,15 @@ class Dataset:
     def right(self) -> np.ndarray:
         """The rows of the right list that have a split, ascending int64; those of the only list if symmetric."""
         return np.union1d(self.train_right, self.evaluation_right)
+
+    def without(self, rows: np.ndarray) -> "Dataset":
+        """Return the dataset with these rows withdrawn: they are in no pair any more."""
+        sides = {
+            name: np.setdiff1d(getattr(self, name), rows)
+            for name in ("train_left", "train_right", "evaluation_left", "evaluation_right")
+        }
+        right = np.empty(0, dtype=np.int64) if self.symmetric else np.intersect1d(self.right, rows)
+        return replace(self, **sides, gone_left=np.intersect1d(self.left, rows), gone_right=right)
 
     def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return one int64 for each pair of rows, equal for equal pairs."""

@@ -114,7 +114,10 @@ def times_as_many(dataset: Dataset) -> float:
 
 
 def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
-    """Return (n, 4) int64, each pair once: rows left and right, then label and gold as 1, 0, or -1 for none."""
+    """Return (n, 4) int64, each pair once: rows left and right, then label and gold as 1, 0, or -1 for none.
+
+    Pairs of withdrawn texts are left out.
+    """
     gold = dict.fromkeys(map(tuple, data.dataset.positives.tolist()), 1)
     gold |= {(left, right): label for left, right, label in data.dataset.given.tolist()}
     labels = [label for label in current_labels(session, project_id, cutoff) if label.answer in LABELS]
@@ -122,7 +125,8 @@ def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: in
     right = data.rows(np.array([label.right_id for label in labels], dtype=np.int64)).tolist()
     labelled = dict(zip(zip(left, right, strict=True), [LABELS[label.answer] for label in labels], strict=True))
     rows = [(*pair, labelled.get(pair, -1), gold.get(pair, -1)) for pair in {**gold, **labelled}]
-    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+    found = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return found[data.in_pairs(found[:, 0], found[:, 1])]
 
 
 def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, rescored: Rescored, known: np.ndarray) -> None:

@@ -144,10 +144,12 @@ def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _known(session: Session, project_id: int, data: ProjectData) -> Known:
-    """Return the known answers by rows; labels override gold."""
+    """Return the known answers by rows, without those of withdrawn texts; labels override gold."""
     known = known_answers(session, project_id)
-    rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2)).tolist()
-    return {(left, right): answer for (left, right), answer in zip(rows, known.values(), strict=True)}
+    rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2))
+    kept = data.in_pairs(rows[:, 0], rows[:, 1]).tolist()
+    answers = zip(rows.tolist(), known.values(), kept, strict=True)
+    return {(left, right): answer for (left, right), answer, there in answers if there}
 
 
 def _with_known(found: Pairs, known: Known, vectors: np.ndarray, rescored: Rescored) -> Pairs:

@@ -20,6 +20,7 @@ from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
+from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
@@ -111,6 +112,8 @@ def make_plan(project_id: int) -> Plan:
     cost = train_cost + 1.1 * len(data.item_ids)
     return {
         "settings": data.settings.model_dump(mode="json"),
+        "newest": int(data.item_ids[-1]),  # texts that are added meanwhile are left to the next round
+        "version": data.version,
         "number": number,
         "cutoff": cutoff,
         "labels": len(labelled),
@@ -175,7 +178,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             known = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
             rng = np.random.default_rng([settings.seed, plan["number"], 3])
             staged = make_staged(data.dataset, vectors, labelled, layer, settings.second_stage, rng, BLENDED, progress)
-            save_rescored(_folder(project_id, job_id), staged.rescored)
+            save_rescored(_folder(project_id, job_id), staged.rescored, data)
             first, whole = {"w": layer.w, "b": layer.b}, staged.layer
             fitted = {"w": whole.w, "b": whole.b, "threshold": whole.threshold, "loss": layer.loss}
             known |= staged.as_dict()
@@ -272,6 +275,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
+                drop_withdrawn_tasks(session, project_id)  # of texts that were withdrawn meanwhile
     _tidy(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
@@ -304,8 +308,12 @@ def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, Asked] |
 
 
 def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
-    """Return the project with the settings that the job began with, so that each row names the encoder that made it."""
-    data, began = read_project(session, project_id), plan.get("settings")  # jobs of earlier versions have none
+    """Return the project with the texts and settings that the job began with: each row names what made it.
+
+    Texts that were withdrawn meanwhile are missing at once.
+    """
+    data = read_project(session, project_id, plan.get("newest"))  # jobs of earlier versions have neither
+    began = plan.get("settings")
     return data if began is None else replace(data, settings=Settings.model_validate(began))
 
 
@@ -338,6 +346,7 @@ def _store_matcher(
         positives=plan["positives"] if plan["trains"] else 0,
         details={
             "seed": settings.seed,
+            **({"texts": plan["version"]} if plan.get("version") else {}),
             **plan["blend"],
             **plan.get("known", {}),  # jobs of earlier versions have none
             "loss": trained.get("loss"),

@@ -99,6 +99,7 @@ def _again(
 
 def _row_of(data: ProjectData, item_id: int) -> int:
     row = int(data.rows(np.array([item_id]))[0])
-    if row == len(data.item_ids) or data.item_ids[row] != item_id:
-        raise InputError(f"the project has no text with number {item_id}: choose another one")
+    there = row < len(data.item_ids) and data.item_ids[row] == item_id
+    if not (there and data.in_pairs(np.array([row]), np.array([row]))[0]):
+        raise InputError(f"the project has no text with number {item_id} any more: choose another one")
     return row

@@ -42,8 +42,8 @@ def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n:
     with database() as engine:
         with reading(engine) as session:
             item = session.get(Item, item_id)
-        if item is None or item.project_id != project_id:
-            raise InputError("this text is not in the project: choose another one")
+        if item is None or item.project_id != project_id or item.withdrawn_at is not None:
+            raise InputError("this text is not in the project any more: choose another one")
         path, form = _generator(run_id, number)
         with reporting(engine, job_id, 0.0, 1.0) as progress:
             progress("loading the generator", 0.0)

@@ -27,7 +27,7 @@ def hubness_of(
     """Return what is subtracted from each text's scores, (texts,) float32; 0 where there are no neighbours.
 
     vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split; a text
-    without a split has none.
+    without a split has none. A withdrawn text is no neighbour, but has some: it may come back.
     """
     offset, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
     left, right = dataset.left, dataset.right
@@ -37,7 +37,17 @@ def hubness_of(
         scores = near_scores(*sides, NEIGHBOURS, dataset.symmetric, progress)
         if scores.shape[1]:
             offset[rows] = weight_of(weight, rows, others) * scores.mean(1)
+    for gone, own, others in ((dataset.gone_left, left, right), (dataset.gone_right, right, left)):
+        offset[gone] = weight_of(weight, own, others) * hubness_among(vectors, gone, others, space)
     return offset
+
+
+def hubness_among(vectors: np.ndarray, rows: np.ndarray, others: np.ndarray, space: Space) -> np.ndarray:
+    """Return the mean score of each of these rows with the nearest of the others, none of them itself, (n,) float32."""
+    if not (len(rows) and len(others)):
+        return np.zeros(len(rows), dtype=np.float32)
+    found: np.ndarray = near_scores(*factors(vectors, rows, others, space), NEIGHBOURS, False).mean(1)
+    return found
 
 
 def weight_of(weight: float, rows: np.ndarray, others: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from allpairs.db.schema.tables import Design, Matcher
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
-from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, rows_of, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays
@@ -31,7 +31,7 @@ class Drawn:
     """A design with its sampling orders, as item ids.
 
     vectors, rescored: of the evaluation items under its model, as in `Seen`; lexical: (n, d) of `lexical_of`, where it
-    divides bands.
+    divides bands. rows: (n,) of these items in the project; drawn_of: how many they were when it was made.
     """
 
     id: int
@@ -41,16 +41,48 @@ class Drawn:
     order: SamplingOrder
     vectors: np.ndarray
     lexical: np.ndarray | None
+    rows: np.ndarray
+    drawn_of: int
     rescored: Rescored = NOTHING
 
+    def among(self, data: ProjectData) -> "Drawn":
+        """Return the design of those of its texts that are there: withdrawn ones leave its strata and orders.
 
-def read_designs(session: Session, project_id: int) -> list[Drawn]:
-    """Return the project's audit designs, oldest first."""
+        A stratum's size falls by the share of its order that goes: exactly, if that holds all of it, and else as 4,000
+        random pairs say.
+        """
+        kept = np.isin(self.rows, rows_of(data))
+        if kept.all():
+            return self
+        ids, places = data.item_ids[self.rows[kept]], np.flatnonzero(kept)
+        order = self.order
+        stays = np.isin(order.left, ids) & np.isin(order.right, ids)
+        had, has = (np.bincount(some, minlength=len(self.names)) for some in (order.stratum, order.stratum[stays]))
+        sizes = np.round(self.strata.sizes * (has / np.maximum(had, 1))).astype(np.int64)
+        columns = (getattr(order, name)[stays] for name in ("left", "right", "stratum", "score"))
+        return replace(
+            self, strata=replace(self.strata, sizes=np.maximum(sizes, 1)), order=SamplingOrder(*columns),
+            vectors=self.vectors[kept], lexical=None if self.lexical is None else self.lexical[kept],
+            rows=self.rows[kept], rescored=self.rescored.within(places, places),
+        )  # fmt: skip
+
+    def is_of(self, other: "Drawn") -> bool:
+        """Return whether both are designs of the same texts."""
+        return np.array_equal(self.rows, other.rows)
+
+    def changed_by(self, data: ProjectData) -> float:
+        """Return how many texts for evaluation have come or gone since it was made, as a share of those it is of."""
+        came = len(np.setdiff1d(rows_of(data), self.rows))
+        return (came + self.drawn_of - len(self.rows)) / max(self.drawn_of, 1)
+
+
+def read_designs(session: Session, project_id: int, data: ProjectData) -> list[Drawn]:
+    """Return the project's audit designs, oldest first, each of those of its texts that are there."""
     mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
-    return [_read(design) for design in session.scalars(mine.order_by(Design.number))]
+    return [_read(design, data).among(data) for design in session.scalars(mine.order_by(Design.number))]
 
 
-def _read(design: Design) -> Drawn:
+def _read(design: Design, data: ProjectData) -> Drawn:
     bands = [stratum.get("band", at) for at, stratum in enumerate(design.strata)]
     first = [design.strata[at] for at in np.unique(bands, return_index=True)[1]]
     edges = np.array([stratum["low"] for stratum in first])
@@ -64,7 +96,8 @@ def _read(design: Design) -> Drawn:
     names = [stratum["name"] for stratum in design.strata]
     lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
     rescored = from_arrays(stored, len(vectors))
-    return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rescored)
+    rows = stored["rows"] if "rows" in stored else data.measuring_by(0)  # an earlier version knew no later texts
+    return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
 
 
 def is_old(names: list[str]) -> bool:
@@ -73,7 +106,7 @@ def is_old(names: list[str]) -> bool:
 
 
 def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
-    """Store an audit design under this matcher, unless the project's newest design is already such a one."""
+    """Store an audit design under this matcher, unless the project's newest design is already one of the same texts."""
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
@@ -85,7 +118,7 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
         ranking = rank_all(both.left, both.right, both.symmetric, progress, known, both.rescored)
     strata = divide(rank_bands(ranking), both, progress)
     order = make_sampling_order(both, strata, project_id, progress)
-    kept = {"vectors": seen.vectors.astype(np.float16)} | as_arrays(seen.rescored)
+    kept = {"vectors": seen.vectors.astype(np.float16), "rows": rows_of(data)} | as_arrays(seen.rescored)
     kept |= {"lexical": lexical} if strata.divided else {}
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
@@ -94,11 +127,12 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     )  # fmt: skip
     row = Design(
         project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=strata.pairs,
-        strata=_rows(strata, ranking), folder=folder,
+        strata=_rows(strata, ranking), folder=folder, details={"texts": data.version},
     )  # fmt: skip
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
-        if newest is None or newest.matcher_id != matcher.id or is_old([one["name"] for one in newest.strata]):
+        same = newest is not None and (newest.matcher_id, newest.details.get("texts", 0)) == (matcher.id, data.version)
+        if newest is None or not same or is_old([one["name"] for one in newest.strata]):
             session.add(row)
 
 

@@ -11,7 +11,7 @@ from allpairs.learner.evaluation.audit.allocation import Gain, allocate, gain_of
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import DRAWS, Sample
 from allpairs.learner.jobs.audit.designs import Drawn, read_designs
-from allpairs.learner.jobs.audit.labels import Labelled, read_labelled
+from allpairs.learner.jobs.audit.labels import Labelled, read_under
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 
@@ -28,9 +28,9 @@ class Candidate:
 
 def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
     """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out."""
-    designs = read_designs(session, project_id)
+    designs = read_designs(session, project_id, data)
     design = designs[-1]
-    labelled = read_labelled(session, project_id, data, designs, design)
+    labelled = read_under(session, project_id, data, designs, design)
     sample = labelled.sample
     orders = _left_in_orders(design, labelled, len(sample.sizes))
     available = np.array([len(order) for order in orders])

@@ -11,7 +11,7 @@ from allpairs.db.labels.audits import AuditLabel, audit_labels
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
 from allpairs.learner.jobs.audit.designs import Drawn
-from allpairs.learner.jobs.data.evaluation_snapshot import scores_of, similarities_of
+from allpairs.learner.jobs.data.evaluation_snapshot import rows_of, scores_of, similarities_of
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 
@@ -40,9 +40,17 @@ def read_usable(
     session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]
 ) -> tuple[Drawn, Labelled]:
     """Return the newest design whose strata have enough labels for figures, with the labels; else the newest one."""
-    placed = [(design, read_labelled(session, project_id, data, designs, design)) for design in reversed(designs)]
+    placed = [(design, read_under(session, project_id, data, designs, design)) for design in reversed(designs)]
     enough = (one for one in placed if not labels_needed(one[1].sample.labels, one[1].sample.sizes))
     return next(enough, placed[0])
+
+
+def read_under(
+    session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn], under: Drawn
+) -> Labelled:
+    """Place all labels so far in the strata of this design, as far as they are of its texts."""
+    of_same = [design for design in designs if design.is_of(under)]
+    return read_labelled(session, project_id, data.within(under.rows), of_same, under)
 
 
 def read_labelled(
@@ -50,14 +58,20 @@ def read_labelled(
 ) -> Labelled:
     """Place all labels so far, whichever design drew them, in the strata of this design.
 
-    Pairs that a check of false positives labelled are known now: they leave their strata, at whose other pairs the
-    audit's labels are a random sample as before.
+    designs: those of the same texts. A label that another one drew counts if one of these has drawn its pair, too, and
+    found it answered. Pairs that a check of false positives labelled are known now: they leave their strata, at whose
+    other pairs the audit's labels are a random sample as before.
     """
-    every = audit_labels(session, project_id, DesignKind.AUDIT)
+    given = audit_labels(session, project_id, DesignKind.AUDIT)
+    every = _drawn_by(designs, given)
     decided = [label for label in every if label.answer != AnswerKind.UNSURE]
     left, right = _items(decided)
     answered = {(one.left_id, one.right_id) for one in every}
-    checked = [one for one in _checked(session, project_id) if (one.left_id, one.right_id) not in answered]
+    there = set(data.item_ids[rows_of(data)].tolist())
+    checked = [
+        one for one in _checked(session, project_id)
+        if (one.left_id, one.right_id) not in answered and one.left_id in there and one.right_id in there
+    ]  # fmt: skip
     known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
     sizes, beside = under.strata.sizes.copy(), np.zeros(len(under.strata.sizes))
     np.subtract.at(sizes, _strata(under, checked, data, *_items(checked)), 1)
@@ -68,8 +82,25 @@ def read_labelled(
     stratum = strata[[design.id for design in designs].index(under.id)]
     return Labelled(
         Sample(stratum, positive, 1 / inclusion, sizes, under.strata.band, beside), left, right,
-        len(every) - len(decided), answered | {(one.left_id, one.right_id) for one in checked}, known,
+        len(every) - len(decided), answered | {(one.left_id, one.right_id) for one in (*given, *checked)}, known,
     )  # fmt: skip
+
+
+def _drawn_by(designs: Sequence[Drawn], labels: Sequence[AuditLabel]) -> list[AuditLabel]:
+    """Return the labels whose pair one of these designs has drawn by now, and has in its texts."""
+    own = {design.id: order_places(design) for design in designs}
+    mine = [one for one in labels if (one.left_id, one.right_id) in own.get(one.design_id, {})]
+    if len(mine) == len(labels):
+        return mine
+    found = {(one.left_id, one.right_id): one for one in mine}
+    for design in designs:
+        depth = _depth(design, mine)
+        stratum = dict(zip(own[design.id], design.order.stratum.tolist(), strict=True))
+        for one in labels:
+            pair = one.left_id, one.right_id
+            if pair in stratum and own[design.id][pair] < depth[stratum[pair]]:
+                found.setdefault(pair, one)
+    return list(found.values())
 
 
 def _checked(session: Session, project_id: int) -> list[AuditLabel]:
@@ -123,14 +154,17 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
     is equally likely to be any of that order's. Designs share these numbers, so the inclusion probability under several
     designs is the highest of theirs.
     """
-    sizes = design.strata.sizes
-    depth = np.zeros(len(sizes))
-    places = order_places(design)
+    found: np.ndarray = np.minimum(_depth(design, labels) / design.strata.sizes, 1.0)[stratum]
+    return found
+
+
+def _depth(design: Drawn, labels: Sequence[AuditLabel]) -> np.ndarray:
+    """Return how deep the design has drawn each stratum's sampling order, (h,)."""
+    depth, places = np.zeros(len(design.strata.sizes)), order_places(design)
     for one in labels:
         if one.design_id == design.id:
             depth[one.stratum] = max(depth[one.stratum], places[one.left_id, one.right_id] + 1)
-    found: np.ndarray = (depth / sizes)[stratum]
-    return found
+    return depth
 
 
 def order_places(design: Drawn) -> dict[tuple[int, int], int]:

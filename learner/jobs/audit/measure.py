@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Settings
-from allpairs.db.labels.audits import newest_design
+from allpairs.db.labels.audits import MOST_CHANGED, newest_design
 from allpairs.db.progress import Progress
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.notices import announcing_target
@@ -30,8 +30,17 @@ from allpairs.learner.evaluation.audit.reliability import by_tenth
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
 from allpairs.learner.jobs.audit.designs import Drawn, is_old, make_design, read_designs
 from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_usable
-from allpairs.learner.jobs.data.evaluation_snapshot import Seen, blend_of, has_model, look, scores_of, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import (
+    Seen,
+    blend_of,
+    has_model,
+    knows,
+    look,
+    scores_of,
+    sides,
+)
 from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_vectors import see
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.bare import KEY as BARE
 from allpairs.learner.scoring.bare import bare_vectors
@@ -58,19 +67,22 @@ def measure_models(
     """Store every matcher's figures from all audit labels, and make a design if there is none.
 
     Where known positives measure the matchers, their figures stay; those with the positives that nobody named are
-    stored beside them. A matcher whose model was not imported with its archive keeps its figures. fresh: the vectors of
-    all items by matcher id, as far as they are at hand.
+    stored beside them. Figures are of the texts of the design that they rest on, without those that were withdrawn
+    since. A matcher keeps its figures if its model was not imported with its archive, or if it is older than some of
+    these texts. fresh: the vectors of all items by matcher id, as far as they are at hand.
     """
     with reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
         has_design = newest_design(session, project_id, DesignKind.AUDIT) is not None
     newest = matchers[-1]
     if not has_design:
-        make_design(engine, data, newest, look(data, newest, fresh.get(newest.id), progress), progress)
+        make_design(engine, data, newest, see(data, newest, fresh.get(newest.id), progress), progress)
     with reading(engine) as session:
-        design, labelled = read_usable(session, project_id, data, read_designs(session, project_id))
+        design, labelled = read_usable(session, project_id, data, read_designs(session, project_id, data))
+    data = data.within(design.rows)
+    matchers = [one for one in matchers if one is newest or knows(one, data)]
     # keep one model's vectors in memory at a time
-    views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
+    views = [_view(data, one, see(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
     rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
     top = design.strata.top
@@ -206,10 +218,14 @@ def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: P
 
 
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
-    """Make a new design if the newest one is an earlier version's, or its top lacks many of the newest model's."""
+    """Make a new design if the newest one is an earlier version's, or its top lacks many of the newest model's.
+
+    Also if more than a tenth of the texts for evaluation has come or gone since.
+    """
     with reading(engine) as session:
         matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
-        old = is_old(read_designs(session, project_id)[-1].names)
-    if old or (evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND):
-        make_design(engine, data, matcher, look(data, matcher, None, progress), progress)
+        newest = read_designs(session, project_id, data)[-1]
+    beyond = evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND
+    if beyond or is_old(newest.names) or newest.changed_by(data) > MOST_CHANGED:
+        make_design(engine, data, matcher, see(data, matcher, None, progress), progress)
         measure_models(engine, project_id, data, progress, {})

@@ -1,12 +1,13 @@
 """The evaluation items of a project as a model sees them, kept to be measured again when more labels have come."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.files.artifacts import is_there
+from allpairs.db.files.artifacts import children, is_there
 from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
@@ -23,6 +24,7 @@ from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, sc
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BASE = "base"  # prefix of a pre-trained encoder's folder
+NAME = "evaluation"  # begins the name of a snapshot
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,12 @@ def blend_of(matcher: Matcher) -> Blend:
 def has_model(matcher: Matcher) -> bool:
     """Return whether the matcher's folder exists; a pre-trained encoder needs none."""
     return matcher.folder is None or is_there(artifacts() / matcher.folder)
+
+
+def knows(matcher: Matcher, data: ProjectData) -> bool:
+    """Return whether the matcher was made when all of these evaluation texts were in the project."""
+    version = matcher.details.get("texts", 0)
+    return data.added_in is None or bool((data.added_in[rows_of(data)] <= version).all())
 
 
 def encode_needed(data: ProjectData, encoder: Encoder, blend: Blend, every: bool, progress: Progress) -> np.ndarray:
@@ -113,32 +121,73 @@ def _places(data: ProjectData, left_ids: np.ndarray, right_ids: np.ndarray) -> t
 def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
     """Return the evaluation items under this matcher: stored, else from `vectors` (items, d), else encoded.
 
-    They are stored then. Vectors are stored in half precision, and even the first caller gets them as stored, so that
+    They are stored then, by population: after a change of texts, those of before are taken from what is stored, if it
+    has all that are left. Vectors are stored in half precision, and even the first caller gets them as stored, so that
     every figure of a matcher rests on the same scores.
     """
-    path = _path(matcher)
-    try:
-        stored = load_arrays(path, "")
-    except Damaged:
+    path = _folder(matcher) / f"{NAME}{population(data)}.npz"
+    stored = _read(path)
+    if stored is None and vectors is None:
+        stored = _part_of_stored(matcher, data, progress)
+    if stored is None:
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
             vectors = encode_needed(data, encoder, blend_of(matcher), second_of(matcher) is not None, progress)
         rows = rows_of(data)
         rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows)
-        half = vectors[rows].astype(np.float16)
-        seen = sides(data, half.astype(np.float32), rescored=rescored)
-        ranking = rank_all(seen.left, seen.right, seen.symmetric, progress, rescored=seen.rescored)
-        stored = {"vectors": half, "counts": ranking.counts} | as_arrays(rescored)
+        stored = _ranked(data, vectors[rows].astype(np.float16), rescored, progress)
         save_arrays(path, **stored)
     return Seen(
         stored["vectors"].astype(np.float32), Ranking(stored["counts"]), from_arrays(stored, len(data.item_ids))
     )
 
 
-def _path(matcher: Matcher) -> Path:
-    """Return the snapshot's path, beside the matcher's model, so that both are deleted together."""
+def _ranked(data: ProjectData, half: np.ndarray, rescored: Rescored, progress: Progress) -> dict[str, np.ndarray]:
+    """Return what is stored; half: (n, d) float16 and rescored: as in `Seen`."""
+    seen = sides(data, half.astype(np.float32), rescored=rescored)
+    ranking = rank_all(seen.left, seen.right, seen.symmetric, progress, rescored=seen.rescored)
+    return {"vectors": half, "counts": ranking.counts, "rows": rows_of(data)} | as_arrays(rescored)
+
+
+def _read(path: Path) -> Mapping[str, np.ndarray] | None:
+    try:
+        return load_arrays(path, "")
+    except Damaged:
+        return None
+
+
+def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> dict[str, np.ndarray] | None:
+    """Return what is stored of a population of which this one is a part, for this one, and store it; None without."""
+    folder, rows = _folder(matcher), rows_of(data)
+    for name in sorted(children(folder)):
+        stored = _read(folder / name) if name.startswith(NAME) and name.endswith(".npz") else None
+        if stored is None:
+            continue
+        had = stored["rows"] if "rows" in stored else data.measuring_by(0)  # of an earlier version
+        if len(had) == len(stored["vectors"]) and np.isin(rows, had).all():
+            kept = np.searchsorted(had, rows)
+            rescored = from_arrays(stored, len(data.item_ids)).within(kept, kept)
+            part = _ranked(data, stored["vectors"][kept], rescored, progress)
+            save_arrays(folder / f"{NAME}{population(data)}.npz", **part)
+            return part
+    return None
+
+
+def population(data: ProjectData) -> str:
+    """Return what ends the name of a file about these evaluation texts: empty for those of the project's first files.
+
+    Rows never move, so equal rows are the same texts, in a copy from an archive, too.
+    """
+    rows = rows_of(data)
+    if np.array_equal(rows, data.measuring_by(0)):
+        return ""
+    return f"-{sha256(rows.astype('<i8').tobytes()).hexdigest()[:12]}"
+
+
+def _folder(matcher: Matcher) -> Path:
+    """Return the snapshots' folder, beside the matcher's model, so that both are deleted together."""
     if matcher.folder:
-        return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
+        return artifacts() / matcher.folder.removesuffix("/model")
     model = f"{matcher.encoder} {blend_of(matcher).hubness}"  # another base encoder or weight is another model
     name = sha256(model.encode()).hexdigest()[:8]
-    return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
+    return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}"

@@ -1,18 +1,19 @@
 """Read rows of the database as arrays for the learner, and turn results back into rows."""
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Result, select
+from sqlalchemy import ColumnElement, Result, and_, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.implied import implied
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
 from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.schema.tables import Gold, Item, Project, Task
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
@@ -25,31 +26,77 @@ Alike = list[tuple[int, int, float]]  # left_id, right_id, similarity
 
 @dataclass(frozen=True)
 class ProjectData:
-    """A project as arrays: row i of the dataset is the item `item_ids[i]` (ascending int64)."""
+    """A project as arrays: row i of the dataset is the item `item_ids[i]` (ascending int64).
+
+    A row never moves: texts that come later have higher ones, and withdrawn texts keep theirs. version: the number of
+    the newest change of texts; added_in: (n,) the change that brought each text, 0 for those of the first files; None
+    without any change. measuring: the rows of evaluation texts, withdrawn ones among them, ascending.
+    """
 
     settings: Settings
     dataset: Dataset
     item_ids: np.ndarray
+    version: int = 0
+    added_in: np.ndarray | None = None
+    measuring: np.ndarray | None = None
 
     def rows(self, item_ids: np.ndarray) -> np.ndarray:
         """Return the rows of these items."""
         return np.searchsorted(self.item_ids, item_ids)
 
+    def within(self, rows: np.ndarray) -> "ProjectData":
+        """Return the project with only these rows for evaluation, as far as they are that: an earlier population."""
+        dataset = self.dataset
+        sides = {name: np.intersect1d(getattr(dataset, name), rows) for name in ("evaluation_left", "evaluation_right")}
+        return replace(self, dataset=replace(dataset, **sides))
 
-def read_project(session: Session, project_id: int) -> ProjectData:
-    """Return the project's settings, texts, gold positives and known pairs."""
+    def measuring_by(self, version: int) -> np.ndarray:
+        """Return the rows of the evaluation texts, withdrawn or not, that changes up to this one have brought."""
+        if self.measuring is None or self.added_in is None:
+            return np.union1d(self.dataset.evaluation_left, self.dataset.evaluation_right)
+        kept: np.ndarray = self.measuring[self.added_in[self.measuring] <= version]
+        return kept
+
+    def in_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return which pairs of rows (n,) have no withdrawn text, (n,) bool."""
+        gone = np.concatenate([self.dataset.gone_left, self.dataset.gone_right])
+        there: np.ndarray = ~(np.isin(left, gone) | np.isin(right, gone))
+        return there
+
+
+def read_project(session: Session, project_id: int, up_to: int | None = None) -> ProjectData:
+    """Return the project's settings, texts, gold positives and known pairs; `up_to`: without items above this id."""
     project = session.get_one(Project, project_id)
+    mine = Item.project_id == project_id if up_to is None else and_(Item.project_id == project_id, Item.id <= up_to)
     columns = TextColumns.read(project.text_columns)
     wanted = Item.id, Item.side, Item.split, Item.text, *([Item.field_lengths] if columns and columns.kinds else [])
-    rows = select(*wanted).where(Item.project_id == project_id).order_by(Item.id)
+    rows = select(*wanted).where(mine).order_by(Item.id)
     item_ids, sides, splits, texts, lengths = _columns(session.execute(rows, execution_options={"yield_per": ROWS}))
     records = RecordTexts(texts, lengths, sides, columns) if columns and columns.kinds else None
     known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id)
+    known = known if up_to is None else known.where(Gold.left_id <= up_to, Gold.right_id <= up_to)
     gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 3)
     gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
     positives = gold[gold[:, 2] == 1, :2]
     dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, gold, records)
-    return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
+    data = ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
+    return _changed(session, project_id, data, mine)
+
+
+def _changed(session: Session, project_id: int, data: ProjectData, mine: ColumnElement[bool]) -> ProjectData:
+    """Return the project without its withdrawn texts, and with what is known of the others' coming."""
+    version = version_of_texts(session, project_id)
+    later = session.execute(select(Item.id, Item.added_in).where(mine, Item.added_in.is_not(None))).all()
+    gone = data.rows(np.array(session.scalars(select(Item.id).where(mine, Item.withdrawn_at.is_not(None))).all()))
+    if not (version or later or len(gone)):
+        return data
+    added_in = np.zeros(len(data.item_ids), dtype=np.int32)
+    items, changes = np.array([tuple(row) for row in later], dtype=np.int64).reshape(-1, 2).T
+    added_in[data.rows(items)] = changes
+    measuring = np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
+    return replace(
+        data, dataset=data.dataset.without(gone), version=version, added_in=added_in, measuring=measuring
+    )  # fmt: skip
 
 
 def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str], list[list[int] | None]]:
@@ -81,7 +128,7 @@ def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: in
         if label.answer != AnswerKind.UNSURE and label.task_id not in audits
     ]
     left, right, answers = np.array(labels, dtype=np.int64).reshape(-1, 3).T
-    left, right = data.rows(left), data.rows(right)
+    left, right = data.rows(left), data.rows(right)  # one past the end, which no side has, for a text added meanwhile
     trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
     return Labelled(left[trains], right[trains], answers[trains])
 
@@ -102,6 +149,7 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
     """Return the keys of all answered pairs, unsure ones included, so that no batch contains them again."""
     pairs = [(label.left_id, label.right_id) for label in current_labels(session, project_id)]
+    pairs = [pair for pair in pairs if max(pair) <= data.item_ids[-1]]  # others are of texts added meanwhile
     left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return data.dataset.keys(data.rows(left), data.rows(right))
 

@@ -9,9 +9,10 @@ from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
+from allpairs.learner.jobs.data.extended_rescored import extended_rescored
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
-from allpairs.learner.scoring.matcher import SECOND_STAGE
+from allpairs.learner.scoring.matcher import SECOND_STAGE, load_matcher
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED
 from allpairs.learner.search.rescored import NOTHING, Rescored
@@ -40,9 +41,10 @@ def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
     return Rescored(Pairs(*(stored[f"rescored_{column}"] for column in ("left", "right", "score"))), rows)
 
 
-def save_rescored(folder: Path, rescored: Rescored) -> None:
-    """Write the pairs to their file in the folder of a round's job, atomically."""
-    save_arrays(folder / FILE, **as_arrays(rescored))
+def save_rescored(folder: Path, rescored: Rescored, data: ProjectData) -> None:
+    """Write the pairs to their file in the folder of a round's job, atomically, with the rows that competed."""
+    gone = np.concatenate([data.dataset.gone_left, data.dataset.gone_right])
+    save_arrays(folder / FILE, **as_arrays(rescored), rows=np.array(len(data.item_ids)), gone=gone)
 
 
 def load_rescored(folder: Path, rows: int) -> Rescored:
@@ -51,14 +53,39 @@ def load_rescored(folder: Path, rows: int) -> Rescored:
 
 
 def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
-    """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended."""
+    """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended.
+
+    Of texts that were added since, their own pairs are scored, and stored with the others.
+    """
     second = None if matcher is None else second_of(matcher)
     if matcher is None or matcher.folder is None or second is None:
         return NOTHING
+    folder = artifacts() / matcher.folder
     try:
-        return load_rescored((artifacts() / matcher.folder).parent, len(data.item_ids))
+        stored = load_arrays(folder.parent / FILE, "")
     except Damaged:
-        dataset = data.dataset
-        features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
-        pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)
-        return rescore(second, pairs, features, len(data.item_ids))
+        return _made(second, data, vectors, progress)  # nobody keeps the file of an earlier round
+    new, known = _lacking(stored, data), from_arrays(stored, len(data.item_ids))
+    if not len(new):
+        return known
+    found = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
+    found = _made(second, data, vectors, progress) if found is None else found
+    save_rescored(folder.parent, found, data)
+    return found
+
+
+def _made(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
+    dataset = data.dataset
+    features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
+    pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)
+    return rescore(second, pairs, features, len(data.item_ids))
+
+
+def _lacking(stored: Mapping[str, np.ndarray], data: ProjectData) -> np.ndarray:
+    """Return the rows of texts that were not there when the pairs were stored, ascending."""
+    there = np.union1d(data.dataset.left, data.dataset.right)
+    if "rows" in stored:
+        lacks: np.ndarray = (there >= stored["rows"]) | np.isin(there, stored["gone"])
+    else:  # of an earlier version, which knew no later texts
+        lacks = np.zeros(len(there), dtype=bool) if data.added_in is None else data.added_in[there] > 0
+    return there[lacks]

@@ -1,7 +1,11 @@
-"""The vectors of a project's items: as the last round left them, else encoded once and kept."""
+"""The vectors of a project's items: as the last round left them, else encoded once and kept.
+
+Of texts that have been added since, only their own rows are made, and put behind the others (`extended_vectors`).
+"""
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -17,14 +21,15 @@ from allpairs.db.files.checksums import Damaged, is_whole, seal
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
-from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, Seen, blend_of, knows, look
+from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, extended_by_matcher
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.score import Blend, blended
 
 FILE = "vectors.npy"
-MAKING = ".encoding"  # a folder beside the file, while encoding
+MAKING, MORE = ".encoding", ".encoding-more"  # folders beside the file, while encoding all texts, or added ones
 
 
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
@@ -67,25 +72,49 @@ def vectors_of(
     if matcher.folder:
         folder = artifacts() / matcher.folder
         blend = blend_of(matcher)
-        return _stored_or_encoded(folder.parent / FILE, lambda: load_encoder(str(folder)), data, blend, progress)
+        path = folder.parent / FILE
+        stored = _whole(path, data, lambda kept: extended_by_matcher(folder, kept, data, path.parent / MORE, progress))
+        return _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress) if stored is None else stored
     measured = data.settings.model_copy(update={"encoder": matcher.encoder, "hubness": blend_of(matcher).hubness})
     return pretrained_vectors(project_id, data, measured, progress)
+
+
+def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
+    """Return the evaluation items under this matcher, as `look`; of texts after it, only these are encoded."""
+    if vectors is None and not knows(matcher, data):
+        vectors = vectors_of(matcher.project_id, matcher, data, data.settings, progress)
+    return look(data, matcher, vectors, progress)
 
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
     """Return blended vectors (items, d) under these settings' encoder, which may differ from the project's."""
     name = sha256(f"{settings.encoder} {settings.hubness}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
-    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.hubness), progress)
+    load = partial(load_encoder, settings.encoder)
+    more = partial(extended_by_encoder, load, settings.hubness, data=data, making=path.parent / MORE, progress=progress)
+    stored = _whole(path, data, more)
+    return _encoded(path, load, data, Blend(settings.hubness), progress) if stored is None else stored
 
 
-def _stored_or_encoded(
+def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndarray | None]) -> np.ndarray | None:
+    """Return the stored vectors (items, d), with those of added texts, which are then stored; None if there are none.
+
+    extend: makes the missing rows, or cannot. A job that began before texts were added has no use for their rows.
+    """
+    kept, n = _stored(path), len(data.item_ids)
+    if kept is None or len(kept) >= n:
+        return kept if kept is None else kept[:n]
+    more = extend(kept)
+    if more is not None:
+        save_vectors(path, more)
+        shutil.rmtree(path.parent / MORE, ignore_errors=True)
+    return more
+
+
+def _encoded(
     path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
 ) -> np.ndarray:
-    """Return the stored vectors (items, d); encode and store them if they are missing or damaged."""
-    stored = _stored(path)
-    if stored is not None:
-        return stored
+    """Encode all items, store their vectors (items, d) and return them."""
     progress("load", 0.0)
     return encode_and_save(path, load(), data, blend, progress)
 

@@ -9,19 +9,21 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import add_audit_tasks, newest_design
+from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.progress import Progress
 from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
-from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import population, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_vectors import see
 from allpairs.learner.jobs.entities.groups import groups_of
 from allpairs.learner.jobs.entities.stored import Answers, as_items, columns_of
 
 
 def corpus_of(data: ProjectData, matcher: Matcher, progress: Progress) -> Corpus:
     """Return the evaluation texts as the matcher sees them."""
-    seen = look(data, matcher, None, progress)
+    seen = see(data, matcher, None, progress)
     return Corpus(sides(data, seen.vectors, rescored=seen.rescored), matcher.project_id)
 
 
@@ -30,10 +32,11 @@ def plan_audit(
 ) -> tuple[Plan, Corpus, dict[str, Any]]:
     """Draw so many texts under the matcher, by the size of their groups; return also the design's columns."""
     corpus = corpus_of(data, matcher, progress)
-    ranking = look(data, matcher, None, progress).ranking
-    group = groups_of(matcher, corpus, progress).get(Clustering.CONNECTED, np.arange(len(corpus)))
+    ranking = see(data, matcher, None, progress).ranking
+    group = groups_of(matcher, corpus, population(data), progress).get(Clustering.CONNECTED, np.arange(len(corpus)))
     plan = make_plan(corpus, ranking, group, drawn)
-    return plan, corpus, columns_of(plan, corpus, ranking) | {"pairs": ranking.pairs}
+    columns = columns_of(plan, corpus, ranking) | {"pairs": ranking.pairs}
+    return plan, corpus, columns | {"details": columns["details"] | {"texts": data.version}}
 
 
 def drawn_before(session: Session, project_id: int) -> int:
@@ -63,6 +66,7 @@ def store(
         session.add(batch)
         session.flush()
         add_audit_tasks(session, batch, design, tasks)
+        drop_withdrawn_tasks(session, project_id)  # of texts that were withdrawn meanwhile
         announce_batch(session, batch)
     return design
 

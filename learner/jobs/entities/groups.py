@@ -22,15 +22,15 @@ LEAST = 0.5  # probability of a match
 Groups = dict[Clustering, np.ndarray]
 
 
-def groups_of(matcher: Matcher, corpus: Corpus, progress: Progress) -> Groups:
+def groups_of(matcher: Matcher, corpus: Corpus, of: str, progress: Progress) -> Groups:
     """Return the group of each text of the corpus, (n,) int64, by clustering; empty without an output layer.
 
-    They are stored beside the model. Raises InputError for more than 20 million matches.
+    of: the corpus's `population`. They are stored beside the model. Raises InputError for more than 20 million matches.
     """
     layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
     if matcher.folder is None or layer is None or layer.threshold is None:
         return {}
-    path = artifacts() / matcher.folder.removesuffix("/model") / "groups.npz"
+    path = artifacts() / matcher.folder.removesuffix("/model") / f"groups{of}.npz"
     try:
         stored = load_arrays(path, "")
     except Damaged:

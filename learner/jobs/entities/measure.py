@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Matcher
 from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
-from allpairs.learner.jobs.data.evaluation_snapshot import has_model
+from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
@@ -32,9 +32,12 @@ def measure_groups(engine: Engine, project_id: int, data: ProjectData, progress:
     for design in reversed(designs):
         if design.matcher_id not in matchers:
             continue
-        sample = read_sample(design, corpus_of(data, matchers[design.matcher_id], progress), answers)
+        view = data.within(data.measuring_by(design.details.get("texts", 0)))  # those texts, as far as they are there
+        sample = read_sample(design, corpus_of(view, matchers[design.matcher_id], progress), answers)
         enough = len(sample.texts) >= FEWEST
-        rounds = _rounds(data, list(matchers.values()), sample, design, progress) if enough else {}
+        newest = max(matchers.values(), key=lambda one: one.number)
+        known = [one for one in matchers.values() if one is newest or knows(one, view)]
+        rounds = _rounds(view, known, sample, design, progress) if enough else {}
         _store(engine, design, sample, rounds)
         if enough:
             return f"the groups are measured on {len(sample.texts)} texts"
@@ -49,7 +52,7 @@ def _rounds(
     draws = draw_unseen(sample, np.random.default_rng(seed))
     rounds: dict[str, Any] = {}
     for matcher in matchers:
-        of_round = groups_of(matcher, corpus_of(data, matcher, progress), progress)
+        of_round = groups_of(matcher, corpus_of(data, matcher, progress), population(data), progress)
         for how, group in of_round.items():
             rng = np.random.default_rng([*seed, 1])  # the same texts weigh more in the draws of all of them
             found = figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
@@ -61,7 +64,9 @@ def _rounds(
 def _store(engine: Engine, design: Design, sample: Sample, rounds: dict[str, Any]) -> None:
     """Keep the figures, and how many texts are complete, with the design."""
     positives = int(sample.positive.sum())
-    found = {"complete": len(sample.texts), "labels": len(sample.of), "positives": positives, "rounds": rounds}
+    found: dict[str, Any] = {"complete": len(sample.texts), "labels": len(sample.of), "positives": positives}
     with writing(engine) as session:
         row = session.get_one(Design, design.id)
+        before = row.details.get("found", {}).get("rounds", {}) if rounds else {}
+        found["rounds"] = before | rounds  # rounds older than some of the texts keep their figures
         row.details = row.details | {"found": found}

@@ -40,6 +40,8 @@ def read_sample(design: Design, corpus: Corpus, answers: Answers) -> Sample:
     edges = np.array([-np.inf if one["low"] is None else one["low"] for one in design.strata])
     bands = Bands(edges, np.array([one["share"] for one in design.strata]))
     rows = np.array(design.details["sample"], dtype=np.int64).reshape(-1, 3)
+    weights, sizes = np.array(design.details["weights"]), np.array(design.details["sizes"], dtype=np.int64)
+    rows, weights, sizes = _there(rows, weights, sizes, corpus)
     order = np.argsort(corpus.ids, kind="stable")
     pairs = order[np.searchsorted(corpus.ids, rows[:, :2], sorter=order)]
     _, first, of = np.unique(pairs[:, 0], return_index=True, return_inverse=True)
@@ -49,10 +51,26 @@ def read_sample(design: Design, corpus: Corpus, answers: Answers) -> Sample:
     done[of[[answer is None for answer in given]]] = False
     decided = done[of] & np.array([answer != AnswerKind.UNSURE for answer in given], dtype=bool)
     return Sample(
-        corpus, bands, pairs[np.sort(first), 0][done], np.array(design.details["weights"])[done],
-        np.array(design.details["sizes"], dtype=np.int64)[done], (np.cumsum(done) - 1)[of[decided]], pairs[decided, 1],
-        rows[decided, 2], np.array([answer == AnswerKind.POSITIVE for answer in given], dtype=bool)[decided],
+        corpus, bands, pairs[np.sort(first), 0][done], weights[done], sizes[done],
+        (np.cumsum(done) - 1)[of[decided]], pairs[decided, 1], rows[decided, 2],
+        np.array([answer == AnswerKind.POSITIVE for answer in given], dtype=bool)[decided],
     )  # fmt: skip
+
+
+def _there(
+    rows: np.ndarray, weights: np.ndarray, sizes: np.ndarray, corpus: Corpus
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pairs (text, other, band) of texts in the corpus, and the weights and sizes of the drawn ones in it.
+
+    A withdrawn text leaves the sample, and the sizes lose its drawn pairs. They keep those that nobody drew: few.
+    """
+    there = np.isin(rows[:, :2], corpus.ids).all(1)
+    place = {text: at for at, text in enumerate(dict.fromkeys(rows[:, 0].tolist()))}
+    of, band = np.array([place[text] for text in rows[:, 0].tolist()], dtype=np.int64), rows[:, 2]
+    lost = ~there & (band < sizes.shape[1])  # the band after the last one is of none
+    np.subtract.at(sizes, (of[lost], band[lost]), 1)
+    kept = np.unique(of[there])
+    return rows[there], weights[kept], sizes[kept]
 
 
 def as_items(corpus: Corpus, pairs: np.ndarray) -> Sequence[tuple[int, int]]:

@@ -63,13 +63,13 @@ def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -
 def test_an_imported_project_trains_measures_and_matches(engine: Engine, project: int, tmp_path: Path) -> None:
     before = evaluations(engine, project)
     with reading(engine) as session:
-        order = read_designs(session, project)[0].order
+        order = read_designs(session, project, read_project(session, project))[0].order
     new = moved(engine, project, tmp_path / "one.zip")
     assert evaluations(engine, new) == before
     with reading(engine) as session:
         items = select(Item.id).where(Item.project_id == new)
         ids = np.array(session.scalars(items).all())
-        kept = read_designs(session, new)[0].order
+        kept = read_designs(session, new, read_project(session, new))[0].order
         assert len(kept.left) == len(order.left) and np.isin(kept.left, ids).all() and np.isin(kept.right, ids).all()
     run(engine, new)
     batch, tasks = newest(engine, new)

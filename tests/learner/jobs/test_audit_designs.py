@@ -113,7 +113,7 @@ def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
     label(engine, second)
     with reading(engine) as session:
         data = read_project(session, project)
-        designs = read_designs(session, project)
+        designs = read_designs(session, project, read_project(session, project))
         labelled = read_labelled(session, project, data, designs, designs[-1])
         labels = audit_labels(session, project, DesignKind.AUDIT)
     assert len(labels) == 120
@@ -167,7 +167,7 @@ def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     set_beyond(engine, 1, 0.3)
     renew(engine, project)
     with reading(engine) as session:
-        first, second = read_designs(session, project)
+        first, second = read_designs(session, project, read_project(session, project))
     assert (first.order.left == second.order.left).all()
     assert (first.order.right == second.order.right).all()
     sampled = [row["sampled"] for row in evaluation_of(engine, 1).audit["strata"]]
@@ -190,7 +190,7 @@ def test_deep_bands_are_divided_by_lexical_similarity_and_read_back(
         assert 1 / 512 <= first["size"] / (first["size"] + rest["size"]) <= 1 / 8
     with reading(engine) as session:
         data = read_project(session, project)
-        (read,) = read_designs(session, project)
+        (read,) = read_designs(session, project, read_project(session, project))
         labelled = read_labelled(session, project, data, [read], read)
     assert read.strata.sizes.tolist() == [row["size"] for row in rows]
     assert read.strata.band.tolist() == [row["band"] for row in rows]
@@ -216,7 +216,7 @@ def test_labels_of_an_undivided_design_are_placed_by_their_similarity(
     renew(engine, project)
     with reading(engine) as session:
         data = read_project(session, project)
-        designs = read_designs(session, project)
+        designs = read_designs(session, project, read_project(session, project))
         labelled = read_labelled(session, project, data, designs, designs[-1])
     assert [design.strata.divided for design in designs] == [False, True]
     placed = dict(zip(zip(labelled.left_ids.tolist(), labelled.right_ids.tolist(), strict=True),

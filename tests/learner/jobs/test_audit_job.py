@@ -188,7 +188,7 @@ def test_an_audit_batch_is_drawn_equally_from_each_sampling_order(engine: Engine
     tasks = tasks_of(engine)
     with reading(engine) as session:
         audit_batch = session.get_one(Round, tasks[0].round_id)
-        (design,) = read_designs(session, project)
+        (design,) = read_designs(session, project, read_project(session, project))
     assert (audit_batch.number, audit_batch.strategy, audit_batch.size) == (None, DesignKind.AUDIT, 35)
     assert [task.position for task in tasks] == list(range(35))
     strata = [task.stratum for task in tasks]

@@ -94,7 +94,7 @@ def test_the_known_figures_stay_and_the_others_hold_the_truth(
 def test_known_pairs_are_in_no_stratum(engine: Engine, project: int, named: set[tuple[int, int]]) -> None:
     run_audit(engine, project, 60)
     with reading(engine) as session:
-        (design,) = read_designs(session, project)
+        (design,) = read_designs(session, project, read_project(session, project))
         data = read_project(session, project)
     denied = len(data.dataset.evaluation_known) - len(named)
     assert denied > 100
@@ -127,7 +127,7 @@ def test_checked_false_positives_leave_their_strata_and_count(
     label(engine, add_check(engine, project, [*unnamed, twice]))
     with reading(engine) as session:
         data = read_project(session, project)
-        designs = read_designs(session, project)
+        designs = read_designs(session, project, read_project(session, project))
         labelled = read_labelled(session, project, data, designs, designs[-1])
     (design,) = designs
     assert int((design.strata.sizes - labelled.sample.sizes).sum()) == len(unnamed)

@@ -1,0 +1,66 @@
+"""The second stage's scores of the pairs of added texts; the pairs that were there keep theirs."""
+
+import numpy as np
+
+from allpairs.db.progress import Progress
+from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.scoring.any_pairs import Seen, score_pairs
+from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.search.exact import Pairs, no_pairs
+from allpairs.learner.search.inner_product import as_left, as_right
+from allpairs.learner.search.rescored import Rescored
+from allpairs.learner.search.top_pairs import best_pairs
+from allpairs.learner.second_stage.rescore import MOST
+
+BLOCK = 20_000  # pairs whose texts are taken apart at once
+
+
+def extended_rescored(
+    matcher: Matcher, known: Rescored, dataset: Dataset, vectors: np.ndarray, new: np.ndarray, progress: Progress
+) -> Rescored | None:
+    """Return the known pairs with those of the new rows, which compete with the texts that the matcher was made with.
+
+    vectors: (texts, d), blended. A pair is scored as a search for a text scores it: the same wherever it is asked for.
+    None if the matcher, of an earlier version, cannot score pairs of other texts.
+    """
+    if matcher.second is None or matcher.needs_all:
+        return None
+    old = known.pairs.take(~(np.isin(known.pairs.left, new) | np.isin(known.pairs.right, new)))
+    pairs = _best(dataset, vectors, matcher, matcher.second.floor, new, progress)
+    score = np.empty(len(pairs), dtype=np.float32)
+    for at in range(0, len(pairs), BLOCK):
+        part = slice(at, at + BLOCK)
+        one, left = _seen(dataset, vectors, pairs.left[part], True)
+        two, right = _seen(dataset, vectors, pairs.right[part], dataset.symmetric)
+        score[part] = score_pairs(matcher, one, two, left, right)
+        progress("score pairs", at / len(pairs))
+    columns = zip((old.left, old.right, old.score), (pairs.left, pairs.right, score), strict=True)
+    return Rescored(Pairs(*map(np.concatenate, columns)), len(vectors))
+
+
+def _best(
+    dataset: Dataset, vectors: np.ndarray, matcher: Matcher, floor: float, new: np.ndarray, progress: Progress
+) -> Pairs:
+    """Return the pairs of new rows from the floor up, each once, the best two million at most."""
+    lefts, rights = dataset.left, dataset.right
+    parts = [(np.intersect1d(lefts, new), rights)]
+    if not dataset.symmetric:
+        parts.append((lefts, np.intersect1d(rights, new)))
+    found = [no_pairs()]
+    for left, right in parts:
+        sides = as_left(vectors[left], matcher.space), as_right(vectors[right], matcher.space)
+        best = best_pairs(*sides, False, top=MOST, threshold=floor, progress=progress)
+        found.append(Pairs(left[best.left], right[best.right], best.score))
+    left, right, score = (np.concatenate([getattr(one, name) for one in found]) for name in ("left", "right", "score"))
+    if dataset.symmetric:
+        left, right = np.minimum(left, right), np.maximum(left, right)
+    pairs = Pairs(left, right, score)
+    pairs = pairs.take(pairs.left != pairs.right)  # in two lists no row is in both
+    return pairs.take(np.unique(pairs.keys(len(vectors)), return_index=True)[1])
+
+
+def _seen(dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, of_left: bool) -> tuple[Seen, np.ndarray]:
+    """Return the texts of these rows, each once, and the place of each row among them."""
+    each, places = np.unique(rows, return_inverse=True)
+    texts, fields = [dataset.texts[row] for row in each], [field.take(each) for field in dataset.fields]
+    return Seen(texts, vectors[each], np.arange(len(each)), of_left, fields), places

@@ -1,0 +1,81 @@
+"""The vectors of texts that were added to a project, put behind those of the others, which stay as they are.
+
+What is made anew, and why no more:
+
+- The encoder's vectors: of the added texts alone. Those of the others depend on their own text only.
+- Lexical columns: of the added texts, by the terms and rarities of the texts that the model was made with. Other
+  rarities would change the columns of every text, and with them scores to which the model's weights were fitted.
+- The hubness correction: of the added texts, by their nearest among the texts that were there, as for any text that
+  a model meets later (`learner.scoring.reference`). The corrections of the others stay, though an added text may be
+  nearer to one of them than those on which its correction rests. So pairs that were there keep their scores, and
+  groups that no added text touches stay as they are. The next round makes all of it anew.
+- Of a pre-trained encoder, whose vectors no round makes anew, all corrections: once more than a tenth of the texts is
+  new. They are computed from the vectors, without encoding.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from allpairs.db.progress import Progress
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.resumable_encoding import encoded
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.scoring.hubness import hubness_among, hubness_of, weight_of
+from allpairs.learner.scoring.matcher import load_matcher
+from allpairs.learner.search.inner_product import BLENDED
+
+MOST_NEW = 0.1  # share of new texts above which all hubness corrections of a pre-trained encoder are computed anew
+
+
+def extended_by_matcher(
+    folder: Path, kept: np.ndarray, data: ProjectData, making: Path, progress: Progress
+) -> np.ndarray | None:
+    """Return the blended vectors (items, d) under a trained matcher; kept: (k, d) of the first items.
+
+    None if the matcher, of an earlier version, lacks the reference that the score of other texts needs. making: folder
+    for the vectors while they are encoded.
+    """
+    matcher = load_matcher(str(folder))
+    if matcher.needs_all:
+        return None
+    texts, first = data.dataset.texts[len(kept) :], len(kept)
+    vectors = encoded(matcher.encoder, texts, making, progress)
+    whole = np.empty((len(data.item_ids), kept.shape[1]), dtype=np.float32)
+    whole[:first] = kept
+    right = _is_right(data, first)
+    for rows, of_left in ((np.flatnonzero(~right), True), (np.flatnonzero(right), False)):
+        whole[first + rows] = matcher.vectors_of([texts[row] for row in rows], vectors[rows], of_left)
+    return whole
+
+
+def extended_by_encoder(
+    load: Callable[[], Encoder], hubness: float, kept: np.ndarray, data: ProjectData, making: Path, progress: Progress
+) -> np.ndarray:
+    """Return the blended vectors (items, d) under a pre-trained encoder; hubness: weight of its correction."""
+    dataset, first = data.dataset, len(kept)
+    whole = np.zeros((len(data.item_ids), kept.shape[1]), dtype=np.float32)
+    whole[first:, :-1] = encoded(load(), dataset.texts[first:], making, progress)
+    whole[:first, :-1] = kept[:, :-1]
+    if not hubness:
+        return whole
+    if len(whole) - first > MOST_NEW * first:
+        whole[:, -1] = hubness_of(dataset, whole, hubness, progress=progress)
+        return whole
+    right, offset = _is_right(data, first), np.zeros(len(whole) - first, dtype=np.float32)
+    sides = ((~right, dataset.left, dataset.right), (right, dataset.right, dataset.left))
+    for mine, own, others in sides:
+        rows = first + np.flatnonzero(mine)
+        offset[mine] = weight_of(hubness, own, others) * hubness_among(whole, rows, others[others < first], BLENDED)
+    whole[:first, -1], whole[first:, -1] = kept[:, -1], offset
+    return whole
+
+
+def _is_right(data: ProjectData, first: int) -> np.ndarray:
+    """Return which rows from this one on are of the right list, withdrawn ones too, (n,) bool."""
+    dataset, rows = data.dataset, np.arange(first, len(data.item_ids))
+    if dataset.symmetric:
+        return np.zeros(len(rows), dtype=bool)
+    found: np.ndarray = np.isin(rows, dataset.right) | np.isin(rows, dataset.gone_right)
+    return found
