@@ -140,7 +140,7 @@ class Scope(StrEnum):
 
     READ = "read"  # projects, labels, figures, jobs
     LABEL = "label"  # lease pairs and answer them
-    TRAIN = "train"  # start and cancel jobs
+    TRAIN = "train"  # start and cancel jobs, add and delete webhooks
     ADMINISTER = "administer"  # the metrics of the installation
 
 

@@ -26,7 +26,7 @@ def list_all(name: Name, as_json: Json = False) -> None:
         print_json([_as_dict(row) for row in found])
     elif found:
         rows = ((row.id, row.url, ", ".join(row.kinds), "on" if row.active else "off") for row in found)
-        print_columns(("number", "address", "told of", "state"), rows)
+        print_columns(("number", "address", "told about", "state"), rows)
     else:
         remark("this project has no webhooks; to add one, see allpairs webhooks add --help")
 

@@ -72,6 +72,7 @@ class Annotator:
 
     name: str
     address: str
+    slips: float = 0.0  # share of wrong answers
     waiting: list[Event] = field(default_factory=list)  # unacknowledged answers
     pairs: list[tuple[int, str, str]] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
@@ -90,9 +91,11 @@ class Annotator:
     def _give_answer(self) -> None:
         if self.pairs:
             task, left, right = self.pairs.pop(0)
-            answer = AnswerKind.POSITIVE if left.split()[0] == right.split()[0] else AnswerKind.NEGATIVE
             self.answered.add(task)
             key = f"{self.name}-{len(self.answered)}"
+            slipped = np.random.default_rng([*key.encode()]).random() < self.slips
+            alike = (left.split()[0] == right.split()[0]) != slipped
+            answer = AnswerKind.POSITIVE if alike else AnswerKind.NEGATIVE
             self.waiting.append({"key": key, "task_id": task, "answer": answer, "seconds": 1.0})
 
     def _take(self, stored: list[str], pairs: list[tuple[int, str, str]]) -> None:
@@ -146,7 +149,7 @@ class Outcome:
     kills: dict[str, int]
     acknowledged: int
     lost: int
-    doubled: int  # keys stored twice, pairs with two answers, rounds with the same number
+    doubled: int  # keys stored twice, pairs with too many answers, rounds with the same number
     rounds: int
     undone: list[str]  # jobs that did not end well
     wrong: list[str]  # findings of `db check`
@@ -158,28 +161,45 @@ class Outcome:
         return not (self.lost or self.doubled or self.undone or self.wrong)
 
 
-def make_work(engine: Engine, folder: Path, texts: int) -> int:
+@dataclass(frozen=True)
+class Work:
+    """What people do: in a project with these settings, with some wrong answers, until it is finished.
+
+    begin: called with the engine and the project before anybody labels. is_finished: asked once nobody labels any more.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    slips: float = 0.0
+    votes: int = 1  # answers that a pair may get
+    begin: Callable[[Engine, int], None] = lambda engine, project: None
+    is_finished: Callable[[Engine], bool] = lambda engine: True
+    idle_kills: bool = False  # kill the worker while no job runs, too
+
+
+def make_work(engine: Engine, folder: Path, texts: int, settings: dict[str, Any]) -> int:
     """Make the project: texts on some topics; two of one topic match. Return its id."""
     rng = np.random.default_rng(0)
     words = [f"word{at}" for at in range(40)]
     rows = [f"topic{at % TOPICS} {at} " + " ".join(rng.choice(words, 30)) for at in range(texts)]
     encoder = tiny_encoder(folder, rows, layers=2)
-    return make_project(
-        engine, rows, evaluation=texts // 5, encoder=str(encoder), neighbours=20, first=32, growth=1.1, epochs=2,
-        audit_every=0, fast_answers=0,  # they answer faster than anybody reads, and no pair may come twice
-    )  # fmt: skip
+    usual: dict[str, Any] = {
+        "encoder": str(encoder), "neighbours": 20, "first": 32, "growth": 1.1, "epochs": 2,
+        "audit_every": 0, "fast_answers": 0,  # they answer faster than anybody reads, and no pair may come twice
+    }  # fmt: skip
+    return make_project(engine, rows, evaluation=texts // 5, **usual | settings)
 
 
-def faults(folder: Path, kills: int, seed: int, texts: int = 240) -> Outcome:
+def faults(folder: Path, kills: int, seed: int, texts: int = 240, work: Work | None = None) -> Outcome:
     """Return the outcome for labels and rounds on the database that the environment names."""
-    began, rng = time.monotonic(), np.random.default_rng(seed)
+    began, rng, work = time.monotonic(), np.random.default_rng(seed), work or Work()
     migrate()
     engine = make_engine()
-    project = make_work(engine, folder, texts)
+    project = make_work(engine, folder, texts, work.settings)
+    work.begin(engine, project)
     address = str(folder / "app.socket")
     served = Victim(app, (address, project), folder / "app.log")
     worker = Victim(work_on_jobs, (), folder / "worker.log")
-    annotators = [Annotator(f"annotator-{at}", address) for at in range(ANNOTATORS)]
+    annotators = [Annotator(f"annotator-{at}", address, work.slips) for at in range(ANNOTATORS)]
     stop, threads = threading.Event(), []
     request_round(engine, project)
     try:
@@ -189,30 +209,32 @@ def faults(folder: Path, kills: int, seed: int, texts: int = 240) -> Outcome:
         threads = [threading.Thread(target=one.label, args=(stop,)) for one in annotators]
         for thread in threads:
             thread.start()
-        done = _kill(engine, project, {"app": served, "worker": worker}, kills, rng)
+        done = _kill(engine, project, {"app": served, "worker": worker}, kills, rng, work.idle_kills)
         target = _newest_round(engine, project) + 1
         _wait_until(lambda: _newest_round(engine, project) >= target)
+        stop.set()
+        _wait_until(lambda: work.is_finished(engine))
     finally:
         stop.set()
         for thread in threads:
             thread.join()
         for victim in (served, worker):
             victim.kill()
-    outcome = compared(engine, project, annotators, done, time.monotonic() - began)
+    outcome = compared(engine, project, annotators, done, time.monotonic() - began, work.votes)
     engine.dispose()
     return outcome
 
 
 def _kill(
-    engine: Engine, project: int, victims: dict[str, Victim], kills: int, rng: np.random.Generator
+    engine: Engine, project: int, victims: dict[str, Victim], kills: int, rng: np.random.Generator, idle: bool
 ) -> Counter[str]:
-    """Kill app and worker at random moments while a job is running, and count the kills."""
+    """Kill app and worker at random moments and count the kills. idle: kill the worker while no job runs, too."""
     done: Counter[str] = Counter()
     of_job: Counter[str | None] = Counter()
     while done.total() < kills:
         time.sleep(float(rng.uniform(0.5, 3.0)))
         job, name = _running(engine, project), str(rng.choice(list(victims)))
-        if name == "worker" and (job is None or of_job[job] == MOST):
+        if name == "worker" and (not idle if job is None else of_job[job] == MOST):
             continue  # try again later
         of_job[job if name == "worker" else None] += 1
         victims[name].kill()
@@ -243,19 +265,22 @@ def _wait_until(what: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def compared(engine: Engine, project: int, annotators: list[Annotator], kills: Counter[str], seconds: float) -> Outcome:
-    """Compare the database with what was acknowledged, and check rounds and jobs."""
+def compared(
+    engine: Engine, project: int, annotators: list[Annotator], kills: Counter[str], seconds: float, votes: int = 1
+) -> Outcome:
+    """Compare the database with what was acknowledged, and check rounds and jobs. votes: answers a pair may get."""
     with reading(engine) as session:
         rows = session.execute(select(Answer.key, Answer.left_id, Answer.right_id)).all()
         numbers = session.scalars(select(Round.number).where(Round.project_id == project)).all()
         jobs = session.scalars(select(Job).where(Job.project_id == project)).all()
-    counts = [Counter(row.key for row in rows), Counter((row.left_id, row.right_id) for row in rows), Counter(numbers)]
+    stored, pairs = Counter(row.key for row in rows), Counter((row.left_id, row.right_id) for row in rows)
+    most = ((stored, 1), (pairs, votes), (Counter(numbers), 1))
     keys = {key for one in annotators for key in one.acknowledged}
     return Outcome(
         kills=dict(kills),
         acknowledged=len(keys),
-        lost=len(keys - counts[0].keys()),
-        doubled=sum(count - 1 for counted in counts for count in counted.values()),
+        lost=len(keys - stored.keys()),
+        doubled=sum(max(count - limit, 0) for counted, limit in most for count in counted.values()),
         rounds=len(set(numbers)),
         undone=[f"{job.id}: {job.state}, {job.error}" for job in jobs if job.state not in ("done", *OPEN)],
         wrong=list(problems(engine)),

@@ -17,7 +17,7 @@ LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
 ABOUT = {
     Scope.READ: "projects, labels, figures, jobs",
     Scope.LABEL: "get pairs and answer them",
-    Scope.TRAIN: "start and cancel jobs",
+    Scope.TRAIN: "start and cancel jobs, add and delete webhooks",
     Scope.ADMINISTER: "metrics of the installation",
 }
 

@@ -25,7 +25,7 @@ TITLES: dict[str, str] = {
     NoticeKind.GROUP_CHANGED: "Group changed",
     NoticeKind.TEST: "Test",
 }
-EVERY = 2.0  # seconds between two looks while messages wait
+EVERY = 5.0  # seconds between two looks while messages wait
 State = Literal["orange", "green", "red"]
 STATES: dict[DeliveryState, tuple[State, str]] = {
     DeliveryState.WAITING: ("orange", ":material/schedule:"),
@@ -39,7 +39,7 @@ def webhooks(project_id: int) -> None:
     st.subheader("Webhooks", anchor=False)
     st.write(
         "Tell another system what happens here. Each message is signed, and sent again for a day until the system "
-        "takes it. Messages name no texts."
+        "takes it. Messages hold ids, never texts."
     )
     listed = st.container()
     made = _form(project_id)
@@ -53,7 +53,7 @@ def _form(project_id: int) -> Made | None:
     """Draw the form that adds a webhook; return the one that it has just added."""
     with st.form(f"new_webhook_{project_id}", clear_on_submit=True):
         url = st.text_input("Address", key=f"webhook_url_{project_id}", max_chars=LONGEST, placeholder="https://")
-        kinds = st.pills("Tell it of", services.OFFERED, selection_mode="multi", default=services.OFFERED,
+        kinds = st.pills("Tell it about", services.OFFERED, selection_mode="multi", default=services.OFFERED,
                          format_func=TITLES.__getitem__, key=f"webhook_kinds_{project_id}")  # fmt: skip
         asked = st.form_submit_button("Add webhook", icon=":material/webhook:")
     return _made(lambda: services.add(engine(), project_id, url, kinds)) if asked else None
@@ -63,7 +63,7 @@ def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
     """Draw a webhook, what can be done with it, and its log. made: the webhook whose secret is shown."""
     st.markdown(f"**{literal(row.url)}**")
     told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
-    st.caption(f"{'' if row.active else 'Off. '}Told of: {told}. Added {ago(row.created_at)}.")
+    st.caption(f"{'' if row.active else 'Off. '}Told about: {told}. Added {ago(row.created_at)}.")
     with st.container(horizontal=True):
         st.button("Send a test", key=f"test_{row.id}", icon=":material/send:", disabled=not row.active, on_click=_act,
                   args=(services.send_test, project_id, row.id))  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ class Receiver:
     status: int = 204
     said: bytes = b""
     more: dict[str, str] = field(default_factory=dict)  # headers of the answers
+    delay: float = 0.0  # seconds until the answer
     got: list[Got] = field(default_factory=list)
 
     @property
@@ -53,6 +55,7 @@ def receiving() -> Iterator[Receiver]:
             payload = self.rfile.read(int(self.headers["content-length"]))
             names = {name.lower(): value for name, value in self.headers.items()}
             receiver.got.append(Got(self.path, names, payload))
+            time.sleep(receiver.delay)
             self.send_response(receiver.status)
             for name, value in receiver.more.items():
                 self.send_header(name, value)
@@ -62,7 +65,11 @@ def receiving() -> Iterator[Receiver]:
         def log_message(self, *_: Any) -> None:
             """Write nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """Write nothing: the sender was killed."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         receiver.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
