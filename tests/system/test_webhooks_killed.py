@@ -1,6 +1,5 @@
 """Whoever answers and whoever sends are killed: each event arrives, under one id."""
 
-import multiprocessing
 import threading
 import time
 from functools import partial
@@ -18,6 +17,7 @@ from allpairs.db.labels.disputes import disputed_among
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Delivery, Item, now
 from allpairs.learner.jobs.webhooks.sender import LEASE, Sender
+from benchmarks.scale.faults import Victim
 from tests.helpers.factories import make_project
 from tests.helpers.projects.webhooks import add_webhook
 from tests.helpers.services.receiver import Receiver, receiving
@@ -51,32 +51,28 @@ def send_all(starts: int) -> None:
 @pytest.mark.parametrize(
     "database_kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-def test_each_event_arrives_under_one_id_whoever_is_killed(engine: Engine, home: Path) -> None:
+def test_each_event_arrives_under_one_id_whoever_is_killed(engine: Engine, home: Path, tmp_path: Path) -> None:
     project = make_project(engine, [f"text {at}" for at in range(PAIRS + 1)])
     first, *others = items_of(engine)
     pairs = [(first, other) for other in others]
     with writing(engine) as session:
         answer_at_once(session, project, "ann", pairs, AnswerKind.POSITIVE, "ann")
-    context = multiprocessing.get_context("spawn")
+    log = tmp_path / "log"
     with receiving() as receiver:
         receiver.delay = DELAY
         add_webhook(engine, project, NoticeKind.DISAGREEMENT, url=receiver.url)
         for starts in range(KILLS + 1):
-            processes = [context.Process(target=answer_all, args=(project,)),
-                         context.Process(target=send_all, args=(starts,))]  # fmt: skip
-            for process in processes:
-                process.start()
+            victims = [Victim(answer_all, (project,), log), Victim(send_all, (starts,), log)]
+            for victim in victims:
+                victim.start()
             if starts < KILLS:
                 wait_for(partial(more_than, receiver, len(receiver.got) + 1))
             else:
-                processes[0].join()
-                wait_for(lambda: not waiting(engine))
-            for process in processes:
-                process.kill()
-                process.join()
+                wait_for(lambda: count_answers(engine) == 2 * PAIRS and not waiting(engine))
+            for victim in victims:
+                victim.kill()
     with reading(engine) as session:
         assert disputed_among(session, project, pairs) == set(pairs)
-        assert len(session.scalars(select(Answer)).all()) == 2 * PAIRS
     assert sum(body["data"]["number"] for body in bodies(receiver).values()) == PAIRS
     assert {named(body) for body in bodies(receiver).values()} == {f"left-{at + 1}" for at in range(PAIRS)}
     assert len(receiver.times) == PAIRS < receiver.times.total() <= PAIRS + KILLS  # repeats keep their id
@@ -84,6 +80,11 @@ def test_each_event_arrives_under_one_id_whoever_is_killed(engine: Engine, home:
 
 def more_than(receiver: Receiver, number: int) -> bool:
     return len(receiver.got) > number
+
+
+def count_answers(engine: Engine) -> int:
+    with reading(engine) as session:
+        return len(session.scalars(select(Answer.id)).all())
 
 
 def waiting(engine: Engine) -> bool:
