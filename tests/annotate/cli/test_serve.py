@@ -10,15 +10,17 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.cli import serve
+from allpairs.db.projects.match_servers import report_server
+from allpairs.db.schema.engine import writing
 
 SECONDS = 60.0  # that are waited at most
 
 
-def keep(engine: Engine, until: Callable[[], bool]) -> None:
-    """Keep a worker until the condition holds."""
+def keep(engine: Engine, until: Callable[[], bool], what: Callable[[Engine], serve._Keeper] = serve._worker) -> None:
+    """Keep a process until the condition holds."""
 
     async def watch() -> None:
-        keeping = asyncio.create_task(serve._keep(serve._worker(engine)))
+        keeping = asyncio.create_task(serve._keep(what(engine)))
         async with asyncio.timeout(SECONDS):
             while not until():
                 await asyncio.sleep(0.01)
@@ -67,3 +69,22 @@ def test_a_database_that_does_not_answer_keeps_nobody_waiting(engine: Engine, mo
     monkeypatch.setattr(serve, "worker_alive", away)
     keep(engine, until)
     assert heard[0]
+
+
+def test_a_process_that_answers_match_is_kept_unless_one_is_alive(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def start(what: str, command: list[str]) -> "subprocess.Popen[bytes]":
+        commands.append(command)
+        return subprocess.Popen([sys.executable, "-c", ""])  # ends at once, and is started again
+
+    monkeypatch.setattr(serve, "_started", start)
+    keep(engine, lambda: len(commands) == 2, serve._matching)
+    assert commands == [[sys.executable, "-m", "allpairs.learner", "serve-model"]] * 2
+    with writing(engine) as session:
+        report_server(session, "elsewhere", "elsewhere", 1, "elsewhere:1", "secret")
+    keeper = serve._matching(engine)
+    keeper.look()
+    assert len(commands) == 2 and keeper.process is None
