@@ -62,7 +62,7 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
         yield (
             "From the next trained round on, each one is followed by a search for all matches that updates the groups."
             if changed["keep_groups"]
-            else "The project's groups stay as they are until somebody finds matches on the page Data."
+            else "The project's groups stay as they are until somebody finds matches on the page Export."
         )
 
 

@@ -24,9 +24,10 @@ from allpairs.db.groups.grouping import USUAL
 from allpairs.db.groups.links import Links
 from allpairs.db.groups.stable import Numbered
 from allpairs.db.maintenance.upgrade import upgrade
-from allpairs.db.projects.stable_groups import planned, store_groups
+from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Identifier, Item, Project
+from allpairs.learner.jobs.kept_groups import planned
 from allpairs.learner.runtime.memory import peak_memory
 from benchmarks.scale.grouping import LEAST, links
 
@@ -68,19 +69,19 @@ def measure(engine: Engine, texts: int, count: int, added: int, rng: np.random.G
         group = clustered(given, Clustering.AVERAGE, LEAST)
         began = _clocks()
         with reading(engine) as session:
-            plan = planned(session, 1, items[: given.n], group)
+            kept = planned(session, 1, items[: given.n], group)
         found = _clocks()
         with writing(engine) as session:
-            assert store_groups(session, plan, _update(plan.after))
+            assert store_groups(session, kept.plan, _update(kept.groups))
         stored = _clocks()
-        same, kept = _untouched(before, plan.after, marks)
-        share = f"{kept / same:.1%}" if same else ""
+        same, stayed = _untouched(before, kept.groups, marks)
+        share = f"{stayed / same:.1%}" if same else ""
         print(
-            f"| {name} | {len(np.unique(plan.after.number)):,} | {len(plan.changes):,} | {_took(began, found)} | "
+            f"| {name} | {len(np.unique(kept.groups.number)):,} | {len(kept.plan.changes):,} | {_took(began, found)} | "
             f"{_took(found, stored)} | {same:,} | {share} |",
             flush=True,
         )
-        before = plan.after
+        before = kept.groups
 
 
 def _clocks() -> tuple[float, float]:

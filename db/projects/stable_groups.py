@@ -1,21 +1,18 @@
 """The groups of a project with their ids: what they are now, and the record of what became of each."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Side
-from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
 from allpairs.db.projects.items import CHUNK, chunks
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
 
 PREFIX = "g"
-MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
 MANY = 100_000  # texts
 Named = tuple[str, str]  # side and id
 
@@ -44,15 +41,20 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
     return session.scalar(mine.order_by(GroupUpdate.id.desc()).limit(1))
 
 
-def current_groups(session: Session, project_id: int) -> Numbered:
-    """Return all texts of the project in groups, and their numbers."""
+def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array[int]]":
+    """Return all texts of the project in groups, ascending, and the numbers of their groups."""
     mine = select(GroupedItem.item_id, GroupedItem.number).where(GroupedItem.project_id == project_id)
     rows = session.execute(mine.order_by(GroupedItem.item_id).execution_options(yield_per=CHUNK))
     items, numbers = array("q"), array("q")
     for part in rows.partitions():
         for column, values in zip((items, numbers), zip(*part, strict=True), strict=True):
             column.extend(values)
-    return Numbered(np.array(items, dtype=np.int64), np.array(numbers, dtype=np.int64))
+    return items, numbers
+
+
+def highest_number(session: Session, project_id: int) -> int:
+    """Return the highest number that any group of the project has had, 0 for none."""
+    return session.scalar(select(func.max(GroupChange.number)).where(GroupChange.project_id == project_id)) or 0
 
 
 def page_of_groups(session: Session, project_id: int, after: int, limit: int) -> dict[int, list[int]]:
@@ -105,38 +107,7 @@ def wrong_groups(session: Session, project_id: int) -> list[int]:
     return sorted(number for number in sizes | said if sizes.get(number, 0) != said.get(number, 0))
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What an update is to store. last: id of the update that it follows, 0 for none."""
-
-    last: int
-    before: Numbered
-    after: Numbered
-    changes: list[dict[str, Any]]  # columns of their rows
-
-    def ids_of(self, items: Iterable[int]) -> list[str | None]:
-        """Return the id of each text's group, None for a text that is alone."""
-        number = dict(zip(self.after.items.tolist(), self.after.number.tolist(), strict=True))
-        return [group_id(number[item]) if item in number else None for item in items]
-
-
-def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> Planned:
-    """Return what becomes of the project's groups if these texts are in these groups, under any names."""
-    last = newest_update(session, project_id)
-    before = current_groups(session, project_id)
-    highest = session.scalar(select(func.max(GroupChange.number)).where(GroupChange.project_id == project_id)) or 0
-    after = renumbered(before, items, group, highest + 1)
-    found = list(changes(before, after))
-    names = _names(session, project_id, {item for change in found for item in _shown(change)})
-    return Planned(last.id if last else 0, before, after, [_row(project_id, change, names) for change in found])
-
-
-def _shown(change: Change) -> Iterator[int]:
-    yield from change.items_added[:MOST_NAMED]
-    yield from change.items_removed[:MOST_NAMED]
-
-
-def _names(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
+def names_of(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
     """Return side and one imported id, always the same, of each of these texts, and maybe of others."""
     first = select(Identifier.item_id, Identifier.side, func.min(Identifier.external_id))
     first = first.where(Identifier.project_id == project_id).group_by(Identifier.item_id, Identifier.side)
@@ -155,22 +126,18 @@ def sides_of(session: Session, items: Iterable[int]) -> dict[int, str]:
     }
 
 
-def _row(project_id: int, change: Change, names: dict[int, Named]) -> dict[str, Any]:
-    return {
-        "project_id": project_id,
-        "number": change.number,
-        "event": change.event,
-        "before": change.before,
-        "size": change.size,
-        "added": len(change.items_added),
-        "removed": len(change.items_removed),
-        "details": {
-            "from_groups": change.from_groups[:MOST_NAMED],
-            "to_groups": change.to_groups[:MOST_NAMED],
-            "items_added": [names[item] for item in change.items_added[:MOST_NAMED] if item in names],
-            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED] if item in names],
-        },
-    }
+@dataclass(frozen=True)
+class Planned:
+    """What an update is to store.
+
+    last: id of the update that it follows, 0 for none. changes: columns of the rows. left: texts that are in no group
+    now, or in another one; joined: the texts that are in another group now, and its number.
+    """
+
+    last: int
+    changes: list[dict[str, Any]]
+    left: list[int]
+    joined: list[tuple[int, int]]
 
 
 def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
@@ -187,28 +154,17 @@ def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
         return True
     session.add(update)
     session.flush()
-    _insert(session, GroupChange, [row | {"update_id": update.id} for row in plan.changes])
-    _store_items(session, update.project_id, plan)
+    about = {"project_id": update.project_id}
+    _insert(session, GroupChange, [row | about | {"update_id": update.id} for row in plan.changes])
+    for chunk in chunks(plan.left):
+        session.execute(delete(GroupedItem).where(GroupedItem.item_id.in_(chunk)))
+    _insert(session, GroupedItem, [about | {"item_id": item, "number": number} for item, number in plan.joined])
     return True
 
 
 def _made(update: GroupUpdate) -> tuple[object, ...]:
     """Return how the update made the groups."""
     return (update.matcher, update.threshold, update.clustering, update.representative, update.newest_by)
-
-
-def _store_items(session: Session, project_id: int, plan: Planned) -> None:
-    """Store the group of each text whose group is another one now."""
-    same = np.isin(plan.after.items, plan.before.items)
-    place = np.searchsorted(plan.before.items, plan.after.items[same])
-    same[same] = plan.before.number[place] == plan.after.number[same]
-    gone = np.setdiff1d(plan.before.items, plan.after.items[same], assume_unique=True)
-    for chunk in chunks(gone.tolist()):
-        session.execute(delete(GroupedItem).where(GroupedItem.item_id.in_(chunk)))
-    rows = zip(plan.after.items[~same].tolist(), plan.after.number[~same].tolist(), strict=True)
-    _insert(
-        session, GroupedItem, [{"item_id": item, "project_id": project_id, "number": number} for item, number in rows]
-    )
 
 
 def _insert(session: Session, table: type[GroupChange | GroupedItem], rows: list[dict[str, Any]]) -> None:

@@ -1,25 +1,53 @@
 """The project's groups after a search for matches, and the search that follows a round."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Settings
+from allpairs.db.domain import Clustering, Settings
 from allpairs.db.groups.grouping import Grouping
+from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.stable_groups import Planned, newest_update, planned, store_groups
+from allpairs.db.projects.stable_groups import (
+    Named,
+    Planned,
+    group_id,
+    grouped_items,
+    highest_number,
+    names_of,
+    newest_update,
+    store_groups,
+)
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
 
+MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
 HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
 SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
 Asked = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
 
 
-def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate) -> Planned:
+@dataclass(frozen=True)
+class Kept:
+    """The project's groups, and what is to be stored of them."""
+
+    groups: Numbered
+    plan: Planned
+
+    def ids_of(self, items: Iterable[int]) -> list[str | None]:
+        """Return the id of each text's group, None for a text that is alone."""
+        number = dict(zip(self.groups.items.tolist(), self.groups.number.tolist(), strict=True))
+        return [group_id(number[item]) if item in number else None for item in items]
+
+
+def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate) -> Kept:
     """Make these the groups of the update's project, and record what has changed; return what was stored.
 
     items: (n,) int64, the texts in groups; group: (n,), the group of each. Another update that is stored meanwhile
@@ -27,10 +55,51 @@ def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: Gr
     """
     while True:
         with reading(engine) as session:
-            plan = planned(session, update.project_id, items, group)
+            found = planned(session, update.project_id, items, group)
         with writing(engine) as session:
-            if store_groups(session, plan, update):
-                return plan
+            if store_groups(session, found.plan, update):
+                return found
+
+
+def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> Kept:
+    """Return what becomes of the project's groups if these texts are in these groups, under any names."""
+    last = newest_update(session, project_id)
+    before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
+    after = renumbered(before, items, group, highest_number(session, project_id) + 1)
+    found = list(changes(before, after))
+    names = names_of(session, project_id, {item for change in found for item in _shown(change)})
+    rows = [_row(change, names) for change in found]
+    return Kept(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
+
+
+def _shown(change: Change) -> Iterator[int]:
+    yield from change.items_added[:MOST_NAMED]
+    yield from change.items_removed[:MOST_NAMED]
+
+
+def _row(change: Change, names: dict[int, Named]) -> dict[str, Any]:
+    return {
+        "number": change.number,
+        "event": change.event,
+        "before": change.before,
+        "size": change.size,
+        "added": len(change.items_added),
+        "removed": len(change.items_removed),
+        "details": {
+            "from_groups": change.from_groups[:MOST_NAMED],
+            "to_groups": change.to_groups[:MOST_NAMED],
+            "items_added": [names[item] for item in change.items_added[:MOST_NAMED] if item in names],
+            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED] if item in names],
+        },
+    }
+
+
+def _moved(before: Numbered, after: Numbered) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the texts that left their group, and those that joined another one with its number."""
+    same = np.isin(after.items, before.items)
+    same[same] = before.number[np.searchsorted(before.items, after.items[same])] == after.number[same]
+    left: list[int] = np.setdiff1d(before.items, after.items[same], assume_unique=True).tolist()
+    return left, list(zip(after.items[~same].tolist(), after.number[~same].tolist(), strict=True))
 
 
 def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, Asked] | None:
@@ -52,10 +121,11 @@ def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, Aske
 
 
 def _as_before(w: float, b: float, last: GroupUpdate | None) -> tuple[float, Grouping]:
-    """Return the score that has the same probability as the last threshold (one half if it had none), and how to group.
+    """Return the score with the probability of the last threshold (one half if there is none), and how to group.
 
     Scores of two models do not compare, but their probabilities do.
     """
     p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    words = () if last is None else (last.clustering, last.representative, last.newest_by)
-    return (log(p / (1 - p)) - b) / w, Grouping.read(words)
+    if last is None:
+        return (log(p / (1 - p)) - b) / w, Grouping(Clustering.AVERAGE)
+    return (log(p / (1 - p)) - b) / w, Grouping.read((last.clustering, last.representative, last.newest_by))

@@ -118,7 +118,7 @@ def find_matches(
                 representative=wanted.representative, newest_by=wanted.newest_by, groups=counts[1], texts=counts[2],
             )  # fmt: skip
             kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
-            ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.changes)
+            ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.plan.changes)
         with writing_matches(project_id) as folder:
             _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
             _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts, ids)

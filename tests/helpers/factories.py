@@ -12,9 +12,10 @@ from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
 from allpairs.db.groups.grouping import USUAL
 from allpairs.db.labels.audits import audit_rows, newest_design
 from allpairs.db.labels.tasks import add_tasks
-from allpairs.db.projects.stable_groups import Planned, planned, store_groups
+from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design, GroupUpdate, Identifier, Item, Project, Round, Task
+from allpairs.learner.jobs.kept_groups import Kept, planned
 
 
 def make_project(
@@ -155,7 +156,7 @@ def _items(session: Session, project_id: int, side: Side, evaluation: bool) -> l
     return list(session.scalars(wanted.order_by(Item.id)))
 
 
-def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]], **about: Any) -> Planned:
+def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]], **about: Any) -> Kept:
     """Make these texts the project's groups, in an update about which this is said; return what was stored."""
     usual = {"matcher": 0, "threshold": 0.5, "clustering": USUAL.how, "representative": USUAL.representative}
     texts = sum(len(group) for group in groups if len(group) > 1)
@@ -165,6 +166,6 @@ def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]]
     )  # fmt: skip
     items = np.array([item for group in groups for item in group], dtype=np.int64)
     with writing(engine) as session:
-        plan = planned(session, project_id, items, np.repeat(np.arange(len(groups)), [len(one) for one in groups]))
-        assert store_groups(session, plan, update)
-    return plan
+        kept = planned(session, project_id, items, np.repeat(np.arange(len(groups)), [len(one) for one in groups]))
+        assert store_groups(session, kept.plan, update)
+    return kept

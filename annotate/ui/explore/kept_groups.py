@@ -14,7 +14,7 @@ from allpairs.db.schema.tables import GroupUpdate
 
 SHOWN = 20  # changes
 NAMED = 5  # texts of a change
-NONE_YET = "The project keeps no groups yet: find matches on the page Data, and each group gets an id that stays."
+NONE_YET = "The project keeps no groups yet: find matches on the page Export, and each group gets an id that stays."
 
 
 def news(project_id: int) -> None:

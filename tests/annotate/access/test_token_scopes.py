@@ -80,7 +80,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     said = {one.name: ask(token, one, project).status_code for one in OPERATIONS}
     assert {name for name, status in said.items() if status == 403} == {
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
-        "delete_webhook", "list_deliveries", "match", "publish", "list_publications",
+        "delete_webhook", "list_deliveries", "match", "publish", "list_publications", "groups", "group_changes",
     }  # fmt: skip
 
 

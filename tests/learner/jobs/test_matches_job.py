@@ -208,15 +208,15 @@ def test_a_round_is_followed_by_its_groups_if_the_project_asks_for_it(engine: En
         row.settings = row.settings | {"keep_groups": True}
     layer = OutputLayer(float(matcher_of(engine, 1).w or 0), float(matcher_of(engine, 1).b or 0))
     job_id, _, asked = follow_with_groups("round-1", project) or pytest.fail("no job")
-    assert asked == (1, pytest.approx(layer.threshold), None, "connected", "central", "")
+    assert asked == (1, pytest.approx(layer.threshold), None, "average", "central", "")
     assert follow_with_groups("round-1", project) == (job_id, "gpu", asked)  # a step that runs again
     steps.find_matches(job_id, project, *asked)
-    find(engine, project, 1, (1 - layer.b) / layer.w, Grouping(Clustering.AVERAGE))
+    find(engine, project, 1, (1 - layer.b) / layer.w, Grouping(Clustering.CORRELATION))
     answer_batch(engine, project, half)
     run(engine, project)
     newer = OutputLayer(float(matcher_of(engine, 2).w or 0), float(matcher_of(engine, 2).b or 0))
     _, _, asked = follow_with_groups("round-2", project) or pytest.fail("no job")
-    assert asked[0] == 2 and asked[3] == "average"  # at the same probability under the new model
+    assert asked[0] == 2 and asked[3] == "correlation"  # at the same probability under the new model
     assert float(newer.logit(np.array(asked[1]))) == pytest.approx(1)
 
 

@@ -7,18 +7,17 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.stable_groups import (
-    MOST_NAMED,
     changes_after,
-    current_groups,
+    grouped_items,
     groups_of,
     newest_update,
     page_of_groups,
-    planned,
     store_groups,
     wrong_groups,
 )
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item
+from allpairs.learner.jobs.kept_groups import MOST_NAMED, keep_groups, planned
 from tests.helpers.factories import make_groups, make_project
 
 
@@ -61,7 +60,7 @@ def test_the_record_read_from_any_cursor_gives_the_groups(engine: Engine, items:
         make_groups(engine, project_id, [[i for i, n in zip(items, number, strict=True) if n == g] for g in range(8)])
     with reading(engine) as session:
         every = changes_after(session, project_id, 0, 1000)
-        numbers, count = np.unique(current_groups(session, project_id).number, return_counts=True)
+        numbers, count = np.unique(grouped_items(session, project_id)[1], return_counts=True)
         now = dict(zip(numbers.tolist(), count.tolist(), strict=True))
         for at in (0, 3, len(every) // 2, len(every)):
             state = {change.number: change.size for change, _ in every[:at]}
@@ -74,7 +73,7 @@ def test_the_record_read_from_any_cursor_gives_the_groups(engine: Engine, items:
 def test_an_update_that_another_has_overtaken_is_not_stored(engine: Engine, items: list[int]) -> None:
     project_id = project_of(items, engine)
     with reading(engine) as session:
-        plan = planned(session, project_id, np.array(items[:2]), np.array([0, 0]))
+        plan = planned(session, project_id, np.array(items[:2]), np.array([0, 0])).plan
     make_groups(engine, project_id, [items[4:6]])
     before = rows(engine)
     about = {"threshold": 0.5, "clustering": "connected", "representative": "central", "newest_by": ""}
@@ -82,6 +81,10 @@ def test_an_update_that_another_has_overtaken_is_not_stored(engine: Engine, item
     with writing(engine) as session:
         assert not store_groups(session, plan, late)
     assert rows(engine) == before
+    keep_groups(engine, np.array(items[:2]), np.array([0, 0]), late)
+    with reading(engine) as session:
+        told = [(change.number, change.event) for change, _ in changes_after(session, project_id, 0, 9)]
+    assert told == [(1, "made"), (1, "ended"), (2, "made")]
 
 
 def test_the_same_groups_again_leave_no_row(engine: Engine, items: list[int]) -> None:
@@ -112,9 +115,9 @@ def test_an_update_that_fails_on_the_way_leaves_nothing(
     def fails(*given: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("allpairs.db.projects.stable_groups._store_items", fails)
+    monkeypatch.setattr("allpairs.db.projects.stable_groups.delete", fails)
     with pytest.raises(RuntimeError):
-        make_groups(engine, project_id, [items[:4]])
+        make_groups(engine, project_id, [items[1:4]])
     assert rows(engine) == before
     with reading(engine) as session:
         assert not wrong_groups(session, project_id)
