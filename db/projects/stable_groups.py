@@ -43,8 +43,9 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
 
 def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array[int]]":
     """Return all texts of the project in groups, ascending, and the numbers of their groups."""
-    mine = select(GroupedItem.item_id, GroupedItem.number).where(GroupedItem.project_id == project_id)
-    rows = session.execute(mine.order_by(GroupedItem.item_id).execution_options(yield_per=CHUNK))
+    table = GroupedItem.__table__.c  # of the table, not of its class, whose rows take twice the time
+    mine = select(table.item_id, table.number).where(table.project_id == project_id).order_by(table.item_id)
+    rows = session.execute(mine.execution_options(yield_per=CHUNK))
     items, numbers = array("q"), array("q")
     for part in rows.partitions():
         for column, values in zip((items, numbers), zip(*part, strict=True), strict=True):
@@ -109,10 +110,11 @@ def wrong_groups(session: Session, project_id: int) -> list[int]:
 
 def names_of(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
     """Return side and one imported id, always the same, of each of these texts, and maybe of others."""
-    first = select(Identifier.item_id, Identifier.side, func.min(Identifier.external_id))
-    first = first.where(Identifier.project_id == project_id).group_by(Identifier.item_id, Identifier.side)
+    table = Identifier.__table__.c
+    first = select(table.item_id, table.side, func.min(table.external_id))
+    first = first.where(table.project_id == project_id).group_by(table.item_id, table.side)
     # Reading those of the whole project is faster than naming very many texts in statements.
-    parts = [first.where(Identifier.item_id.in_(chunk)) for chunk in chunks(items)] if len(items) < MANY else [first]
+    parts = [first.where(table.item_id.in_(chunk)) for chunk in chunks(items)] if len(items) < MANY else [first]
     rows = (row for part in parts for row in session.execute(part.execution_options(yield_per=CHUNK)))
     return {item: (side, name) for item, side, name in rows}
 
