@@ -430,6 +430,7 @@ class Candidate(Given):
 
     item: int = Field(description="Its number in the project.")
     ids: list[str] = Field(description="Its ids from the imported file.")
+    group: str | None = Field(description="The id of its group; null: it is alone, or no groups are kept.")
     text: str
     fields: dict[str, str] | None = Field(description="Its columns, if it has several.")
     score: float

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import PublicationKind
-from allpairs.db.schema.tables import Item, Matcher, Publication, ShadowCounts, now
+from allpairs.db.schema.tables import Matcher, Publication, ShadowCounts, now
 
 NOTHING_PUBLISHED = (
     "no model is published: publish a trained round's on the page Monitor, tab Model, or with `allpairs publish`"
@@ -32,11 +32,6 @@ def folders_in_service(session: Session, project_id: int) -> set[str]:
     found = (in_service(session, project_id, kind) for kind in PublicationKind)
     matchers = (session.get(Matcher, one.matcher_id) for one in found if one is not None)
     return {matcher.folder for matcher in matchers if matcher is not None and matcher.folder is not None}
-
-
-def newest_item(session: Session, project_id: int) -> int:
-    """Return the highest id of the project's items, 0 without any: it rises when texts are added."""
-    return session.scalar(select(func.max(Item.id)).where(Item.project_id == project_id)) or 0
 
 
 def counts_of(session: Session, published: Publication, shadow: Publication) -> ShadowCounts | None:

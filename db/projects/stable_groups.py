@@ -1,6 +1,7 @@
 """The groups of a project with their ids: what they are now, and the record of what became of each."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Side
+from allpairs.db.domain import NoticeKind, Side
 from allpairs.db.projects.items import CHUNK, chunks
+from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
 
 PREFIX = "g"
@@ -154,6 +156,7 @@ def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
         return False
     if not plan.changes and last is not None and _made(last) == _made(update):
         return True
+    cursor = newest_change(session, update.project_id)
     session.add(update)
     session.flush()
     about = {"project_id": update.project_id}
@@ -161,6 +164,9 @@ def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
     for chunk in chunks(plan.left):
         session.execute(delete(GroupedItem).where(GroupedItem.item_id.in_(chunk)))
     _insert(session, GroupedItem, [about | {"item_id": item, "number": number} for item, number in plan.joined])
+    if plan.changes:
+        kinds = Counter(str(row["event"]) for row in plan.changes)
+        add_notice(session, update.project_id, NoticeKind.GROUP_CHANGED, {"cursor": cursor, "changes": dict(kinds)})
     return True
 
 

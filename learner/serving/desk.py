@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.domain import Side
 from allpairs.db.projects.publications import add_counts
+from allpairs.db.projects.stable_groups import groups_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.learner.scoring.any_pairs import Seen
 from allpairs.learner.scoring.explanation import Part
@@ -114,6 +115,7 @@ def _as_json(
     rows = np.unique(np.concatenate([*(one.rows[: question.k] for one in found.ranked), np.empty(0, np.int64)]))
     rows = rows.astype(np.int64)
     records, ids = served.texts.read(session, rows, of_left), served.texts.ids(session, rows)
+    groups = groups_of(session, question.project_id, served.texts.item_ids[rows].tolist())
     shown = {row: (text, lengths) for row, text, lengths in
              zip(rows.tolist(), records.texts, records.lengths, strict=True)}  # fmt: skip
     names = served.texts.names(of_left)
@@ -123,6 +125,7 @@ def _as_json(
         listed = zip(one.rows[: question.k].tolist(), score.tolist(), p.tolist(), strict=True)
         results.append([
             {"item": int(served.texts.item_ids[row]), "ids": ids.get(row, []), "text": shown[row][0],
+             "group": groups.get(int(served.texts.item_ids[row])),
              "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
              "score": value, "p": chance, "why": [_part(part) for part in parts[place]] if parts else None}
             for place, (row, value, chance) in enumerate(listed)

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
-from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service, newest_item
+from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service
+from allpairs.db.projects.text_plan import state_of
 from allpairs.db.schema.engine import reading
 from allpairs.learner.serving.loading import load_served
 from allpairs.learner.serving.project_texts import ProjectTexts
@@ -38,12 +39,12 @@ class StillLoading(InputError):
 
 @dataclass(frozen=True)
 class Key:
-    """What a loaded model was made of: its publication, and the newest item of the project at that time."""
+    """What a loaded model was made of: its publication, and the state of the project's texts (`state_of`)."""
 
     publication_id: int
     matcher_id: int
     number: int
-    newest_item: int
+    texts: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -145,4 +146,4 @@ def _key(session: Session, project_id: int, kind: PublicationKind) -> Key | None
     found = in_service(session, project_id, kind)
     if found is None or found.matcher_id is None or found.number is None:
         return None
-    return Key(found.id, found.matcher_id, found.number, newest_item(session, project_id))
+    return Key(found.id, found.matcher_id, found.number, state_of(session, project_id))

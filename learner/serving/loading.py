@@ -1,5 +1,7 @@
 """Load a published model: its folder, the vectors of the project's texts, and the indexes of these."""
 
+from contextlib import suppress
+
 import numpy as np
 from sqlalchemy import Engine
 
@@ -45,11 +47,11 @@ def load_served(
 def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
     """Return the model's blended vectors (items, d), memory-mapped."""
     path = (artifacts() / str(row.folder)).parent / FILE
-    try:
-        return load_vectors(path)
-    except InputError:
-        vectors_of(row.project_id, row, data, data.settings, progress)
-        return load_vectors(path)
+    with suppress(InputError):
+        if len(stored := load_vectors(path)) >= len(data.item_ids):
+            return stored
+    vectors_of(row.project_id, row, data, data.settings, progress)  # encodes those of added texts, or all
+    return load_vectors(path)
 
 
 def _index(

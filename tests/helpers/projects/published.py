@@ -14,8 +14,8 @@ from allpairs.db.schema.tables import Matcher, MatchServer
 
 ANSWER = {
     "round": 1, "publication": 1, "recall": None,
-    "results": [[{"item": 1, "ids": ["left-0"], "text": "text 0", "fields": None, "score": 0.9, "p": 0.75,
-                  "why": [{"part": "meaning", "amount": 1.1, "words": []}]}]],
+    "results": [[{"item": 1, "ids": ["left-0"], "group": None, "text": "text 0", "fields": None,
+                  "score": 0.9, "p": 0.75, "why": [{"part": "meaning", "amount": 1.1, "words": []}]}]],
 }  # fmt: skip
 
 

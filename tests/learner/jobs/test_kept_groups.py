@@ -19,6 +19,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item
 from allpairs.learner.jobs.kept_groups import MOST_NAMED, keep_groups, planned
 from tests.helpers.factories import make_groups, make_project
+from tests.helpers.projects.webhooks import add_webhook, notices
 
 
 @pytest.fixture
@@ -90,6 +91,7 @@ def test_an_update_that_another_has_overtaken_is_not_stored(engine: Engine, item
 def test_the_same_groups_again_leave_no_row(engine: Engine, items: list[int]) -> None:
     project_id = project_of(items, engine)
     make_groups(engine, project_id, [items[:2]])
+    add_webhook(engine, project_id)
     before = rows(engine)
     make_groups(engine, project_id, [items[:2]])
     assert rows(engine) == before
@@ -97,6 +99,19 @@ def test_the_same_groups_again_leave_no_row(engine: Engine, items: list[int]) ->
     with reading(engine) as session:
         last = newest_update(session, project_id)
     assert last is not None and last.matcher == 1 and rows(engine)[1:] == before[1:]
+    assert notices(engine) == []
+
+
+def test_webhooks_are_told_where_the_changes_of_an_update_begin(engine: Engine, items: list[int]) -> None:
+    project_id = project_of(items, engine)
+    make_groups(engine, project_id, [items[:2]])
+    add_webhook(engine, project_id)
+    make_groups(engine, project_id, [items[:2], items[4:6], items[6:8]])
+    ((kind, told),) = notices(engine)
+    assert kind == "group.changed" and told["changes"] == {"made": 2}
+    with reading(engine) as session:
+        found = changes_after(session, project_id, told["cursor"], 9)
+    assert [change.number for change, _ in found] == [2, 3]
 
 
 def rows(engine: Engine) -> tuple[int, ...]:

@@ -25,7 +25,9 @@ from allpairs.learner.serving.loaded import Loaded, NothingPublished, StillLoadi
 from allpairs.learner.serving.loading import load_served
 from allpairs.learner.serving.project_texts import ProjectTexts
 from allpairs.learner.serving.routes import application
+from tests.helpers.factories import make_groups
 from tests.helpers.projects.rounds import answer_batch, half, run, texts
+from tests.helpers.projects.text_changes import change
 from tests.helpers.projects.trained import trained
 from tests.helpers.services.workers import wait_for
 from tests.helpers.tiny import tiny_encoder
@@ -149,6 +151,26 @@ def test_a_published_model_keeps_its_vectors_over_the_next_rounds(engine: Engine
     with reading(engine) as session:
         others = session.scalars(select(Row.folder).where(Row.number == 2)).one()
     assert not ((artifacts() / str(others)).parent / "vectors.npy").exists()
+
+
+def test_texts_that_come_and_go_are_noticed_and_groups_named(engine: Engine, encoder: Path, tmp_path: Path) -> None:
+    row = trained(engine, encoder, hubness=0.25, lexical=True)
+    publish(engine, row.project_id, 1)
+    loaded = Loaded(engine)
+    desk = Desk(engine, loaded)
+
+    def best() -> list[list[dict[str, Any]]]:
+        return [found[:2] for found in asking(desk, row.project_id)["results"]]
+
+    (own, other), before = best()[2], best()[0][0]
+    assert own["ids"] == ["left-0"] and own["group"] is None
+    make_groups(engine, row.project_id, [[own["item"], other["item"]]])
+    assert {one["group"] for one in best()[2]} == {"g1"}
+    change(engine, tmp_path, {"more": ASKED[0]})
+    change(engine, tmp_path, before["ids"])
+    loaded.look()
+    wait_for(lambda: best()[0][0]["ids"] == ["more"])
+    assert before["item"] not in {one["item"] for found in best() for one in found}
 
 
 def test_a_swap_fails_no_request(engine: Engine, encoder: Path) -> None:
