@@ -1,0 +1,68 @@
+"""The groups of texts with their ids."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ForeignKey,
+    Index,
+    Text,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from allpairs.db.domain import (
+    Clustering,
+    GroupEvent,
+    Representative,
+)
+from allpairs.db.schema.tables.base import Base, now, of_project
+
+
+class GroupUpdate(Base):
+    """An act that made the project's groups anew: by which model, from which score on, and how. Append-only."""
+
+    __tablename__ = "group_updates"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    matcher: Mapped[int]  # its number; the row of a matcher may be replaced
+    threshold: Mapped[float]
+    p: Mapped[float | None]  # at the threshold, if the matcher has probabilities
+    clustering: Mapped[Clustering]
+    representative: Mapped[Representative]
+    newest_by: Mapped[str] = mapped_column(Text)
+    groups: Mapped[int]
+    texts: Mapped[int]  # in groups
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class GroupChange(Base):
+    """What an update made of one group. Append-only; ids ascend in the order in which transactions were committed."""
+
+    __tablename__ = "group_changes"
+    __table_args__ = (
+        Index("ix_group_changes_cursor", "project_id", "id"),
+        Index("ix_group_changes_group", "project_id", "number"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    update_id: Mapped[int] = mapped_column(ForeignKey("group_updates.id", ondelete="CASCADE"), index=True)
+    number: Mapped[int]  # of the group, from 1; never given to another one
+    event: Mapped[GroupEvent]
+    before: Mapped[int]  # its texts before; 0: it was made
+    size: Mapped[int]  # its texts after; 0: it ended
+    added: Mapped[int]
+    removed: Mapped[int]
+    # from_groups, to_groups: numbers of other groups; items_added, items_removed: [side, id]; the first of each only.
+    details: Mapped[dict[str, Any]]
+
+
+class GroupedItem(Base):
+    """Which of the project's groups a text is in now; a text that is alone has no row."""
+
+    __tablename__ = "grouped_items"
+    __table_args__ = (Index("ix_grouped_items_group", "project_id", "number"),)
+    item_id: Mapped[int] = mapped_column(
+        ForeignKey("items.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    number: Mapped[int]
