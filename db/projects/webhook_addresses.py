@@ -19,7 +19,7 @@ Network = IPv4Network | IPv6Network
 
 def allowed_networks() -> list[Network]:
     """Return the networks of `ALLPAIRS_WEBHOOK_NETWORKS`, separated by commas. Raises InputError for anything else."""
-    named = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
+    named = [name.strip() for name in os.environ.get("ALLPAIRS_WEBHOOK_NETWORKS", "").split(",")]
     try:
         return [ip_network(name) for name in named if name]
     except ValueError as error:

@@ -19,8 +19,8 @@ from allpairs.db.schema.tables import Answer, Delivery, Item, now
 from allpairs.learner.jobs.webhooks.sender import LEASE, Sender
 from benchmarks.scale.faults import Victim
 from tests.helpers.factories import make_project
-from tests.helpers.projects.webhooks import add_webhook
 from tests.helpers.services.receiver import Receiver, receiving
+from tests.helpers.services.webhooks import add_webhook
 from tests.helpers.services.workers import wait_for
 
 PAIRS, KILLS, DELAY = 12, 3, 0.5  # pairs answered differently; kills of each; seconds until the receiver answers

@@ -31,8 +31,8 @@ from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.published import answering, make_published
 from tests.helpers.projects.two_projects import NoQueue
-from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.webhooks import WEBHOOK, add_webhook
 
 JOB = "search-1"
 BODIES: dict[str, Any] = {

@@ -26,8 +26,8 @@ from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.people import at
 from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
-from tests.helpers.projects.webhooks import WEBHOOK, add_webhook
 from tests.helpers.services.ports import free_port
+from tests.helpers.services.webhooks import WEBHOOK, add_webhook
 
 R, ASK = Role, matching.ask
 

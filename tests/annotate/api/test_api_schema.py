@@ -25,7 +25,7 @@ from tests.helpers.factories import make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.projects.published import answering, make_published, make_trained
-from tests.helpers.projects.webhooks import add_webhook
+from tests.helpers.services.webhooks import add_webhook
 
 EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
 PLAIN = settings(

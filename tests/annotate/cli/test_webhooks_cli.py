@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.helpers.factories import make_project
-from tests.helpers.projects.webhooks import URL
 from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.webhooks import URL
 
 
 def test_webhooks_are_added_listed_and_deleted(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:

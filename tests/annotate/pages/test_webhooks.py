@@ -15,7 +15,7 @@ from allpairs.db.schema.tables import Delivery, Webhook
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.webhooks import URL, add_webhook
+from tests.helpers.services.webhooks import URL, add_webhook
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
 

@@ -12,7 +12,7 @@ from allpairs.db.projects.notices import add_notice, announce_batch, announcing_
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Evaluation, Item, Matcher, Notice, Round, now
 from tests.helpers.factories import make_project
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 
 YES, NO, UNSURE, RETRACT = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT
 

@@ -57,7 +57,7 @@ from tests.helpers.projects.two_projects import (
     WHO,
     Whole,
 )
-from tests.helpers.projects.webhooks import WEBHOOK
+from tests.helpers.services.webhooks import WEBHOOK
 
 NOWHERE = None  # the right for what nobody may name in a project that does not have it
 ANY = ""  # the right of whoever has a role

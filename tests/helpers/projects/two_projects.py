@@ -28,7 +28,7 @@ from tests.helpers.people import START
 from tests.helpers.projects.measured import add_job, write_model_folder
 from tests.helpers.projects.pipelines import write_began
 from tests.helpers.projects.studies import make_study
-from tests.helpers.projects.webhooks import add_webhook
+from tests.helpers.services.webhooks import add_webhook
 
 WHO = "somebody"  # who gave the answers
 TEXTS = 6  # of each list

@@ -40,7 +40,7 @@ from tests.helpers.projects.audit_projects import (  # fmt: skip
     truth,
 )
 from tests.helpers.projects.rounds import answer, count, newest, run, start
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 
 pytestmark = pytest.mark.usefixtures("small")
 

@@ -22,7 +22,7 @@ from allpairs.learner.jobs import correction as steps
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE

@@ -11,7 +11,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Round, Task
 from allpairs.learner.jobs.entities import job as steps
 from tests.helpers.projects.audit_projects import EVALUATION, add_model, label, tasks_of
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 
 
 def run(engine: Engine, project_id: int, draw: int = 0) -> str:

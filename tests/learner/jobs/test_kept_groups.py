@@ -19,7 +19,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item
 from allpairs.learner.jobs.kept_groups import MOST_NAMED, keep_groups, planned
 from tests.helpers.factories import make_groups, make_project
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from tests.helpers.projects.rounds import (
     start,
     texts,
 )
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder
 
 

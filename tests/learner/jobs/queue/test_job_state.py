@@ -12,7 +12,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job
 from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project
-from tests.helpers.projects.webhooks import add_webhook, notices
+from tests.helpers.services.webhooks import add_webhook, notices
 
 
 @pytest.fixture
