@@ -34,7 +34,8 @@ def publishing(matcher: Matcher) -> None:
     if may(Right.CHANGE, project_id) and matcher.folder is not None and matcher.w is not None:
         _form(matcher, service)
     if service.agreement is not None:
-        st.dataframe(_agreement(service.agreement), hide_index=True, key="agreement")
+        name = "How far the shadow agrees with the published model"
+        st.table(_agreement(service.agreement), border="horizontal", hide_index=True, hide_header=True, alt=name)
     if service.history:
         with st.expander("Publication history"):
             st.dataframe(_history(service), hide_index=True, key="publications")
@@ -44,7 +45,7 @@ def _standing(service: Service) -> None:
     if service.published is None or service.published.number is None:
         st.write("No model is published.")
         return
-    st.markdown(f"**{round_name(service.published.number)}** is published{_since(service.published)}.")
+    st.markdown(f"**{round_name(service.published.number)}** has been published since {_since(service.published)}.")
     if service.shadow is not None and service.shadow.number is not None:
         texts = service.agreement.texts if service.agreement else 0
         said = f"{counted(texts, 'text')} compared" if texts else "nothing compared yet"
@@ -55,7 +56,7 @@ def _standing(service: Service) -> None:
 
 def _since(row: Publication) -> str:
     who = f" by {literal(row.who)}" if row.who else ""
-    return f" since {row.at:%Y-%m-%d %H:%M} UTC{who}"
+    return f"{row.at:%Y-%m-%d %H:%M} UTC{who}"
 
 
 def _form(matcher: Matcher, service: Service) -> None:
@@ -103,7 +104,7 @@ def _agreement(row: ShadowCounts) -> pd.DataFrame:
         ("Matches of the shadow alone (p ≥ ½)", f"{row.gained:,} of {row.pairs:,}"),
         ("Matches of the published model alone (p ≥ ½)", f"{row.lost:,} of {row.pairs:,}"),
     ]
-    return pd.DataFrame(rows, columns=["Shadow and published model", "Value"])
+    return pd.DataFrame(rows, columns=["Figure", "Value"])
 
 
 def _history(service: Service) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def test_a_model_is_published_on_the_page(engine: Engine, home: Path) -> None:
         more = dict(zip(COUNTED, (4, 3, 2.0, 50, -5.0, 10.0, 1, 2), strict=True))
         add_counts(session, project, service.published.id, service.shadow.id, more)
     page.run()
-    values = dict(page.dataframe[0].value.itertuples(index=False))
+    values = dict(page.table[1].value.itertuples(index=False))
     assert values["Same best candidate"] == "75.0%" and values["Matches of the shadow alone (p ≥ ½)"] == "1 of 50"
     page.button(key="end_publication").click().run()
     assert standing(engine, project) == (None, None) and len(page.dataframe[-1].value) == 4
