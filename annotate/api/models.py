@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from allpairs.annotate.labelling.queue import HELD, Reason
-from allpairs.db.corpus.cells import MAX_CELL
 from allpairs.db.domain import (
     LONGEST_NOTE,
     AnswerKind,
@@ -23,7 +22,7 @@ from allpairs.db.projects.webhook_addresses import LONGEST as LONGEST_URL
 
 LARGEST = 2**31 - 1  # the largest integer of both databases
 MOST_ANSWERS, MOST_LABELS, MOST_JOBS, MOST_DELIVERIES, MOST_GROUPS = 200, 1_000, 100, 100, 1_000
-MOST_TEXTS, MOST_CANDIDATES = 100, 100
+MOST_TEXTS, MOST_CANDIDATES, LONGEST_TEXT = 100, 100, 10_000
 STORED = r"^[^\x00]*$"  # PostgreSQL stores no NUL character
 
 
@@ -398,7 +397,7 @@ class Deliveries(Given):
     deliveries: list[Delivery]
 
 
-Text = Annotated[str, Field(max_length=MAX_CELL)]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
 class MatchAsked(Asked):
