@@ -18,6 +18,7 @@ from allpairs.db.projects.jobs import MATCHES, last_job
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import column_names
+from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.results import matches
 from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
 from allpairs.db.results.pipelines import RERANKER, runs_folder
@@ -52,6 +53,7 @@ class MatchWork:
     thresholds: dict[int, float | None]
     job: Job | None
     found: Matches | None
+    texts: int  # number of the project's newest change of texts
 
 
 def work(engine: Engine, project_id: int) -> MatchWork:
@@ -59,7 +61,8 @@ def work(engine: Engine, project_id: int) -> MatchWork:
     with reading(engine) as session:
         known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
         kind, columns = Kind(project_of(session, project_id).kind), column_names(session, project_id)
-        return MatchWork(kind, columns, known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
+        job, version = last_job(session, project_id, [MATCHES]), version_of_texts(session, project_id)
+        return MatchWork(kind, columns, known, job, read_matches(project_id), version)
 
 
 def rerankers(engine: Engine, project_id: int) -> dict[str, str]:

@@ -21,6 +21,7 @@ from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.jobs import EXPLORE, OPEN
 from allpairs.db.projects.records import Rows, read_records
+from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
@@ -100,10 +101,11 @@ class ShownPair:
 
 
 def rounds_of(engine: Engine, project_id: int) -> list[Round]:
-    """Return the matchers of the project, the newest first."""
+    """Return the matchers of the project, the newest first; what was prepared of other texts is as if it were not."""
     with reading(engine) as session:
-        found = matchers_with_evaluations(session, project_id)
-    return [Round(one, figures, read_exploration(exploration_folder(one))) for one, figures in reversed(found)]
+        found, version = matchers_with_evaluations(session, project_id), version_of_texts(session, project_id)
+    made = [(one, figures, read_exploration(exploration_folder(one))) for one, figures in reversed(found)]
+    return [Round(*of, one if one is not None and one.texts == version else None) for *of, one in made]
 
 
 def kind_of(engine: Engine, project_id: int) -> Kind:

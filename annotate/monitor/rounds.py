@@ -6,13 +6,17 @@ from typing import Any
 
 import pandas as pd
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.text.measures import TITLES, estimate
-from allpairs.db.domain import AnswerKind, Purpose, Settings, renamed
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings, Split, renamed
+from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.label_counts import Tally, label_tally
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
+from allpairs.db.projects.items import item_counts
 from allpairs.db.projects.rounds import audit_counts, rounds_of
+from allpairs.db.projects.text_changes import measuring_changed
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project, Round
 
@@ -35,6 +39,7 @@ class Report:
     evaluation_items: bool  # whether items are kept for evaluation
     audit_batch: int  # pairs of the open audit batch that nobody has labelled
     settings: Settings
+    changed: float = 0.0  # share of the audit's texts that have come or gone since it was drawn, at the most
 
     @property
     def measured(self) -> list[tuple[Matcher, Evaluation]]:
@@ -75,7 +80,17 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
             evaluation_items=has_evaluation_items(session, project_id),
             audit_batch=unanswered(session, audit_batch) if audit_batch else 0,
             settings=Settings.model_validate(session.get_one(Project, project_id).settings),
+            changed=_changed(session, project_id),
         )
+
+
+def _changed(session: Session, project_id: int) -> float:
+    design = newest_design(session, project_id, DesignKind.AUDIT)
+    if design is None:
+        return 0.0
+    changed = measuring_changed(session, project_id, design.details.get("texts", 0), design.created_at)
+    there = item_counts(session, project_id).items() if changed else ()
+    return changed / max(1, sum(count for (_, split), count in there if split != Split.TRAIN))
 
 
 def estimates_table(report: Report) -> pd.DataFrame:

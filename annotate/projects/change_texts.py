@@ -1,10 +1,13 @@
 """Texts of a project that exists: add, change and withdraw them from a file, and undo that. Each is one act."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import Engine
@@ -36,6 +39,7 @@ class Act(StrEnum):
     WITHDRAW = "withdraw"
 
 
+SENT = "records.jsonl"  # the name of a file that nobody uploaded
 TITLES = {
     "new": "new ids with new texts",
     "equal": "new ids of texts that the project has",
@@ -94,6 +98,22 @@ class Outcome:
         return {**self.counts, "notes": list(self.notes), "change": self.change and self.change.number}
 
 
+@contextmanager
+def sent(texts: Sequence[Mapping[str, str]], withdraw: Sequence[str], side: Side) -> Iterator[Source]:
+    """Yield texts, each a record with `id` and text columns, or identifiers to withdraw, as a file to read.
+
+    So that they are checked as every file is. Raises InputError unless it is one of the two.
+    """
+    if bool(texts) == bool(withdraw):
+        raise InputError("send texts to add and change, or ids to withdraw: one of the two")
+    rows = texts or [{"id": name} for name in withdraw]
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = Path(folder) / SENT
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        yield Source(path, Act.ADD if texts else Act.WITHDRAW, side)
+
+
 def preview(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
     """Return what the file would change. Raises InputError, one line with file, row and column, for a bad file."""
     with reading(engine) as session:
@@ -127,10 +147,18 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
-def undo(engine: Engine, project_id: int) -> Changed:
-    """Undo the project's newest change of texts that stands; return it. Raises InputError if there is none."""
+def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
+    """Undo the project's newest change of texts that stands; return it. number: that it must have.
+
+    Texts that it added are withdrawn again; answers on their pairs stay in the record. Raises InputError if there is no
+    such change.
+    """
     with acting(engine, Right.CHANGE, project_id) as session:
-        change = undo_change(session, _locked(session, project_id))
+        project = _locked(session, project_id)
+        newest = newest_change(session, project_id)
+        if number is not None and (newest is None or newest.number != number):
+            raise InputError(f"change {number} is not the newest one that stands: only that can be undone")
+        change = undo_change(session, project)
         drop_withdrawn_tasks(session, project_id)
         add_event(
             session, person_of(engine), EventKind.TEXTS_BACK, project_id, change.source, old={"number": change.number}

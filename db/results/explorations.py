@@ -36,6 +36,7 @@ class Exploration:
     cutoff: int
     times: float
     seconds: float
+    texts: int = 0  # number of the newest change of texts
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class Matches:
     representative: str = Representative.CENTRAL.value
     newest_by: str = ""
     changed: int | None = None
+    texts: int = 0  # number of the newest change of texts
 
 
 def folder_of_matches(project_id: int) -> Path:

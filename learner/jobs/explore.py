@@ -73,7 +73,7 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
     _save_known(folder / KNOWN, data, vectors, rescored, known)
     seconds = round(time.monotonic() - started, 1)
     times = times_as_many(data.dataset)
-    write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, times, seconds))
+    write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, times, seconds, data.version))
     with database() as engine, reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id)]
     keep_explorations(project_id, [exploration_folder(matcher) for matcher in matchers])

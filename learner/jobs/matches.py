@@ -122,7 +122,8 @@ def find_matches(
         with writing_matches(project_id) as folder:
             _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
             _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts, ids)
-            write_about(folder, Matches(job_id, number, threshold, *counts, reranker, *wanted.words, changed))
+            about = Matches(job_id, number, threshold, *counts, reranker, *wanted.words, changed, data.version)
+            write_about(folder, about)
     return f"{len(pairs)} matches in {len(groups.size)} groups"
 
 

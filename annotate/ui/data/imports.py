@@ -1,4 +1,4 @@
-"""What a project imports: labels made elsewhere, with a report, and whole projects."""
+"""What a project imports: labels made elsewhere, with a report, changes of its texts, and whole projects."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from allpairs.annotate.labels.import_report import Report, Trouble
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
+from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
@@ -40,6 +41,8 @@ def imports(project: Project | None) -> None:
     if project is not None:
         with st.container(border=True):
             labels(project)
+        with st.container(border=True):
+            texts(project)
     if may(Right.INSTALL):
         with st.container(border=True):
             whole()

@@ -49,7 +49,7 @@ def _search(project_id: int, was_under_way: bool) -> None:
     else:
         st.caption("There is no round yet. The first job makes one.")
     if work.found is not None:
-        _files(project_id, work.found)
+        _files(project_id, work.found, work.texts)
 
 
 def _ask(project_id: int, work: MatchWork) -> None:
@@ -112,7 +112,7 @@ def _grouping(work: MatchWork, has_p: bool) -> Grouping:
     return Grouping(how, *stands[chosen])
 
 
-def _files(project_id: int, found: Matches) -> None:
+def _files(project_id: int, found: Matches, texts: int) -> None:
     """Draw what the last search found, and its files."""
     model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
     st.markdown(
@@ -121,6 +121,8 @@ def _files(project_id: int, found: Matches) -> None:
     )
     if found.changed is not None:
         st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
+    if found.texts != texts:
+        st.caption("The project's texts have changed since. Find the matches again to have them in it.")
     with st.container(horizontal=True):
         for what in match_export.COLUMNS:
             for suffix, title in SUFFIXES.items():

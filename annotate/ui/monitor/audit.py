@@ -12,6 +12,7 @@ from allpairs.annotate.ui.monitor.entities import entity_audit
 from allpairs.annotate.ui.monitor.strata import strata
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
+from allpairs.db.labels.audits import MOST_CHANGED
 
 DRAW = 60  # pairs: an audit batch of a few minutes
 WHAT = (
@@ -79,6 +80,10 @@ def audit_form(report: Report, project_id: int) -> None:
         st.page_link("../pages/label.py", label=left, icon=":material/rule:")
     if not may(Right.CHANGE, project_id):
         return
+    if report.changed > MOST_CHANGED:
+        share = f"{min(report.changed, 1.0):.0%}"
+        what = f"{share} of the evaluation texts have changed since the audit was drawn."
+        st.caption(f"{what} The next pairs that you draw start a new audit, of the texts as they are now.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pairs = st.number_input("Pairs to draw", 1, 10_000, DRAW, step=10, width=160, key="audit_draw")
         drawing = st.button("Draw audit pairs", key="draw_audit", type="primary", icon=":material/casino:")

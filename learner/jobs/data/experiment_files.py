@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.projects.items import present
 from allpairs.db.schema.tables import Answer, Gold, Item, Project
 from allpairs.learner.jobs.data.project_data import read_labels, read_project
 
@@ -26,12 +28,13 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
     closure are left out: every reader computes the closure again.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(Item.project_id == project_id)
+    wanted = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(*present(project_id))
     items: list[Row] = [tuple(row) for row in session.execute(wanted.order_by(Item.id))]
     project = session.get_one(Project, project_id)
     columns = TextColumns.read(project.text_columns)
     columns = columns if columns and columns.kinds else None
-    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id, ~Gold.closure)
+    mine = Gold.project_id == project_id, ~Gold.closure, is_there(Gold, project_id)
+    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(*mine)
     gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
     id_ = _id_beside(columns)
     files = {"left": _texts(folder / "left.parquet", items, Side.LEFT, columns, id_)}

@@ -13,7 +13,7 @@ from allpairs.db.domain import AnswerKind, Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import is_there
 from allpairs.db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
-from allpairs.db.projects.items import item_texts
+from allpairs.db.projects.items import item_texts, present
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.schema.engine import artifacts
@@ -171,7 +171,7 @@ def _enough(pairs: Pairs, what: str) -> Pairs:
 
 def _items(session: Session, project_id: int, side: Side, but: Split = Split.EVALUATION) -> list[tuple[str, str]]:
     """Return id and text of one side's items: the training items, or all items outside the split `but`."""
-    mine = (Item.project_id == project_id, Item.side == side, Item.split != but)
+    mine = (*present(project_id), Item.side == side, Item.split != but)
     rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
     return [(str(id_), text) for id_, text in rows]
 

@@ -1,6 +1,7 @@
 """Scopes of tokens: a program does what both its token's scopes and its person's role allow."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.published import answering, make_published
+from tests.helpers.projects.text_changes import change
 from tests.helpers.projects.two_projects import NoQueue
 from tests.helpers.services.annotate_cli import annotate, failure
 from tests.helpers.services.webhooks import WEBHOOK, add_webhook
@@ -39,18 +41,20 @@ BODIES: dict[str, Any] = {
     "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK,
     "match": {"texts": ["a text"]}, "publish": {"round": 1},
+    "change_texts": {"texts": [{"id": "new", "text": "d"}]}, "undo_texts": {},
 }  # fmt: skip
 
 
 @pytest.fixture
-def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return a project with a batch, a published model and a job; jobs are rows outside the queue."""
+def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
+    """Return a project with a batch, a published model, a job and a change of texts; jobs are rows outside the queue."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)
     make_published(engine, project_id)
     answering(monkeypatch)
+    change(engine, tmp_path, {"earlier": "e"}, name="Mine")
     add_job(engine, project_id, JOB, kind=SEARCH, state="running")
     add_webhook(engine, project_id)
     return project_id
@@ -81,6 +85,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     assert {name for name, status in said.items() if status == 403} == {
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
         "delete_webhook", "list_deliveries", "match", "publish", "list_publications", "groups", "group_changes",
+        "change_texts", "text_changes", "undo_texts",
     }  # fmt: skip
 
 

@@ -197,7 +197,7 @@ def test_labels_come_page_by_page_and_later_ones_after(engine: Engine, project: 
     assert seen[0] | {"created_at": ""} == {
         "id1": "left-0", "id2": "left-1", "text1": "text 0", "text2": "text 1", "label": 1, "answer": "positive",
         "annotator": "annotator", "round": 1, "strategy": "uncertainty", "score": 0.95, "created_at": "",
-        "purpose": "train", "note": None, "model": None, "guidelines": version_of(""),
+        "purpose": "train", "note": None, "model": None, "guidelines": version_of(""), "withdrawn": 0,
     }  # fmt: skip
     said(ben, project, answer("changed", tasks[1]))
     news = boss.get(of(project, "/labels"), params={"cursor": cursor}).json()
@@ -244,6 +244,9 @@ MAY = {
     "labels": {R.ADMINISTRATOR},
     "groups": ALL - {R.ANNOTATOR},
     "group_changes": ALL - {R.ANNOTATOR},
+    "change_texts": {R.ADMINISTRATOR},
+    "text_changes": {R.ADMINISTRATOR},
+    "undo_texts": {R.ADMINISTRATOR},
     "metrics": ALL - {R.ANNOTATOR},
     "list_jobs": ALL - {R.ANNOTATOR},
     "job": ALL - {R.ANNOTATOR},
@@ -260,6 +263,7 @@ MAY = {
 BODIES = {
     "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1},
+    "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
 }  # fmt: skip
 
 
@@ -494,3 +498,40 @@ def test_a_webhook_is_added_listed_and_deleted(engine: Engine, project: int) -> 
     assert "private" in refused(boss.post(of(project, "/webhooks"), json=WEBHOOK | {"url": "http://10.0.0.1/"}), 409)
     for wrong in ({"kinds": []}, {"kinds": ["test"]}, {"url": "ftp://x.org"}, {"url": "https://a@b.org/"}):
         refused(boss.post(of(project, "/webhooks"), json=WEBHOOK | wrong), 422)
+
+
+# Changes of texts
+
+
+def test_texts_are_added_changed_withdrawn_and_brought_back(engine: Engine, project: int) -> None:
+    ada, ben = member(engine, project, R.ADMINISTRATOR), member(engine, project, R.ANNOTATOR)
+    sent = {"texts": [{"id": "new", "text": "a new text"}, {"id": "left-0", "text": "text 1"}]}
+    refused(ben.post(of(project, "/texts"), json=sent), 403)
+    tried = ada.post(of(project, "/texts"), json=sent | {"dry_run": True}).json()
+    assert (tried["new"], tried["changed"], tried["change"]) == (1, 1, None)
+    assert ada.post(of(project, "/texts"), json=sent).json() == tried | {"change": 1}
+    gone = ada.post(of(project, "/texts"), json={"withdraw": ["new", "nobody"]}).json()
+    assert (gone["withdrawn"], gone["unknown"], gone["change"]) == (1, 1, 2)
+    assert "not the newest" in refused(ada.post(of(project, "/texts/undo"), json={"number": 1}), 409)
+    assert ada.post(of(project, "/texts/undo"), json={"number": 2}).json()["undone_at"]
+    changes = ada.get(of(project, "/texts/changes")).json()["changes"]
+    assert [(one["number"], one["can_undo"], bool(one["undone_at"])) for one in changes] == [
+        (2, False, True), (1, True, False)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "status", "said"), [
+    ({}, 409, "one of the two"),
+    ({"texts": [{"id": "a", "text": "x"}], "withdraw": ["b"]}, 409, "one of the two"),
+    ({"texts": [{"id": "a"}]}, 409, "either text or columns"),
+    ({"texts": [{"id": "a", "text": " "}]}, 409, "the text is empty"),
+    ({"texts": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]}, 409, "row 2, column 'id'"),
+    ({"texts": [{"id": "a", "text": "x"}], "side": "right"}, 409, "one list"),
+    ({"texts": [{"id": "a", "text": 3}]}, 422, "text"),
+])  # fmt: skip
+def test_texts_that_cannot_be_read_change_nothing(
+    engine: Engine, project: int, sent: dict[str, Any], status: int, said: str
+) -> None:
+    ada = member(engine, project, R.ADMINISTRATOR)
+    assert said in refused(ada.post(of(project, "/texts"), json=sent), status)
+    assert ada.get(of(project, "/texts/changes")).json()["changes"] == []

@@ -15,6 +15,7 @@ from sqlalchemy import Engine, func, select
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
 from allpairs.db.domain import PublicationKind, Settings, version_of
 from allpairs.db.errors import InputError
@@ -30,6 +31,7 @@ from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
 from tests.helpers.projects.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.studies import make_study, rate_all
+from tests.helpers.projects.text_changes import change
 
 NAME = "Help desk questions"
 WILD = ("=cmd", "a\tb\nc", "🎈 שלום", "\"quoted\", 'single'", "\x01\x1f\u2028", " ", "'=x")
@@ -39,6 +41,9 @@ def fill(engine: Engine, home: Path) -> int:
     """Make a project with a row in every exported table, after one that takes the first ids; return its id."""
     make_round(engine, make_project(engine, list(WILD), name="First"), 5)
     project_id = make_measured_project(engine, NAME, rounds=3)
+    change(engine, home, {"new": "A new text", "left-0": "A changed text"}, name=NAME)
+    change_texts.undo(engine, project_id)
+    change(engine, home, {"newer": "A newer text"}, name=NAME)
     make_design(engine, project_id)
     with writing(engine) as session:
         matchers = session.scalars(select(Matcher).where(Matcher.project_id == project_id)).all()

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.exchange.download_routes import routes
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.projects.change_texts import list_changes
 from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import Clustering, Representative, Side
 from allpairs.db.errors import InputError
@@ -254,3 +255,28 @@ def test_without_a_project_one_can_be_imported(engine: Engine) -> None:
     page = open_page()
     assert [header.value for header in page.header] == ["Import"]
     assert page.button(key="bring_import").disabled
+
+
+def test_texts_are_checked_applied_and_undone(engine: Engine, project: int, tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_text("key,words\nnew,a new text\nleft-0,text zero\nleft-1,text 1\n")
+    page = open_page()
+    page.text_input(key="change_texts_path").set_value(str(tmp_path / "texts.csv")).run()
+    assert page.button(key="texts_apply").disabled
+    assert page.selectbox(key="texts_id").value == "key" and page.selectbox(key="texts_text_0").value == "words"
+    page.button(key="texts_check").click().run()
+    assert not page.exception and not page.button(key="texts_apply").disabled
+    counts = next(table.value for table in page.dataframe if "ids" in table.value.columns)
+    assert counts["ids"].tolist() == [1, 1, 1]
+    page.button(key="texts_apply").click().run()
+    assert "change 1" in page.success[-1].value and page.button(key="texts_apply").disabled
+    assert [one.added + one.changed for one in list_changes(engine, project)] == [2]
+    page.button(key="texts_undo_1").click().run()
+    assert not page.exception and list_changes(engine, project)[0].undone_at is not None
+
+
+def test_a_file_that_cannot_be_read_is_an_error_beside_it(engine: Engine, project: int, tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_text("id,text\nnew,\n")
+    page = open_page()
+    page.text_input(key="change_texts_path").set_value(str(tmp_path / "texts.csv")).run()
+    page.button(key="texts_check").click().run()
+    assert "row 2" in page.error[-1].value and list_changes(engine, project) == []

@@ -77,7 +77,8 @@ def tasks_of(engine: Engine, round_id: int | None = None) -> list[Task]:
 def truth(engine: Engine) -> dict[tuple[int, int], bool]:
     """Return whether each pair of evaluation items is on one topic."""
     with reading(engine) as session:
-        items = session.scalars(select(Item).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
+        there = Item.split == Split.EVALUATION, Item.withdrawn_at.is_(None)
+        items = session.scalars(select(Item).where(*there).order_by(Item.id)).all()
     topics = {item.id: int(item.text.split()[0]) % TOPICS for item in items}
     return {pair: topics[pair[0]] == topics[pair[1]] for pair in itertools.combinations(topics, 2)}
 

@@ -34,7 +34,7 @@ from allpairs.annotate.pipelines import (
     runs,
     suggested_questions,
 )
-from allpairs.annotate.projects import history, lifecycle, list_view, projects, webhooks
+from allpairs.annotate.projects import change_texts, history, lifecycle, list_view, projects, webhooks
 from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
@@ -126,6 +126,13 @@ def table(a: Asking) -> Path:
     return path
 
 
+def texts_file(a: Asking) -> change_texts.Source:
+    """Return a file of texts for the other project."""
+    path = a.files / "texts.csv"
+    path.write_text("id,text\nnew,A new text\n")
+    return change_texts.Source(path)
+
+
 def small() -> Corpus:
     items = [CorpusItem((text,), Side.LEFT, text, Split.TRAIN) for text in ("a", "b")]
     return Corpus(Kind.SYMMETRIC, items, [])
@@ -184,6 +191,9 @@ THERE: Acts = {
     "import_labels.import_labels: only looking": (
         C, lambda a: import_labels(a.engine, a.other.name, table(a), Choices(dry=True))
     ),
+    "change_texts.preview": (C, lambda a: change_texts.preview(a.engine, a.other.name, texts_file(a))),
+    "change_texts.apply": (C, lambda a: change_texts.apply(a.engine, a.other.name, texts_file(a))),
+    "change_texts.undo": (C, lambda a: change_texts.undo(a.engine, a.other.id)),
     "mined_pairs.use_as_training": (
         C, lambda a: mined_pairs.use_as_training(a.engine, a.other.id, a.other.run, PAIRS, 5)
     ),
@@ -403,6 +413,7 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
     bodies: dict[str, Any] = {
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
         "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {},
+        "change_texts": {"texts": [{"id": "newer", "text": "A newer text"}]}, "undo_texts": {},
     }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
     found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs import Matcher as TrainedMatcher
 from allpairs.annotate.explore.prepared import best_pairs, known_pairs, rounds_of
 from allpairs.annotate.projects import change_texts
 from allpairs.db.errors import InputError
@@ -16,7 +17,7 @@ from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
 from allpairs.db.results.explorations import read_search
 from allpairs.db.results.matches import PAIRS, folder_of_matches
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Evaluation, Identifier, Item, Matcher
+from allpairs.db.schema.tables import Identifier, Item, Matcher
 from allpairs.learner.jobs import explore, matches, search
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.audit.designs import read_designs
@@ -24,10 +25,21 @@ from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, re
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.models.encoder import Encoder
-from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.factories import make_project
-from tests.helpers.projects.audit_projects import add_model, designs_of, draw_and_label, run_audit, tasks_of, texts
+from tests.helpers.projects.audit_projects import (
+    add_model,
+    designs_of,
+    draw_and_label,
+    evaluation_of,
+    exact,
+    label,
+    make_audited,
+    run_audit,
+    tasks_of,
+    texts,
+    truth,
+)
 from tests.helpers.projects.rounds import answer_batch, half, matcher_of, newest, run
 from tests.helpers.projects.text_changes import change
 from tests.helpers.tiny import tiny_encoder
@@ -112,11 +124,10 @@ def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
         again.replace(left[there], right[there], scores(old, left[there], right[there], BLENDED)), abs=1e-6
     )
     of = data.dataset.texts
-    model = load_matcher(str(artifacts() / str(matcher.folder)))
-    from allpairs import Matcher as Public
-
-    own = Public.load(artifacts() / str(matcher.folder)).score([of[at] for at in left], [of[at] for at in right])
-    assert model.layer is not None and whole == pytest.approx(own, abs=2e-3)  # as any program scores these texts
+    own = TrainedMatcher.load(artifacts() / str(matcher.folder)).score(
+        [of[at] for at in left], [of[at] for at in right]
+    )
+    assert whole == pytest.approx(own, abs=2e-3)  # as any program scores these texts
     encoded.clear()
     vectors_of(project, matcher, data, data.settings, quiet)
     assert encoded == []  # they are stored
@@ -152,7 +163,7 @@ def test_withdrawn_texts_are_in_no_match_no_exploration_and_no_search(
     listed = {item for pair in best_pairs(found).pairs for item in pair}
     assert not listed & gone and items_of(engine, list(NEW)) <= listed
     known = known_pairs(found)
-    assert not {*known.left.tolist(), *known.right.tolist()} & gone
+    assert len(known.label) and not {item for pair in known.scored.pairs for item in pair} & gone
     matches.find_matches(job(engine, project, MATCHES), project, 1, -10.0)
     rows = pq.read_table(folder_of_matches(project) / PAIRS).to_pylist()
     names = {name for row in rows for name in (row["id1"], row["id2"])}
@@ -206,50 +217,38 @@ def test_a_text_that_comes_back_is_scored_as_before(engine: Engine, project: int
 def test_figures_of_an_audit_are_of_its_texts_until_a_tenth_has_changed(
     engine: Engine, encoders: list[Path], tmp_path: Path
 ) -> None:
-    project = make_project(
-        engine, texts(), evaluation=60, encoder=str(encoders[0]), evaluation_share=0.9, first=10, neighbours=10
-    )
+    project = make_audited(engine, encoders[0], evaluation_share=0.9)
     add_model(engine, project, 0, encoders[0])
     draw_and_label(engine, project, 60)
-    before = figures_of(engine, 0)
-    change(engine, tmp_path, {"new-0": "word00 word01 the", "left-79": "of word50 word51 changed"})
+    before = evaluation_of(engine, 0).estimates
+    change(engine, tmp_path, {"new-0": "80 word00 word01 the", "left-79": "79 of word50 word51 changed"})
+    gone = items_of(engine, ["left-79"])
     run_audit(engine, project)
     (design,) = designs_of(engine)
-    assert design.details["texts"] == 0
-    assert figures_of(engine, 0).keys() == before.keys()
-    assert pairs_of(engine, 0) == 59 * 58 // 2  # of the texts that the design is of and that are there
+    figures = evaluation_of(engine, 0)
+    assert design.details["texts"] == 0 and figures.estimates.keys() == before.keys()
+    assert figures.pairs == 59 * 58 // 2  # of the texts that the design is of and that are there
     run_audit(engine, project, 20)
-    assert len(designs_of(engine)) == 1
-    assert not items_of(engine, ["left-79"]) & {
-        item for task in tasks_of(engine) for item in (task.left_id, task.right_id)
-    }
-    open_batch_away(engine)
-    change(engine, tmp_path, {f"more-{at}": f"word{at % 6}0 word{at % 6}1 {at}" for at in range(20)})
+    assert len(designs_of(engine)) == 1 and not gone & in_tasks(engine)
+    label(engine, tasks_of(engine))
+    change(engine, tmp_path, {f"more-{at}": f"{at} word{at % 6}0 word{at % 6}1" for at in range(81, 101)})
     run_audit(engine, project, 40)
     first, second = designs_of(engine)
     assert second.details["texts"] == 2 and second.pairs > first.pairs
     data = data_of(engine, project)
     with reading(engine) as session:
         old, new = read_designs(session, project, data)
-    assert len(new.rows) == len(old.rows) + len(np.setdiff1d(new.rows, old.rows))
-    drawn = {item for task in tasks_of(engine) for item in (task.left_id, task.right_id)}
-    assert drawn & set(data.item_ids[np.setdiff1d(new.rows, old.rows)].tolist())
+    added = set(data.item_ids[np.setdiff1d(new.rows, old.rows)].tolist())
+    assert len(old.rows) == 59 and np.isin(old.rows, new.rows).all() and added & in_tasks(engine)
+    assert evaluation_of(engine, 0).audit["design"] == 1  # too few of the new one's pairs are labelled
+    label(engine, tasks_of(engine))
+    draw_and_label(engine, project, 60)
+    figures = evaluation_of(engine, 0)
+    assert figures.audit["design"] == 2 and figures.pairs == len(new.rows) * (len(new.rows) - 1) // 2
+    right = exact(engine, project, 0, truth(engine)).estimates["average_precision"].value
+    found = figures.estimates["average_precision"]
+    assert found["low"] <= right <= found["high"]
 
 
-def figures_of(engine: Engine, number: int) -> dict[str, Any]:
-    with reading(engine) as session:
-        return session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one().estimates
-
-
-def pairs_of(engine: Engine, number: int) -> int:
-    with reading(engine) as session:
-        return session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one().pairs
-
-
-def open_batch_away(engine: Engine) -> None:
-    from tests.helpers.projects.audit_projects import label
-
-    label_tasks = tasks_of(engine)
-    from allpairs.db.domain import AnswerKind
-
-    label(engine, label_tasks, AnswerKind.NEGATIVE)
+def in_tasks(engine: Engine) -> set[int]:
+    return {item for task in tasks_of(engine) for item in (task.left_id, task.right_id)}
