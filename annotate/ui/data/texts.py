@@ -21,8 +21,8 @@ from allpairs.db.schema.tables import Project
 
 ABOUT = (
     "A table with ids and texts. New ids bring new texts; an id that the project has gets the file's text. Withdrawn "
-    "texts leave batches, matches and figures, and their answers stay in the record. The file is checked first; nothing "
-    "is stored until you apply it."
+    "texts leave batches, matches and figures, and their answers stay in the record. The file is checked first; "
+    "nothing is stored until you apply it."
 )
 ACTS = {Act.ADD: "Add and change", Act.WITHDRAW: "Withdraw"}
 SIDES = {Side.LEFT: "Left list", Side.RIGHT: "Right list"}

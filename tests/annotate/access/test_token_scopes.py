@@ -47,7 +47,7 @@ BODIES: dict[str, Any] = {
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
-    """Return a project with a batch, a published model, a job and a change of texts; jobs are rows outside the queue."""
+    """Return a project with a batch, a published model, a job and a change of texts; jobs are rows alone."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
