@@ -40,6 +40,12 @@ class Lexicon:
         has: np.ndarray = np.diff(self.numbers.indptr) > 0
         return has.astype(np.float32)
 
+    def numbers_among(self, words: np.ndarray) -> np.ndarray:
+        """Return those of these columns of words that are numbers, in their order."""
+        places = np.searchsorted(self.numbered, words)
+        places[places == len(self.numbered)] = 0
+        return words[self.numbered[places] == words] if len(self.numbered) else words[:0]
+
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the similarities of pairs of rows, (n, 4) float32 in the order of KINDS.
 
@@ -126,7 +132,7 @@ def _hashed(terms: csr_matrix) -> np.ndarray:
     """Return rows (texts, 512) as long as those of `terms`; each column is added to or subtracted from a random one."""
     rng, n = np.random.default_rng(0), terms.shape[1]
     signs, places = rng.choice(np.array([-1, 1], dtype=np.float32), n), rng.integers(DIMENSIONS, size=n)
-    hashing = csr_matrix((signs, (np.arange(n), places)), (n, DIMENSIONS))
+    hashing = csr_matrix((signs, places, np.arange(n + 1)), (n, DIMENSIONS))  # one number in each row
     hashed: np.ndarray = (terms @ hashing).toarray()
     wanted, found = np.sqrt(np.asarray(terms.multiply(terms).sum(1))), np.linalg.norm(hashed, axis=1, keepdims=True)
     return hashed * (wanted / np.maximum(found, 1e-9)).astype(np.float32)

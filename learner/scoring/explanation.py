@@ -99,7 +99,6 @@ def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...
     if kind not in ("words", "numbers"):
         return ()
     one, other = lexicon.words[left].indices, lexicon.words[right].indices
-    either = np.intersect1d(np.union1d(one, other), lexicon.numbered)
-    found = np.intersect1d(one, other) if kind == "words" else either
+    found = np.intersect1d(one, other) if kind == "words" else lexicon.numbers_among(np.union1d(one, other))
     rarest = found[np.argsort(-lexicon.rarity[found], kind="stable")[:NAMED]]
     return tuple(lexicon.vocabulary[rarest].tolist())

@@ -25,6 +25,7 @@ from allpairs.learner.search.inner_product import Space, as_left, as_right
 from allpairs.learner.second_stage.competition import KEPT, Competition, padded
 
 FILE, VERSION = "reference.npz", 2
+FEW = 256  # queries that are multiplied with the whole sample at once
 LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told
 MOVES = ("texts", "mean", "in_95_percent_at_most", "most")
 
@@ -48,6 +49,23 @@ class ListReference:
     intercept: float = 0.0
     near: np.ndarray = field(default_factory=lambda: np.empty((0, KEPT), dtype=np.float32))
     sample_hubness: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    _factors: dict[tuple[Space, bool, bool], np.ndarray] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def nearest(self, queries: np.ndarray, space: Space, of_left: bool, k: int, hubness: bool = False) -> np.ndarray:
+        """Return the k highest scores of each query (n, d) with the sample, (n, k) float32, the highest first.
+
+        of_left: whether the queries are; hubness: with the correction of the sample's texts. The sample is kept as the
+        factor of a product: turning it into one takes longer than multiplying it with one query.
+        """
+        key = space, of_left, hubness
+        if key not in self._factors:
+            sample = self.sample.astype(np.float32)
+            if hubness:
+                sample[:, -1] += self.sample_hubness
+            self._factors[key] = (as_right if of_left else as_left)(sample, space)
+        return _highest((as_left if of_left else as_right)(queries, space), self._factors[key], k)
 
     def find(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the place of each text among the known ones, and whether it is one of them: (n,) int64 and bool."""
@@ -117,7 +135,7 @@ def referred(
     offset = np.zeros(len(texts), dtype=np.float32)
     offset[is_known] = own.hubness[place[is_known]]
     if new.any() and len(other.sample):
-        means = near_sample(whole[new], other.sample, Space(distance, offset=True), of_left, NEIGHBOURS).mean(1)
+        means = other.nearest(whole[new], Space(distance, offset=True), of_left, NEIGHBOURS).mean(1)
         offset[new] = own.hubness_by(means)
     whole[:, -1] += offset
     return whole
@@ -136,9 +154,8 @@ def candidates_of(
     best = np.full((len(texts), KEPT), -np.inf, dtype=np.float32)
     best[is_known] = own.near[place[is_known]]
     if not is_known.all() and len(other.sample):
-        sample = other.sample.astype(np.float32)
-        sample[:, -1] += other.sample_hubness
-        best[~is_known] = padded(near_sample(vectors[~is_known], sample, Space(distance, offset=True), of_left, KEPT))
+        space = Space(distance, offset=True)
+        best[~is_known] = padded(other.nearest(vectors[~is_known], space, of_left, KEPT, hubness=True))
     return best, ~is_known
 
 
@@ -159,8 +176,16 @@ def with_known(reference: Reference, texts: Sequence[str], competition: Competit
 def near_sample(queries: np.ndarray, sample: np.ndarray, space: Space, of_left: bool, k: int) -> np.ndarray:
     """Return the k highest scores of each query with the sample, (n, k) float32, the highest first."""
     one, other = (as_left, as_right) if of_left else (as_right, as_left)
-    found = nearest_scores(one(queries, space), other(sample.astype(np.float32), space), k, symmetric=False)
-    return -np.sort(-found, axis=1)
+    return _highest(one(queries, space), other(sample.astype(np.float32), space), k)
+
+
+def _highest(queries: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
+    """Return the k highest products of each query (n, d) with the others (m, d), (n, k) float32, the highest first."""
+    if len(queries) > FEW:
+        return -np.sort(-nearest_scores(queries, others, k, symmetric=False), axis=1)
+    lowered = -(queries @ others.T)
+    k = min(k, len(others))
+    return -np.sort(np.partition(lowered, k - 1, axis=1)[:, :k], axis=1)
 
 
 def digests_of(texts: Sequence[str]) -> np.ndarray:
