@@ -18,12 +18,12 @@ from allpairs.db.projects.jobs import MATCHES, last_job
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import column_names
-from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.results import matches
 from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
 from allpairs.db.results.pipelines import RERANKER, runs_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
+from allpairs.db.texts.changes import version_of_texts
 
 COLUMNS: dict[str, dict[str, type]] = {
     "pairs": {

@@ -21,10 +21,10 @@ from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.jobs import EXPLORE, OPEN
 from allpairs.db.projects.records import Rows, read_records
-from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
+from allpairs.db.texts.changes import version_of_texts
 
 Ids = np.ndarray  # (n,) int64
 

@@ -16,9 +16,9 @@ from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
 from allpairs.db.projects.items import item_counts
 from allpairs.db.projects.rounds import audit_counts, rounds_of
-from allpairs.db.projects.text_changes import measuring_changed
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project, Round
+from allpairs.db.texts.changes import measuring_changed
 
 BIASED = (
     "Labels of batches cannot be used instead. The model chose those pairs because they are hard or similar, so they "

@@ -26,10 +26,10 @@ from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.text_changes import changes_of, newest_change, store_change, undo_change
-from allpairs.db.projects.text_plan import Example, TextPlan, plan_texts, plan_withdrawal, state_of
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Person, Project, TextChange
+from allpairs.db.texts.changes import changes_of, newest_change, store_change, undo_change
+from allpairs.db.texts.plan import Example, TextPlan, plan_texts, plan_withdrawal, state_of
 
 
 class Act(StrEnum):

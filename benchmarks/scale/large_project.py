@@ -16,7 +16,7 @@ from allpairs.db.projects.projects import add_project
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Round, Task
 from allpairs.db.schema.tables import Item as StoredItem
-from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.figures.measured import make_measured_project
 
 NAME = "Large"
 FIRST = 2_048  # pairs of the first batch, the paper's

@@ -21,7 +21,7 @@ from allpairs.db.domain import AnswerKind, Purpose, Side, Split
 from allpairs.db.schema.engine import make_engine, migrate, writing
 from allpairs.db.schema.tables import Answer, Item, Round, Task, now
 from benchmarks.common import ROOT
-from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.figures.measured import make_measured_project
 
 CHUNK, ROUNDS, ANNOTATORS, TIMES = 50_000, 10, 4, 7
 KINDS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)

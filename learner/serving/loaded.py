@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service
-from allpairs.db.projects.text_plan import state_of
 from allpairs.db.schema.engine import reading
+from allpairs.db.texts.plan import state_of
 from allpairs.learner.serving.loading import load_served
 from allpairs.learner.serving.project_texts import ProjectTexts
 from allpairs.learner.serving.served_model import ServedModel

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.projects.projects import delete_project, list_projects
 from allpairs.db.results.matches import Matches, write_about
 from tests.helpers.browser import App, Picture, drawn
-from tests.helpers.projects.measured import make_measured_project, write_model_folder
+from tests.helpers.figures.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
 TABLE = """\

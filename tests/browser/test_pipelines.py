@@ -17,7 +17,7 @@ from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item, Task
 from tests.helpers.browser import PAUSE, App, Desk, Picture, settle
-from tests.helpers.projects.measured import add_job
+from tests.helpers.figures.measured import add_job
 from tests.helpers.projects.pipelines import finished_run, write_began
 
 NAME = "Example (made-up figures)"

@@ -15,7 +15,7 @@ from allpairs.db.schema.engine import make_engine, migrate, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now
 from tests.helpers.browser import PHONE, App, MakeDesk, Picture
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
+from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.services.ports import free_port
 
 EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"

@@ -15,7 +15,7 @@ from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, result
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Project
 from tests.helpers.browser import App, drawn
-from tests.helpers.projects.measured import add_job, make_measured_project
+from tests.helpers.figures.measured import add_job, make_measured_project
 
 NAME = "Example (re-ranked)"
 ABOUT = {

@@ -10,10 +10,10 @@ from allpairs.db.projects.studies import Unit, add_study
 from allpairs.db.schema.engine import as_person, writing
 from allpairs.db.schema.tables import Study, Task, now
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job, answer_on, make_audited_project
 from tests.helpers.people import PASSWORD
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.explored import SCORED, explore
-from tests.helpers.projects.measured import add_job, answer_on, make_audited_project
 from tests.helpers.projects.pipelines import finished_run
 
 NAME, BUSY, EMPTY = "Help desk", "Busy", "Empty"

@@ -35,6 +35,7 @@ PACKAGES = {
     "db.people": "schema",
     "db.results": "files schema",
     "db.projects": "corpus results schema",
+    "db.texts": "corpus projects schema",
     "db.maintenance": "corpus files labels projects results schema",
     "learner.catalog": "",
     "learner.data": "db.corpus",
@@ -111,7 +112,7 @@ LIGHT = {  # what packages that everything stands on may import beside the stand
     "db.files": ("fsspec", "obstore", "portalocker"),
     "db.corpus": ("numpy", "pyarrow", "scipy"),
     **dict.fromkeys(
-        ("db.schema", "db.labels", "db.people", "db.projects", "db.maintenance"), ("sqlalchemy", "alembic")
+        ("db.schema", "db.labels", "db.people", "db.projects", "db.texts", "db.maintenance"), ("sqlalchemy", "alembic")
     ),
     "db.results": (),
 }

@@ -22,8 +22,8 @@ from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Evaluation, Matcher, Project
 from tests.helpers.factories import make_design
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import make_measured_project
 
 NAME = "Help desk questions"
 FAR = 2**40

@@ -13,8 +13,8 @@ from allpairs.db.corpus.implied import implied
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
 from allpairs.db.labels.answers import current_labels
-from allpairs.db.projects.text_changes import version_of_texts
 from allpairs.db.schema.tables import Gold, Item, Project, Task
+from allpairs.db.texts.changes import version_of_texts
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.loop.round import Batch

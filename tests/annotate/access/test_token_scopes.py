@@ -28,8 +28,8 @@ from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Job, Project
 from tests.helpers.api import answer, browser, site
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job
 from tests.helpers.people import at, make_member, make_person
-from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.published import answering, make_published
 from tests.helpers.projects.text_changes import change
 from tests.helpers.projects.two_projects import NoQueue

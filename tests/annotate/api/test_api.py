@@ -23,8 +23,8 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item, Job, Lease
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_groups, make_project, make_round
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import at
-from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.webhooks import WEBHOOK, add_webhook

@@ -22,9 +22,9 @@ from allpairs.db.schema.engine import database_url, reading, writing
 from allpairs.db.schema.tables import Item, Project, Worker, now
 from tests.helpers.browser import App
 from tests.helpers.factories import make_groups, make_round
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.paths import ROOT
 from tests.helpers.people import make_person
-from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.programs import Require
 

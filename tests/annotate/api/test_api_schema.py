@@ -22,8 +22,8 @@ from allpairs.db.schema.engine import make_engine, writing
 from tests.helpers.api import site
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import START, make_person
-from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.projects.published import answering, make_published, make_trained
 from tests.helpers.services.webhooks import add_webhook
 

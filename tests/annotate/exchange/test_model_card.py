@@ -13,7 +13,7 @@ from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Matcher
 from tests.helpers.factories import make_project
-from tests.helpers.projects.measured import add_matcher, make_audited_project, make_measured_project
+from tests.helpers.figures.measured import add_matcher, make_audited_project, make_measured_project
 
 
 def card(engine: Engine, project_id: int, number: int) -> str:

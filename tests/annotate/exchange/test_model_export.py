@@ -16,7 +16,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher
 from allpairs.db.version import VERSION
-from tests.helpers.projects.measured import make_measured_project, write_model_folder
+from tests.helpers.figures.measured import make_measured_project, write_model_folder
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Publication, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round
+from tests.helpers.figures.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
-from tests.helpers.projects.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.studies import make_study, rate_all
 from tests.helpers.projects.text_changes import change
 

@@ -31,8 +31,8 @@ from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Matcher, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job, add_matcher
 from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
-from tests.helpers.projects.measured import add_job, add_matcher
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 

@@ -30,8 +30,8 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design, Item, Matcher, Round
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_design, make_project, make_round
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
-from tests.helpers.projects.measured import make_measured_project
 
 
 @given(TEXTS)

@@ -23,7 +23,7 @@ from allpairs.db.labels.label_counts import Tally, newest_times
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Answer, Task
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.measured import answer_on, make_measured_project
+from tests.helpers.figures.measured import answer_on, make_measured_project
 
 P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

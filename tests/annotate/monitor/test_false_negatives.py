@@ -21,8 +21,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation, Matcher, Round
 from tests.helpers.factories import make_project
-from tests.helpers.projects.corrected import add_correction, figures
-from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.figures.corrected import add_correction, figures
+from tests.helpers.figures.measured import make_measured_project
 
 # A page of its own with the section, beside an empty page to label on.
 SCRIPT = """

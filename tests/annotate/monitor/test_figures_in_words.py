@@ -26,7 +26,7 @@ from allpairs.annotate.text.measures import (
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation
-from tests.helpers.projects.measured import make_audited_project, make_measured_project
+from tests.helpers.figures.measured import make_audited_project, make_measured_project
 
 
 def audited(engine: Engine, **parts: Any) -> Report:

@@ -20,7 +20,7 @@ from allpairs.annotate.monitor.forecast_chart import describe_outlook, measured_
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.stats.forecast import DRAWS, REACH, Point, learn
 from allpairs.annotate.stats.label_times import Timed, mean_draws
-from tests.helpers.projects.measured import AUDITED_AP, make_audited_project, make_measured_project
+from tests.helpers.figures.measured import AUDITED_AP, make_audited_project, make_measured_project
 
 RISING = [(64, 0.465), (160, 0.489), (304, 0.539), (520, 0.594), (844, 0.639)]
 TIMED = [Timed("ada", day, 4.0 + day + (i % 3)) for day in range(5) for i in range(30)]

@@ -34,8 +34,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import (
+from tests.helpers.figures.measured import (
     POSITIVES,
     SIZES,
     add_gold,
@@ -43,6 +42,7 @@ from tests.helpers.projects.measured import (
     make_audited_project,
     make_measured_project,
 )
+from tests.helpers.paths import ROOT
 
 P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
 

@@ -24,9 +24,9 @@ from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Project
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job, add_worker, make_measured_project
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.labelled import N, P, answer, stored
-from tests.helpers.projects.measured import add_job, add_worker, make_measured_project
 
 SHELL = ROOT / "annotate" / "shell" / "app.py"
 

@@ -12,9 +12,9 @@ from allpairs.annotate.jobs import requests as jobs
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Worker, now
 from tests.helpers.factories import make_project
+from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import add_job, add_worker
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"
 open_page = partial(opened, PAGE)

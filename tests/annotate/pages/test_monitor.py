@@ -17,9 +17,7 @@ from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation, Job
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
-from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import (
+from tests.helpers.figures.measured import (
     add_job,
     add_worker,
     answer_round,
@@ -27,6 +25,8 @@ from tests.helpers.projects.measured import (
     make_measured_project,
     write_model_folder,
 )
+from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 
 SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
 open_page = partial(opened, PAGE)

@@ -15,9 +15,9 @@ from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, pro
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.catalog import STRATEGIES
 from tests.helpers.factories import make_project
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import make_measured_project
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
 open_page = partial(opened, PAGE)

@@ -33,7 +33,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Item, Job, Project, Task
 from allpairs.learner.jobs.data.project_data import read_labels, read_project
 from tests.helpers.factories import make_audit_batch, make_design, make_project
-from tests.helpers.projects.measured import add_job
+from tests.helpers.figures.measured import add_job
 from tests.helpers.projects.pipelines import NAME, finished_run
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE

@@ -25,9 +25,9 @@ from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.catalog.quip import HEADS, QuipConfig
 from allpairs.learner.jobs import opinions as steps
 from tests.helpers.factories import make_project
+from tests.helpers.figures.measured import add_job as add_row
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
-from tests.helpers.projects.measured import add_job as add_row
 from tests.helpers.projects.opinions import PROMPTS, quip_run
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -15,7 +15,7 @@ from allpairs.db.results.previews import read_preview
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_project
-from tests.helpers.projects.measured import add_job, add_worker
+from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.projects.previews import ENTERED, make_preview
 
 

@@ -40,7 +40,7 @@ from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
 from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.measured import add_gold, add_job, answer_on, make_measured_project
+from tests.helpers.figures.measured import add_gold, add_job, answer_on, make_measured_project
 
 P, N, U, S, R = AnswerKind
 

@@ -12,7 +12,7 @@ from allpairs.annotate.projects.progress import Situation, situation_of
 from allpairs.annotate.projects.setting_effects import implications
 from allpairs.db.domain import Settings
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project
+from tests.helpers.figures.measured import add_job, make_audited_project, make_measured_project
 
 FRESH = Situation(items=300, labels=0, batch=0, matcher=None, gold=True, measured_items=90, at_work=False)
 SEEDED = replace(FRESH, labels=12, batch=1, matcher=0)

@@ -20,7 +20,7 @@ from allpairs.db.projects.webhook_addresses import VARIABLE
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Delivery, Evaluation, Notice, Project, Webhook
 from tests.helpers.factories import make_project
-from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.services.webhooks import URL, add_webhook, notices
 
 TABLES = (Webhook, Notice, Delivery)

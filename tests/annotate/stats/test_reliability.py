@@ -13,7 +13,7 @@ from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from allpairs.learner.models.output_layer import OutputLayer
-from tests.helpers.projects.audited import normal_pool, ranking_of
+from tests.helpers.figures.audited import normal_pool, ranking_of
 
 
 def evaluation(p: np.ndarray, truth: np.ndarray, w: float = 12.0, b: float = -6.0) -> Evaluation:

@@ -16,7 +16,7 @@ from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.schema.engine import artifacts, migrate, newest_revision, writing
 from allpairs.db.schema.tables import Worker, now
 from allpairs.program import run
-from tests.helpers.projects.measured import add_worker
+from tests.helpers.figures.measured import add_worker
 from tests.helpers.services.ports import free_port
 
 

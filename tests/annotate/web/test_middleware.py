@@ -23,8 +23,8 @@ from allpairs.db.people.logins import ROTATED
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
+from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person
-from tests.helpers.projects.measured import make_measured_project
 from tests.helpers.site import COOKIE, PAGE, SITE, Open, connect, log_in, opened, person_in
 
 RERUN = BackMsg(rerun_script={}).SerializeToString()

@@ -19,8 +19,8 @@ from allpairs.db.domain import Queue, Role, Scope
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Worker, now
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.people import START, make_person
-from tests.helpers.projects.measured import add_job, add_worker
 
 Figures = dict[tuple[str, ...], float]
 

@@ -8,8 +8,8 @@ from sqlalchemy import Engine, select
 from allpairs.annotate.labelling.queue import record
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Item, Project, Task
+from tests.helpers.figures.measured import add_job, make_measured_project
 from tests.helpers.projects.explored import explore
-from tests.helpers.projects.measured import add_job, make_measured_project
 from tests.helpers.projects.studies import make_study
 
 PWNED = "window.pwned=1"

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
 from allpairs.learner.catalog.quip import QuipConfig
-from tests.helpers.projects.measured import add_job
+from tests.helpers.figures.measured import add_job
 
 PROMPTS = ["Why is it good? | Why is it bad?", "What is fine? | What is poor?"]
 

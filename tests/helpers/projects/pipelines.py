@@ -23,7 +23,7 @@ from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.catalog.mining import MiningInputs
 from allpairs.learner.catalog.section import Section
 from allpairs.learner.pipelines.pipeline import Artifact, Pipeline, Run, Stage, write_artifacts
-from tests.helpers.projects.measured import add_job
+from tests.helpers.figures.measured import add_job
 
 NAME = "few-shot-mining"
 Row = dict[str, object]

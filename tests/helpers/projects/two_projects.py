@@ -24,8 +24,8 @@ from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Answer, Delivery, Invitation, Item, Matcher, Publication, StudyUnit, Task
 from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
-from tests.helpers.projects.measured import add_job, write_model_folder
 from tests.helpers.projects.pipelines import write_began
 from tests.helpers.projects.studies import make_study
 from tests.helpers.services.webhooks import add_webhook

@@ -23,7 +23,7 @@ from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.explore import prepare
 from tests.helpers.factories import make_project
-from tests.helpers.projects.measured import make_measured_project, write_model_folder
+from tests.helpers.figures.measured import make_measured_project, write_model_folder
 from tests.helpers.projects.rounds import answer_batch, half, matcher_of, newest, run, start, texts
 from tests.helpers.tiny import tiny_encoder
 

@@ -10,7 +10,7 @@ from allpairs.db.projects.jobs import ENTITIES, add_job
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Round, Task
 from allpairs.learner.jobs.entities import job as steps
-from tests.helpers.projects.audit_projects import EVALUATION, add_model, label, tasks_of
+from tests.helpers.figures.audit_projects import EVALUATION, add_model, label, tasks_of
 from tests.helpers.services.webhooks import add_webhook, notices
 
 

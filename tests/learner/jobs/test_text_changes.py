@@ -27,7 +27,7 @@ from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.factories import make_project
-from tests.helpers.projects.audit_projects import (
+from tests.helpers.figures.audit_projects import (
     add_model,
     designs_of,
     draw_and_label,

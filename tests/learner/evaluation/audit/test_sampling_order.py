@@ -14,7 +14,7 @@ from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make
 from allpairs.learner.evaluation.audit.sides import Sides, pair_numbers
 from allpairs.learner.evaluation.audit.strata import Strata, rank_bands
 from tests.helpers.examples import examples
-from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
+from tests.helpers.figures.audited import all_pairs, make_sides, unit_vectors
 
 DEEP, BELOW = 40, 600
 

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import add_rows, chunks, present
-from allpairs.db.projects.text_plan import Move, TextPlan
 from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, Project, TextChange, now
+from allpairs.db.texts.plan import Move, TextPlan
 
 
 def newest_change(session: Session, project_id: int) -> TextChange | None:

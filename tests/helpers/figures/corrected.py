@@ -11,7 +11,7 @@ from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design, Item, Round, Task
 from allpairs.learner.evaluation.false_negatives import Checked, correct
-from tests.helpers.projects.measured import answer_on
+from tests.helpers.figures.measured import answer_on
 
 TRUE, FALSE = 120, [340, 55]
 
