@@ -3,14 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    ForeignKey,
-    Integer,
-    String,
-    TypeDecorator,
-)
+from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, TypeDecorator
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column

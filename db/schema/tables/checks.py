@@ -2,19 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import (
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    AnswerKind,
-    CheckKind,
-)
+from allpairs.db.domain import AnswerKind, CheckKind
 from allpairs.db.schema.tables.base import Base, now, of_item, of_project
 
 

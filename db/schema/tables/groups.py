@@ -3,18 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ForeignKey,
-    Index,
-    Text,
-)
+from sqlalchemy import ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    Clustering,
-    GroupEvent,
-    Representative,
-)
+from allpairs.db.domain import Clustering, GroupEvent, Representative
 from allpairs.db.schema.tables.base import Base, now, of_project
 
 

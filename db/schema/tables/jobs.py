@@ -2,15 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import (
-    String,
-    Text,
-)
+from sqlalchemy import String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    Queue,
-)
+from allpairs.db.domain import Queue
 from allpairs.db.schema.tables.base import Base, now, of_project
 
 

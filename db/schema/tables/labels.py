@@ -3,23 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-    false,
-    text,
-)
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    AnswerKind,
-    DesignKind,
-    Purpose,
-)
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose
 from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, Base, now, of_item, of_project
 
 

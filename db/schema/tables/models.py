@@ -3,17 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ForeignKey,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    PublicationKind,
-)
+from allpairs.db.domain import PublicationKind
 from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, Base, now, of_project
 
 

@@ -3,20 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    EventKind,
-    Role,
-)
+from allpairs.db.domain import EventKind, Role
 from allpairs.db.schema.tables.base import Base, now, of_project
 
 

@@ -3,22 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-    text,
-)
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.domain import (
-    Kind,
-    Side,
-    Split,
-)
+from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.schema.tables.base import Base, now, of_project
 
 

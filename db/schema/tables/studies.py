@@ -2,14 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import (
-    JSON,
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.schema.tables.base import Base, now, of_project
