@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client, Connection, Listener
@@ -304,15 +304,21 @@ def installation(database: str) -> Iterator[Path]:
             yield folder
 
 
-def command(about: str | None, run: Callable[[Path, int, int], Any]) -> int:
-    """Run this as the command line says and print the outcome; return 0 if it is clean, else 1."""
+def command(about: str | None, run: Callable[..., Any], acts: Sequence[str] = ()) -> int:
+    """Run this as the command line says and print the outcome; return 0 if it is clean, else 1.
+
+    acts: of which one alone can be chosen.
+    """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    if acts:
+        parser.add_argument("--only", choices=acts, default="")
     options = parser.parse_args()
+    only = {"only": options.only} if acts else {}
     with installation(options.database) as folder:
-        found = run(folder, options.kills, options.seed)
+        found = run(folder, options.kills, options.seed, **only)
     print(found)
     return 0 if found.clean else 1
 

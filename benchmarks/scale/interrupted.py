@@ -1,6 +1,6 @@
 """Count what is left half-done if a process is killed while it imports, exports, deletes or upgrades.
 
-    python -m benchmarks.scale.interrupted [--kills 50] [--seed 0] [--database sqlite|postgresql]
+    python -m benchmarks.scale.interrupted [--kills 50] [--seed 0] [--database sqlite|postgresql] [--only ACT]
 
 Each act runs in a process of its own, which gets SIGKILL at a random moment of the act. After each kill the act must be
 either done or not begun, the database whole, every answer of another project stored once; and the act, done again, must
@@ -155,8 +155,11 @@ class Outcome:
         return not (self.lost or self.doubled or bad)
 
 
-def interrupted(folder: Path, kills: int, seed: int) -> Outcome:
-    """Return the outcome on the database that the environment names, with kills spread evenly over the acts."""
+def interrupted(folder: Path, kills: int, seed: int, only: str = "") -> Outcome:
+    """Return the outcome on the database that the environment names, with kills spread evenly over the acts.
+
+    only: the name of the one act that is killed.
+    """
     began, rng, place = time.monotonic(), np.random.default_rng(seed), Place(folder)
     migrate()
     engine = make_engine()
@@ -169,15 +172,19 @@ def interrupted(folder: Path, kills: int, seed: int) -> Outcome:
     def label() -> None:
         acknowledged.extend(answer_all(engine, bystander, "ann", 3))
 
-    shares = [kills // len(ACTS) + (at < kills % len(ACTS)) for at in range(len(ACTS))]
-    acts = {act.name: interrupt(act, place, share, rng, label) for act, share in zip(ACTS[:-1], shares, strict=False)}
+    chosen = [act for act in ACTS if only in ("", act.name)]
+    shares = [kills // len(chosen) + (at < kills % len(chosen)) for at in range(len(chosen))]
+    killed = dict(zip(chosen, shares, strict=True))
+    migration = killed.pop(ACTS[-1], 0)
+    acts = {act.name: interrupt(act, place, share, rng, label) for act, share in killed.items()}
     with reading(engine) as session:
         keys = Counter(session.scalars(select(Answer.key).where(Answer.project_id == bystander)))
     engine.dispose()
-    acts[ACTS[-1].name] = interrupt(ACTS[-1], place, shares[-1], rng, lambda: None)  # its tables are others
+    if migration:
+        acts[ACTS[-1].name] = interrupt(ACTS[-1], place, migration, rng, lambda: None)  # its tables are others
     lost = len(set(acknowledged) - keys.keys())
     return Outcome(acts, len(acknowledged), lost, keys.total() - len(keys), time.monotonic() - began)
 
 
 if __name__ == "__main__":
-    raise SystemExit(command(__doc__, interrupted))
+    raise SystemExit(command(__doc__, interrupted, [act.name for act in ACTS]))

@@ -1,7 +1,8 @@
-"""What `interrupted` interrupts: imports, an export, a deletion, an upgrade; and how far each of them came."""
+"""What `interrupted` interrupts: imports, a change of texts, an export, a deletion, an upgrade; and how far it came."""
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,18 +15,22 @@ from sqlalchemy import Engine, func, select, text
 from allpairs.annotate.exchange.project_export import MANIFEST, export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.projects.change_texts import Source as ChangeSource
+from allpairs.annotate.projects.change_texts import apply, undo
 from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.lifecycle import bin_project, empty_bin
-from allpairs.annotate.projects.projects import create_project
+from allpairs.annotate.projects.projects import create_project, project_by_name
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
+from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import artifacts, home, make_engine, migrate, newest_revision, reading, revision, writing
-from allpairs.db.schema.tables import Answer, Item, Matcher, Project, now
+from allpairs.db.schema.tables import Answer, Identifier, IdentifierChange, Item, Matcher, Project, TextChange, now
 from tests.helpers.factories import make_project, make_round
 
 ROWS, MODEL = 3000, 8_000_000  # texts of a project, and bytes of its model
+NEW = 1000  # texts that a change adds, and as many that it changes
 OLD = "0004"  # the revision from which the tables are upgraded
 NAME = "Moved"
 
@@ -47,6 +52,10 @@ class Place:
     @property
     def table(self) -> Path:
         return self.folder / "texts.csv"
+
+    @property
+    def changes(self) -> Path:
+        return self.folder / "changes.csv"
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,38 @@ def _import(place: Place) -> None:
     engine = make_engine()
     import_project(engine, place.archive, NAME)
     engine.dispose()
+
+
+def _unchanged(place: Place) -> None:
+    """Have the project as it was imported, without the change of its texts."""
+    if _state(place) is None:
+        _import(place)
+    with suppress(InputError):  # there may be no change to undo
+        engine = make_engine()
+        undo(engine, project_by_name(engine, NAME).id)
+        engine.dispose()
+
+
+def _change(place: Place) -> None:
+    engine = make_engine()
+    apply(engine, NAME, ChangeSource(place.changes))
+    engine.dispose()
+
+
+def _changed(place: Place) -> Any:
+    """Return how many changes stand, what they moved, how many ids name a text, and how many texts are there."""
+    engine = make_engine()
+    with reading(engine) as session:
+        found = session.scalars(select(Project).where(Project.name == NAME)).one()
+        stands = select(TextChange.id).where(TextChange.project_id == found.id, TextChange.undone_at.is_(None))
+        counts = [
+            session.scalar(select(func.count()).select_from(stands.subquery())),
+            session.scalar(select(func.count()).where(IdentifierChange.change_id.in_(stands))),
+            session.scalar(select(func.count()).where(Identifier.project_id == found.id)),
+            session.scalar(select(func.count()).where(Item.project_id == found.id, Item.withdrawn_at.is_(None))),
+        ]
+    engine.dispose()
+    return tuple(counts)
 
 
 def _bin(place: Place) -> None:
@@ -184,6 +225,7 @@ def _upgraded(place: Place) -> Any:
 ACTS = (
     Act("import of texts", _remove, _create, _state, lambda place: (ROWS, 0, 0, True)),
     Act("import of a project", _remove, _import, _state, lambda place: (ROWS, 9, 1, True)),
+    Act("change of texts", _unchanged, _change, _changed, lambda place: (1, 2 * NEW, ROWS + NEW, ROWS + NEW)),
     Act("export of a project", _present, _export, _exported, lambda place: True),
     Act("deletion of a project", _bin, _empty, _state, lambda place: None),
     Act("migration of the tables", _age, _upgrade, _upgraded, lambda place: (newest_revision(), [1, ROWS, ROWS])),
@@ -191,9 +233,11 @@ ACTS = (
 
 
 def make_sources(engine: Engine, place: Place) -> None:
-    """Write the table of texts, and the archive of a project with answers and a model."""
+    """Write the tables of texts and of changed ones, and the archive of a project with answers and a model."""
     texts = [f"text {at} of many words that say little" for at in range(ROWS)]
     place.table.write_text("id,text\n" + "".join(f"{at},{one}\n" for at, one in enumerate(texts)), encoding="utf-8")
+    news = [f"left-{at},changed text {at}" for at in range(NEW)] + [f"new-{at},new text {at}" for at in range(NEW)]
+    place.changes.write_text("id,text\n" + "\n".join(news), encoding="utf-8")
     project = make_project(engine, texts, name="Source", auto_train=False)
     make_round(engine, project, 9)
     answer_all(engine, project, "source", 9)

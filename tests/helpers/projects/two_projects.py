@@ -21,7 +21,17 @@ from allpairs.db.results.matches import GROUPS, folder_of_matches
 from allpairs.db.results.matches import PAIRS as PAIRS_FILE
 from allpairs.db.results.pipelines import ARTIFACTS, RERANKER, RERANKER_FILE, results_folder
 from allpairs.db.schema.engine import artifacts, writing
-from allpairs.db.schema.tables import Answer, Delivery, Invitation, Item, Matcher, Publication, StudyUnit, Task
+from allpairs.db.schema.tables import (
+    Answer,
+    Delivery,
+    Invitation,
+    Item,
+    Matcher,
+    Publication,
+    StudyUnit,
+    Task,
+    TextChange,
+)  # fmt: skip
 from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, write_model_folder
@@ -104,7 +114,9 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
         ]  # fmt: skip
         matcher = Matcher(project_id=project_id, number=0, encoder="e", cutoff=0, labels=2, positives=2, details={},
                           w=20.0, b=-12.0, folder=f"project-{project_id}/round/model")  # fmt: skip
-        session.add_all([*answers, matcher])
+        none = dict.fromkeys(("added", "changed", "withdrawn", "measuring"), 0)
+        change = TextChange(project_id=project_id, number=1, who=WHO, source="texts.csv", **none)
+        session.add_all([*answers, matcher, change])
         session.flush()
         session.add(
             Publication(project_id=project_id, kind=PublicationKind.MODEL, matcher_id=matcher.id, number=0, who="")
