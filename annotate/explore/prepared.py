@@ -104,8 +104,12 @@ def rounds_of(engine: Engine, project_id: int) -> list[Round]:
     """Return the matchers of the project, the newest first; what was prepared of other texts is as if it were not."""
     with reading(engine) as session:
         found, version = matchers_with_evaluations(session, project_id), version_of_texts(session, project_id)
-    made = [(one, figures, read_exploration(exploration_folder(one))) for one, figures in reversed(found)]
-    return [Round(*of, one if one is not None and one.texts == version else None) for *of, one in made]
+    return [Round(one, figures, _prepared(one, version)) for one, figures in reversed(found)]
+
+
+def _prepared(matcher: Matcher, version: int) -> Exploration | None:
+    found = read_exploration(exploration_folder(matcher))
+    return found if found is not None and found.texts == version else None
 
 
 def kind_of(engine: Engine, project_id: int) -> Kind:

@@ -97,12 +97,15 @@ class Dataset:
 
     def without(self, rows: np.ndarray) -> "Dataset":
         """Return the dataset with these rows withdrawn: they are in no pair any more."""
-        sides = {
-            name: np.setdiff1d(getattr(self, name), rows)
-            for name in ("train_left", "train_right", "evaluation_left", "evaluation_right")
-        }
-        right = np.empty(0, dtype=np.int64) if self.symmetric else np.intersect1d(self.right, rows)
-        return replace(self, **sides, gone_left=np.intersect1d(self.left, rows), gone_right=right)
+        return replace(
+            self,
+            train_left=np.setdiff1d(self.train_left, rows),
+            train_right=np.setdiff1d(self.train_right, rows),
+            evaluation_left=np.setdiff1d(self.evaluation_left, rows),
+            evaluation_right=np.setdiff1d(self.evaluation_right, rows),
+            gone_left=np.intersect1d(self.left, rows),
+            gone_right=np.empty(0, dtype=np.int64) if self.symmetric else np.intersect1d(self.right, rows),
+        )
 
     def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return one int64 for each pair of rows, equal for equal pairs."""

@@ -42,11 +42,16 @@ def texts(project: Project) -> None:
     st.subheader("Change texts", anchor=False)
     st.caption(ABOUT)
     act = st.segmented_control(
-        "What the file is for", list(ACTS), default=Act.ADD, format_func=ACTS.get, required=True, key="texts_act"
+        "What the file is for",
+        list(ACTS),
+        default=Act.ADD,
+        format_func=lambda one: ACTS[one],
+        required=True,
+        key="texts_act",
     )
     side = Side.LEFT
     if project.kind == Kind.BIPARTITE:
-        side = st.radio("List", list(SIDES), format_func=SIDES.get, horizontal=True, key="texts_side")
+        side = st.radio("List", list(SIDES), format_func=lambda one: SIDES[one], horizontal=True, key="texts_side")
     path = chosen_file("change_texts")
     if path is not None and act is not None:
         try:

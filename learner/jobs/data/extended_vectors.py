@@ -45,8 +45,9 @@ def extended_by_matcher(
     whole = np.empty((len(data.item_ids), kept.shape[1]), dtype=np.float32)
     whole[:first] = kept
     right = _is_right(data, first)
-    for rows, of_left in ((np.flatnonzero(~right), True), (np.flatnonzero(right), False)):
-        whole[first + rows] = matcher.vectors_of([texts[row] for row in rows], vectors[rows], of_left)
+    for mine, of_left in ((~right, True), (right, False)):
+        of_list = [texts[row] for row in np.flatnonzero(mine).tolist()]
+        whole[first:][mine] = matcher.vectors_of(of_list, vectors[mine], of_left)
     return whole
 
 

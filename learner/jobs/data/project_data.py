@@ -46,9 +46,10 @@ class ProjectData:
 
     def within(self, rows: np.ndarray) -> "ProjectData":
         """Return the project with only these rows for evaluation, as far as they are that: an earlier population."""
-        dataset = self.dataset
-        sides = {name: np.intersect1d(getattr(dataset, name), rows) for name in ("evaluation_left", "evaluation_right")}
-        return replace(self, dataset=replace(dataset, **sides))
+        left, right = (
+            np.intersect1d(side, rows) for side in (self.dataset.evaluation_left, self.dataset.evaluation_right)
+        )
+        return replace(self, dataset=replace(self.dataset, evaluation_left=left, evaluation_right=right))
 
     def measuring_by(self, version: int) -> np.ndarray:
         """Return the rows of the evaluation texts, withdrawn or not, that changes up to this one have brought."""
