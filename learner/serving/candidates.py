@@ -16,6 +16,7 @@ EXACT_UP_TO = 50_000_000  # numbers in all vectors: a core multiplies them with 
 FOUND = 10  # nearest rows by which an inverted file is tuned and measured
 TARGET = 0.98  # share of them that it tries to find
 CHUNK = 65_536  # vectors added at once
+LANES = 16  # numbers that FAISS multiplies at once: of vectors of another width it multiplies one at a time
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Candidates:
 
         The order is that of half precision where the search is not exact.
         """
-        found: np.ndarray = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1]
+        found: np.ndarray = self.index.search(_wide(queries, self.index.d), k)[1]
         return found
 
 
@@ -59,21 +60,28 @@ def make_candidates(
 
 def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIVF:
     """Return FAISS's inverted file of these lists, with the vectors in half precision."""
-    count, width = lists.centres.shape
+    count, width = len(lists.centres), -(-lists.centres.shape[1] // LANES) * LANES
     centres = faiss.IndexFlatIP(width)
-    centres.add(lists.centres)
+    centres.add(_wide(lists.centres, width))
     index = faiss.IndexIVFScalarQuantizer(
         centres, width, count, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, False
     )
-    index.train(lists.centres)
+    index.train(_wide(lists.centres, width))
     number = np.empty(len(others), dtype=np.int64)
     number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
     for at in range(0, len(others), CHUNK):
         rows = np.arange(at, min(at + CHUNK, len(others)))
-        vectors, own = np.ascontiguousarray(others[rows], dtype=np.float32), number[rows]
+        vectors, own = _wide(others[rows], width), number[rows]
         index.add_core(len(rows), faiss.swig_ptr(vectors), faiss.swig_ptr(rows), faiss.swig_ptr(own))
         progress("index", rows[-1] / len(others))
     return index
+
+
+def _wide(vectors: np.ndarray, width: int) -> np.ndarray:
+    """Return the vectors (n, d) with columns of 0 up to this width, (n, width) float32."""
+    wide = np.zeros((len(vectors), width), dtype=np.float32)
+    wide[:, : vectors.shape[1]] = vectors
+    return wide
 
 
 def _recall(
@@ -84,7 +92,7 @@ def _recall(
     The interval is Wilson's for as many rows that have all of them or none: no share varies more.
     """
     sample = np.sort(rng.choice(len(own), min(TRIED, len(own)), replace=False))
-    queries = np.ascontiguousarray(own[sample], dtype=np.float32)
+    queries = np.asarray(own[sample], dtype=np.float32)
     near = nearest_of_sample(queries, others, FOUND, progress)
     found = made.search(queries, FOUND)
     share = np.array([np.isin(true, mine).mean() for true, mine in zip(near, found, strict=True)])
