@@ -102,10 +102,11 @@ class Watch:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Print what the block takes."""
-        began, before = time.monotonic(), self.encoding
+        began, used, before = time.monotonic(), time.process_time(), self.encoding
         yield
-        encoded = self.encoding - before
-        print(f"{name}: {time.monotonic() - began - encoded:.1f} s, and {encoded:.1f} s of encoding", flush=True)
+        seconds, encoded = time.monotonic() - began, self.encoding - before
+        cores = f"{time.process_time() - used:.1f} s of a core"
+        print(f"{name}: {seconds - encoded:.1f} s and {encoded:.1f} s of encoding; {cores} in all", flush=True)
 
 
 def static(folder: Path) -> str:

@@ -23,7 +23,9 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.scoring.hubness import hubness_among, hubness_of, weight_of
+from allpairs.learner.scoring.make_reference import HELD, SAMPLE
 from allpairs.learner.scoring.matcher import load_matcher
+from allpairs.learner.scoring.reference import NOTHING, ListReference
 from allpairs.learner.search.inner_product import BLENDED
 
 MOST_NEW = 0.1  # share of new texts above which all hubness corrections of a pre-trained encoder are computed anew
@@ -67,10 +69,30 @@ def extended_by_encoder(
     right, offset = _is_right(data, first), np.zeros(len(whole) - first, dtype=np.float32)
     sides = ((~right, dataset.left, dataset.right), (right, dataset.right, dataset.left))
     for mine, own, others in sides:
-        rows = first + np.flatnonzero(mine)
-        offset[mine] = weight_of(hubness, own, others) * hubness_among(whole, rows, others[others < first], BLENDED)
+        rows, weight = first + np.flatnonzero(mine), weight_of(hubness, own, others)
+        known, others = own[own < first], others[others < first]
+        offset[mine] = _hubness(whole, rows, known, kept[known, -1], others, weight)
     whole[:first, -1], whole[first:, -1] = kept[:, -1], offset
     return whole
+
+
+def _hubness(
+    vectors: np.ndarray, rows: np.ndarray, known: np.ndarray, hubness: np.ndarray, others: np.ndarray, weight: float
+) -> np.ndarray:
+    """Return the hubness correction of these rows by their nearest of the others, (n,) float32.
+
+    vectors: (items, d) without it. known: rows of the same list, whose own is `hubness`. Of many others a sample stands
+    for all, as in a model's reference: a line maps what it says to what all of them say.
+    """
+    if len(others) <= SAMPLE or not len(rows):
+        return np.asarray(weight * hubness_among(vectors, rows, others, BLENDED), dtype=np.float32)
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.choice(others, SAMPLE, replace=False))
+    free = np.flatnonzero(~np.isin(known, sample))
+    held = rng.choice(free, min(HELD, len(free)), replace=False)
+    line = ListReference(NOTHING.known, NOTHING.hubness, vectors[sample], weight)
+    line = line.fitted(hubness_among(vectors, known[held], sample, BLENDED), hubness[held])
+    return line.hubness_by(hubness_among(vectors, rows, sample, BLENDED))
 
 
 def _is_right(data: ProjectData, first: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.projects.change_texts import undo
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
@@ -27,6 +28,7 @@ from tests.helpers.figures.measured import (
 )
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
+from tests.helpers.projects.text_changes import change
 
 SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
 open_page = partial(opened, PAGE)
@@ -283,6 +285,24 @@ def test_more_than_two_bands_are_not_drawn_and_the_page_says_so(engine: Engine, 
     assert said not in [caption.value for caption in page.caption]
     page.pills(key="curve_rounds_4").set_value([1, 2, 3]).run()
     assert said in [caption.value for caption in page.caption]
+
+
+def test_a_new_audit_is_offered_when_a_tenth_of_its_texts_has_changed(
+    engine: Engine, home: Path, tmp_path: Path
+) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(30)], evaluation=20, evaluation_share=0.0)
+    make_round(engine, project_id, 10)
+    make_design(engine, project_id)
+
+    def offered() -> bool:
+        return any("start a new audit" in caption.value for caption in open_page().caption)
+
+    change(engine, tmp_path, ["left-29"])
+    assert not offered()  # 1 of 19
+    change(engine, tmp_path, {"left-27": "another text"})
+    assert offered()  # one more has gone, and one has come
+    undo(engine, project_id)
+    assert not offered()
 
 
 def test_without_evaluation_items_nothing_can_be_measured(engine: Engine, home: Path) -> None:

@@ -21,10 +21,12 @@ from allpairs.db.schema.tables import Identifier, Item, Matcher
 from allpairs.learner.jobs import explore, matches, search
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.audit.designs import read_designs
+from allpairs.learner.jobs.data import extended_vectors
 from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, read_project
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.scoring.hubness import hubness_among
 from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.factories import make_project
 from tests.helpers.figures.audit_projects import (
@@ -252,3 +254,16 @@ def test_figures_of_an_audit_are_of_its_texts_until_a_tenth_has_changed(
 
 def in_tasks(engine: Engine) -> set[int]:
     return {item for task in tasks_of(engine) for item in (task.left_id, task.right_id)}
+
+
+def test_a_sample_of_many_texts_stands_for_all_in_the_hubness_correction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extended_vectors, "SAMPLE", 500)
+    rng = np.random.default_rng(0)
+    near = rng.standard_normal((60, 32))[rng.integers(60, size=5100)] + 0.6 * rng.standard_normal((5100, 32))
+    vectors = np.hstack([near / np.linalg.norm(near, axis=1, keepdims=True), np.zeros((5100, 1))]).astype(np.float32)
+    left, right, new = np.arange(1000), np.arange(1000, 5000), np.arange(5000, 5100)
+    own, wanted = (0.25 * hubness_among(vectors, rows, right, BLENDED) for rows in (left, new))
+    found = extended_vectors._hubness(vectors, new, left, own, right, 0.25)
+    assert np.abs(found - wanted).mean() < 0.01 and np.abs((found - wanted).mean()) < 0.002
+    plain = 0.25 * hubness_among(vectors, new, rng.choice(right, 500, replace=False), BLENDED)
+    assert np.abs(plain - wanted).mean() > 0.02  # without the line
