@@ -93,22 +93,18 @@ class RemoteProject:
         return list(receipt["refused"])
 
     def change_texts(
-        self,
-        texts: Mapping[str, str | Mapping[str, str]] | None = None,
-        withdraw: Sequence[str] = (),
-        side: str = "left",
-        dry_run: bool = False,
+        self, texts: Mapping[str, str | Mapping[str, str]], side: str = "left", dry_run: bool = False
     ) -> dict[str, Any]:
-        """Add and change texts by id, or withdraw ids, 5,000 at most, as one change; return how many ids of each kind.
+        """Add and change texts by id, 5,000 at most, as one change; return how many ids of each kind.
 
         A text of several columns is a mapping of their names to values. dry_run: only count.
         """
-        records = [
-            {"id": name, "text": text} if isinstance(text, str) else {"id": name, "columns": dict(text)}
-            for name, text in (texts or {}).items()
-        ]
-        body = {"texts": records, "withdraw": list(withdraw), "side": side, "dry_run": dry_run}
-        return dict(self._call("POST", "/texts", body))
+        records = [{"id": name, "text": text if isinstance(text, str) else dict(text)} for name, text in texts.items()]
+        return dict(self._call("POST", "/texts", {"texts": records, "side": side, "dry_run": dry_run}))
+
+    def withdraw_texts(self, ids: Sequence[str], side: str = "left", dry_run: bool = False) -> dict[str, Any]:
+        """Withdraw ids, 5,000 at most, as one change; return how many ids of each kind. dry_run: only count."""
+        return dict(self._call("POST", "/texts/withdraw", {"ids": list(ids), "side": side, "dry_run": dry_run}))
 
     def labels(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the labels that count, in the order in which they were given, each with the `cursor` of its page.

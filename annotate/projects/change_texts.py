@@ -99,19 +99,13 @@ class Outcome:
 
 
 @contextmanager
-def sent(texts: Sequence[Mapping[str, str]], withdraw: Sequence[str], side: Side) -> Iterator[Source]:
-    """Yield texts, each a record with `id` and text columns, or identifiers to withdraw, as a file to read.
-
-    So that they are checked as every file is. Raises InputError unless it is one of the two.
-    """
-    if bool(texts) == bool(withdraw):
-        raise InputError("send texts to add and change, or ids to withdraw: one of the two")
-    rows = texts or [{"id": name} for name in withdraw]
+def sent(rows: Sequence[Mapping[str, str]], act: Act, side: Side) -> Iterator[Source]:
+    """Yield records with `id` and, to add, text columns as a file to read: so they are checked as every file is."""
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / SENT
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
-        yield Source(path, Act.ADD if texts else Act.WITHDRAW, side)
+        yield Source(path, act, side)
 
 
 def preview(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:

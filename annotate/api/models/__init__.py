@@ -40,7 +40,15 @@ from allpairs.annotate.api.models.matching import (
 )
 from allpairs.annotate.api.models.metrics import Evaluation, Figure, Metrics
 from allpairs.annotate.api.models.projects import Project, Projects
-from allpairs.annotate.api.models.texts import TextChange, TextChanges, TextRecord, Texts, TextsChanged, TextUndo
+from allpairs.annotate.api.models.texts import (
+    TextChange,
+    TextChanges,
+    TextRecord,
+    Texts,
+    TextsChanged,
+    TextUndo,
+    Withdrawal,
+)
 from allpairs.annotate.api.models.webhooks import (
     Deliveries,
     DeliveriesAsked,
@@ -109,4 +117,5 @@ __all__ = [
     "WebhookAdd",
     "Webhooks",
     "WhyPart",
+    "Withdrawal",
 ]

@@ -13,27 +13,36 @@ from allpairs.db.domain import Side
 MOST_TEXTS = 5_000
 
 
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=STORED)]
+Value = Annotated[str, Field(max_length=MAX_CELL, pattern=STORED)]
+
+
 class TextRecord(Asked):
-    """A text, or the values of a record's text columns, under its id."""
+    """A text, or a record, under its id."""
 
-    id: str = Field(min_length=1, max_length=MAX_ID, pattern=STORED)
-    text: str | None = Field(
-        None, max_length=MAX_CELL, pattern=STORED, description="Of a project with one text column."
-    )
-    columns: dict[str, Annotated[str, Field(max_length=MAX_CELL, pattern=STORED)]] | None = Field(
-        None, description="Of a project with several text columns: the value of each, by its name."
-    )
+    id: Id
+    text: Value | dict[str, Value] = Field(description="A text, or the values of a record's text columns by name.")
 
 
-class Texts(Asked):
-    """Texts to add and change, or ids to withdraw: one of the two. All of it is one change."""
+class TextsAsked(Asked):
+    """What both changes of texts say besides."""
 
-    texts: list[TextRecord] = Field([], max_length=MOST_TEXTS, description="An id that the project has gets this text.")
-    withdraw: list[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=STORED)]] = Field(
-        [], max_length=MOST_TEXTS
-    )
     side: Side = Field(Side.LEFT, description="The list of the texts, if the project has two.")
     dry_run: bool = Field(False, description="Store nothing; only count what would change.")
+
+
+class Texts(TextsAsked):
+    """Texts to add and change, as one change."""
+
+    texts: list[TextRecord] = Field(
+        min_length=1, max_length=MOST_TEXTS, description="An id that the project has gets this text."
+    )
+
+
+class Withdrawal(TextsAsked):
+    """Ids to withdraw, as one change."""
+
+    ids: list[Id] = Field(min_length=1, max_length=MOST_TEXTS)
 
 
 class TextsChanged(Given):

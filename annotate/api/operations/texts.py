@@ -4,25 +4,32 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.api import models as m
 from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.projects import change_texts as texts
+from allpairs.annotate.projects.change_texts import Act
 from allpairs.db.domain import Scope
-from allpairs.db.errors import InputError
 
 
 def change_texts(call: Call) -> m.TextsChanged:
-    """Add and change texts of the project, or withdraw some, as one change; with `dry_run`, only count.
+    """Add and change texts of the project as one change; with `dry_run`, only count."""
+    return _changed(call, [_record(one) for one in call.given.texts], Act.ADD)
 
-    Withdrawn texts leave batches, matches and figures; their answers stay in the record.
+
+def withdraw_texts(call: Call) -> m.TextsChanged:
+    """Withdraw ids as one change; with `dry_run`, only count.
+
+    Texts that no id names any more leave batches, matches and figures; their answers stay in the record.
     """
-    given, act = call.given, texts.preview if call.given.dry_run else texts.apply
-    with texts.sent([_record(one) for one in given.texts], given.withdraw, given.side) as source:
-        found = act(call.engine, call.here.name, source)
-    return m.TextsChanged(**found.as_dict())
+    return _changed(call, [{"id": id_} for id_ in call.given.ids], Act.WITHDRAW)
 
 
 def _record(one: m.TextRecord) -> dict[str, str]:
-    if (one.text is None) == (one.columns is None):
-        raise InputError(f"the text {one.id!r} needs either text or columns")
-    return {"text": one.text, "id": one.id} if one.text is not None else {**(one.columns or {}), "id": one.id}
+    return {**({"text": one.text} if isinstance(one.text, str) else one.text), "id": one.id}
+
+
+def _changed(call: Call, rows: list[dict[str, str]], act: Act) -> m.TextsChanged:
+    change = texts.preview if call.given.dry_run else texts.apply
+    with texts.sent(rows, act, call.given.side) as source:
+        found = change(call.engine, call.here.name, source)
+    return m.TextsChanged(**found.as_dict())
 
 
 def text_changes(call: Call) -> m.TextChanges:
@@ -39,6 +46,16 @@ def undo_texts(call: Call) -> m.TextChange:
 
 OPERATIONS = (
     Operation("POST", f"{ONE}/texts", change_texts, m.TextsChanged, Scope.TRAIN, m.Texts, Right.CHANGE, problems=BUSY),
+    Operation(
+        "POST",
+        f"{ONE}/texts/withdraw",
+        withdraw_texts,
+        m.TextsChanged,
+        Scope.TRAIN,
+        m.Withdrawal,
+        Right.CHANGE,
+        problems=BUSY,
+    ),
     Operation("GET", f"{ONE}/texts/changes", text_changes, m.TextChanges, Scope.READ, None, Right.CHANGE),
     Operation(
         "POST", f"{ONE}/texts/undo", undo_texts, m.TextChange, Scope.TRAIN, m.TextUndo, Right.CHANGE, problems=BUSY

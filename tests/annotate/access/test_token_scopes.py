@@ -42,6 +42,7 @@ BODIES: dict[str, Any] = {
     "add_webhook": WEBHOOK,
     "match": {"texts": ["a text"]}, "publish": {"round": 1},
     "change_texts": {"texts": [{"id": "new", "text": "d"}]}, "undo_texts": {},
+    "withdraw_texts": {"ids": ["new"]},
 }  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     assert {name for name, status in said.items() if status == 403} == {
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
         "delete_webhook", "list_deliveries", "match", "publish", "list_publications", "groups", "group_changes",
-        "change_texts", "text_changes", "undo_texts",
+        "change_texts", "text_changes", "undo_texts", "withdraw_texts",
     }  # fmt: skip
 
 

@@ -245,6 +245,7 @@ MAY = {
     "groups": ALL - {R.ANNOTATOR},
     "group_changes": ALL - {R.ANNOTATOR},
     "change_texts": {R.ADMINISTRATOR},
+    "withdraw_texts": {R.ADMINISTRATOR},
     "text_changes": {R.ADMINISTRATOR},
     "undo_texts": {R.ADMINISTRATOR},
     "metrics": ALL - {R.ANNOTATOR},
@@ -264,6 +265,7 @@ BODIES = {
     "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1},
     "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
+    "withdraw_texts": {"ids": ["left-0"]},
 }  # fmt: skip
 
 
@@ -510,7 +512,7 @@ def test_texts_are_added_changed_withdrawn_and_brought_back(engine: Engine, proj
     tried = ada.post(of(project, "/texts"), json=sent | {"dry_run": True}).json()
     assert (tried["new"], tried["changed"], tried["change"]) == (1, 1, None)
     assert ada.post(of(project, "/texts"), json=sent).json() == tried | {"change": 1}
-    gone = ada.post(of(project, "/texts"), json={"withdraw": ["new", "nobody"]}).json()
+    gone = ada.post(of(project, "/texts/withdraw"), json={"ids": ["new", "nobody"]}).json()
     assert (gone["withdrawn"], gone["unknown"], gone["change"]) == (1, 1, 2)
     assert "not the newest" in refused(ada.post(of(project, "/texts/undo"), json={"number": 1}), 409)
     assert ada.post(of(project, "/texts/undo"), json={"number": 2}).json()["undone_at"]
@@ -521,9 +523,10 @@ def test_texts_are_added_changed_withdrawn_and_brought_back(engine: Engine, proj
 
 
 @pytest.mark.parametrize(("sent", "status", "said"), [
-    ({}, 409, "one of the two"),
-    ({"texts": [{"id": "a", "text": "x"}], "withdraw": ["b"]}, 409, "one of the two"),
-    ({"texts": [{"id": "a"}]}, 409, "either text or columns"),
+    ({}, 422, "texts"),
+    ({"texts": []}, 422, "at least 1"),
+    ({"texts": [{"id": "a"}]}, 422, "text"),
+    ({"texts": [{"id": "a", "text": {"title": "x"}}]}, 409, "column"),
     ({"texts": [{"id": "a", "text": " "}]}, 409, "the text is empty"),
     ({"texts": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]}, 409, "row 2, column 'id'"),
     ({"texts": [{"id": "a", "text": "x"}], "side": "right"}, 409, "one list"),

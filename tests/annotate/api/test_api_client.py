@@ -86,7 +86,7 @@ def use_all_of_it(app: App, token: str) -> None:
     assert project.answer({task["id"]: "unsure", 999_999: "positive"})[0]["reason"]
     assert project.change_texts({"new": "A new text"}, dry_run=True)["new"] == 1
     assert project.change_texts({"new": "A new text"})["change"] == 1
-    assert project.change_texts(withdraw=["new"])["withdrawn"] == 1
+    assert project.withdraw_texts(["new"])["withdrawn"] == 1
     job = project.train()
     assert project.job(job["id"])["state"] == "waiting" and project.jobs()[0]["id"] == job["id"]
     with pytest.raises(ApiError, match="unknown, revoked or expired") as refused:

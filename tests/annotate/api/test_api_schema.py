@@ -25,6 +25,7 @@ from tests.helpers.factories import make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.published import answering, make_published, make_trained
+from tests.helpers.projects.text_changes import change
 from tests.helpers.services.webhooks import add_webhook
 
 EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
@@ -66,6 +67,7 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         with writing(engine) as session:
             job_id = add_job(session, project_id, PREVIEW).id
         webhook_id = add_webhook(engine, project_id)
+        change(engine, home, {"changed": "a text that came later"}, name="Help desk questions")
         people = {role: make_person(engine, f"Person {at}", project_id, role) for at, role in enumerate(WHO)}
         made = {role: tokens.make(engine, one, "tests", START, scopes=[*Scope]) for role, one in people.items()}
         yield Described(schemathesis.openapi.from_asgi(DESCRIPTION, site()), project_id, job_id, webhook_id, made)
