@@ -264,6 +264,6 @@ def test_a_sample_of_many_texts_stands_for_all_in_the_hubness_correction(monkeyp
     left, right, new = np.arange(1000), np.arange(1000, 5000), np.arange(5000, 5100)
     own, wanted = (0.25 * hubness_among(vectors, rows, right, BLENDED) for rows in (left, new))
     found = extended_vectors._hubness(vectors, new, left, own, right, 0.25)
-    assert np.abs(found - wanted).mean() < 0.01 and np.abs((found - wanted).mean()) < 0.002
+    assert np.abs(found - wanted).mean() < 0.01 and np.abs((found - wanted).mean()) < 0.003
     plain = 0.25 * hubness_among(vectors, new, rng.choice(right, 500, replace=False), BLENDED)
-    assert np.abs(plain - wanted).mean() > 0.02  # without the line
+    assert np.abs((plain - wanted).mean()) > 0.01  # without the line
