@@ -125,7 +125,7 @@ def _outcome(outcome: Outcome) -> None:
     for kind, examples in outcome.examples.items():
         if kind != "same" and examples:
             title = TITLES[kind]
-            with st.expander(f"{title[0].upper()}{title[1:]}: the first {len(examples)}"):
+            with st.expander(f"Examples: {title}"):
                 st.dataframe(pd.DataFrame(examples), hide_index=True, alt=f"Examples: {title}")
 
 
