@@ -78,7 +78,7 @@ def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
 
 def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp_path: Path) -> None:
     archive = downloaded(data, "Download project", tmp_path / "example.zip")
-    upload(data, 1, archive)
+    upload(data, 2, archive)
     button = data.get_by_role("button", name="Import project")
     expect(button).to_be_enabled(timeout=30_000)
     button.click()
