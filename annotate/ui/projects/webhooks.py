@@ -38,8 +38,8 @@ def webhooks(project_id: int) -> None:
     """Draw the project's webhooks with their messages, and the form that adds one."""
     st.subheader("Webhooks", anchor=False)
     st.write(
-        "Tell another system what happens here. Each message is signed, and sent again for a day until the system "
-        "takes it. Messages hold ids, never texts."
+        "Tell another system what happens here. Each message is signed, and sent again for up to a day, until the "
+        "system takes it. Messages hold ids, never texts."
     )
     listed = st.container()
     made = _form(project_id)
