@@ -52,8 +52,8 @@ def open_data(page: Page, app: App) -> None:
     expect(page.get_by_text("The whole project")).to_be_visible(timeout=30_000)
 
 
-def upload(page: Page, number: int, path: Path) -> None:
-    field = page.get_by_test_id("stFileUploader").nth(number)
+def upload(page: Page, which: str, path: Path) -> None:
+    field = page.locator(f".st-key-{which}_upload")
     for last in (False, True):  # a file that is chosen while the page is drawn is lost, and chosen again
         drawn(page)
         field.locator("input[type=file]").set_input_files(path)
@@ -78,7 +78,7 @@ def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
 
 def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp_path: Path) -> None:
     archive = downloaded(data, "Download project", tmp_path / "example.zip")
-    upload(data, 2, archive)
+    upload(data, "bring_project", archive)
     button = data.get_by_role("button", name="Import project")
     expect(button).to_be_enabled(timeout=30_000)
     button.click()
@@ -95,7 +95,7 @@ def test_a_file_is_checked_before_it_is_stored(
 ) -> None:
     open_data(page, app)
     (tmp_path / "labels.csv").write_text(TABLE)
-    upload(page, 0, tmp_path / "labels.csv")
+    upload(page, "bring_labels", tmp_path / "labels.csv")
     page.get_by_role("button", name="Check file").click(timeout=30_000)
     expect(page.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
     page.get_by_text("1 row: the project has no text").click()
