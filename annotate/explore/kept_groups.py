@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.text.measures import counted
 from allpairs.db.domain import GroupEvent
-from allpairs.db.projects.items import all_identifiers
+from allpairs.db.projects.items import identifiers_of
 from allpairs.db.projects.stable_groups import (
     Named,
     changes_after,
@@ -45,16 +45,19 @@ class KeptGroups:
 
 
 def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: int | None = None) -> KeptGroups:
-    """Return the first groups whose numbers are above `after`, or only the one of a number, as of one moment."""
+    """Return the first groups whose numbers are above `after`, or only the one of a number, as of one moment.
+
+    Withdrawn texts are left out, though the groups lose them only in their next update.
+    """
     with snapshot(engine) as session:
         if only is not None:
             found = texts_of(session, project_id, [only])
         else:
             found = page_of_groups(session, project_id, after, limit)
         texts = [text for group in found.values() for text in group]
-        ids, sides = all_identifiers(session, texts), sides_of(session, texts)
+        ids, sides = identifiers_of(session, texts), sides_of(session, texts)
         groups = [
-            KeptGroup(group_id(number), [(sides[text], ids.get(text, [])) for text in group])
+            KeptGroup(group_id(number), [(sides[text], ids[text]) for text in group if text in ids])
             for number, group in found.items()
         ]
         update, changes = newest_update(session, project_id), newest_change(session, project_id)

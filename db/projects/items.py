@@ -112,21 +112,11 @@ def _first(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> d
 
 
 def identifiers_of(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
-    """Return all imported ids of each of these items, in order."""
-    found: dict[int, list[str]] = {}
-    for chunk in chunks(item_ids):
-        named = select(Identifier.item_id, Identifier.external_id).where(Identifier.item_id.in_(chunk))
-        for id_, name in session.execute(named.order_by(Identifier.external_id)):
-            found.setdefault(id_, []).append(name)
-    return found
-
-
-def all_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
     """Return all imported ids of each of these items, ascending: identical texts are one item."""
     found: dict[int, list[str]] = {}
     for chunk in chunks(item_ids):
         named = select(Identifier.item_id, Identifier.external_id).where(Identifier.item_id.in_(chunk))
-        for id_, name in session.execute(named.order_by(Identifier.item_id, Identifier.external_id)):
+        for id_, name in session.execute(named.order_by(Identifier.external_id)):
             found.setdefault(id_, []).append(name)
     return found
 

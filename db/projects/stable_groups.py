@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import NoticeKind, Side
-from allpairs.db.projects.items import CHUNK, chunks
+from allpairs.db.projects.items import CHUNK, chunks, first_identifiers
 from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
 
@@ -111,14 +111,20 @@ def wrong_groups(session: Session, project_id: int) -> list[int]:
 
 
 def names_of(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
-    """Return side and one imported id, always the same, of each of these texts, and maybe of others."""
+    """Return side and one imported id, always the same, of each of these texts, and maybe of others.
+
+    Of a withdrawn text: an id that it had.
+    """
     table = Identifier.__table__.c
     first = select(table.item_id, table.side, func.min(table.external_id))
     first = first.where(table.project_id == project_id).group_by(table.item_id, table.side)
     # Reading those of the whole project is faster than naming very many texts in statements.
     parts = [first.where(table.item_id.in_(chunk)) for chunk in chunks(items)] if len(items) < MANY else [first]
     rows = (row for part in parts for row in session.execute(part.execution_options(yield_per=CHUNK)))
-    return {item: (side, name) for item, side, name in rows}
+    found = {item: (side, name) for item, side, name in rows}
+    had = first_identifiers(session, items - found.keys())
+    sides = sides_of(session, had)
+    return found | {item: (sides[item], name) for item, name in had.items()}
 
 
 def sides_of(session: Session, items: Iterable[int]) -> dict[int, str]:

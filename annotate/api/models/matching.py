@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from allpairs.annotate.api.models.base import STORED, Asked, Given, Number, as_whole
+from allpairs.annotate.api.models.metrics import Figure
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Side
 
 MOST_ASKED, MOST_CANDIDATES, LONGEST_TEXT = 100, 100, 10_000
@@ -51,13 +52,9 @@ class Candidate(Given):
     why: list[WhyPart] | None = Field(description="The parts of its log-odds, if they were asked for.")
 
 
-class Recall(Given):
+class Recall(Figure):
     """The share of a text's ten nearest that the search finds, with its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
-    method: str
     labels: int = Field(description="Texts on which it was measured.")
 
 

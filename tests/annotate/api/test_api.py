@@ -170,6 +170,13 @@ def test_groups_and_what_became_of_them(engine: Engine, project: int) -> None:
     assert viewer.get(of(project, "/groups?group=g2")).json()["groups"] == []
     assert len(viewer.get(of(project, "/groups?group=g1")).json()["groups"][0]["texts"]) == 4
     assert "group" in refused(viewer.get(of(project, "/groups?group=17")), 422)
+
+    member(engine, project, R.ADMINISTRATOR).post(of(project, "/texts/withdraw"), json={"ids": ["left-3"]})
+    (group,) = viewer.get(of(project, "/groups")).json()["groups"]
+    assert [text["ids"][0] for text in group["texts"]] == ["left-0", "left-1", "left-2"]
+    make_groups(engine, project, [items[:3]], matcher=2)
+    (shrunk,) = viewer.get(of(project, "/groups/changes?cursor=4")).json()["changes"]
+    assert shrunk["event"] == "shrunk" and shrunk["texts_removed"] == [{"side": "left", "id": "left-3"}]
     refused(member(engine, project, R.ANNOTATOR).get(of(project, "/groups")), 403)
 
 
