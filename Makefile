@@ -17,6 +17,8 @@ test test-postgres slow: export TMPDIR = $(shell df -k --output=avail /dev/shm 2
 # Without a browser or PostgreSQL their tests fail; `make test SKIP_MISSING=1` skips them.
 REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
+# Tests in the browser that failed get one more try, one at a time: two browsers, two apps and their workers had shared the cores.
+AGAIN := $(BIN)/python -m pytest $(REQUIRE) --last-failed --last-failed-no-failures none tests/browser
 FAST := -m "not slow and not gpu" --ignore tests/browser
 
 .PHONY: app test test-postgres slow screenshots lint package site reference translations bench bench-quick lock audit chromium postgres
@@ -26,7 +28,7 @@ app: .venv/app .venv/bin/allpairs
 
 test: .venv/dev .venv/bin/allpairs chromium postgres
 	$(PYTEST) $(FAST)
-	$(PYTEST) -m "not slow" tests/browser
+	$(PYTEST) -m "not slow" tests/browser || $(AGAIN)
 
 # Tests on both databases by default are those of the folders in tests/conftest.py.
 test-postgres: .venv/dev postgres

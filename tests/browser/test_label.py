@@ -197,8 +197,9 @@ def test_who_leaves_the_page_leaves_no_answer_behind(page: Page, make_desk: Make
             page.get_by_role("link", name="Monitor").click()
         else:
             page.goto(desk.url.replace("/label?", "/monitor?"))
-        page.wait_for_timeout(1_000)
-        assert len(desk.answers) == 5 * time and page.evaluate(KEPT) == 0
+        page.wait_for_url("**/monitor?*")
+        page.wait_for_function(f"() => {KEPT} === 0", timeout=15_000)
+        assert len(desk.answers) == 5 * time
         page.get_by_role("link", name="Label", exact=True).click()
     assert desk.labels == [N] * 5 * times
 
