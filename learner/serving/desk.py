@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from threadpoolctl import ThreadpoolController
 
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.domain import Side
@@ -21,6 +23,8 @@ from allpairs.learner.serving.agreement import FIRST, Compared, counts
 from allpairs.learner.serving.loaded import Loaded, Served
 from allpairs.learner.serving.project_texts import Asked
 from allpairs.learner.serving.served_model import Ranked, Scored
+
+FEW = 4  # texts for which a core alone is faster: PyTorch's threads, BLAS's and FAISS's wait for work by spinning
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,12 @@ class Answered:
 
 
 class Desk:
-    """Answers one question at a time, so that each has all the cores."""
+    """Answers one question at a time: with one core where there are few texts, else with all."""
 
     def __init__(self, engine: Engine, loaded: Loaded) -> None:
         self._engine, self.loaded = engine, loaded
         self._turn = threading.Lock()
+        self._threads = ThreadpoolController()
 
     def match(self, question: Question) -> tuple[dict[str, Any], Answered]:
         """Return the answer as JSON, and what `compare` needs.
@@ -59,7 +64,7 @@ class Desk:
         served = self.loaded.model(question.project_id)
         of_left = _of_left(question, served)
         records, most = served.texts.records(question.asked, of_left), max(question.k, FIRST)
-        with self._turn, reading(self._engine) as session:
+        with self._turn, self._cores(question.asked), reading(self._engine) as session:
             seen = served.model.see(records, of_left)
             read = partial(served.texts.read, session, of_left=not of_left)
             found = served.model.best(seen, most, read, question.k if question.why else 0)
@@ -80,7 +85,7 @@ class Desk:
         if other is None:
             return
         of_left = _of_left(question, one)
-        with self._turn, reading(self._engine) as session:
+        with self._turn, self._cores(question.asked), reading(self._engine) as session:
             read = [partial(each.texts.read, session, of_left=not of_left) for each in (one, other)]
             seen = other.model.see(other.texts.records(question.asked, of_left), of_left)
             ranked = other.model.best(seen, FIRST, read[1]).ranked
@@ -96,6 +101,9 @@ class Desk:
         more = counts([Compared(*first, *both) for first, *both in parts])
         with writing(self._engine) as session:
             add_counts(session, question.project_id, one.key.publication_id, other.key.publication_id, more)
+
+    def _cores(self, asked: Sequence[Asked]) -> AbstractContextManager[object]:
+        return self._threads.limit(limits=1) if len(asked) <= FEW else nullcontext()
 
 
 def _of_left(question: Question, served: Served) -> bool:
