@@ -350,8 +350,8 @@ class Settings(BaseModel):
     auto_train: bool = Field(True, description="Train automatically when a batch is complete.")
     keep_groups: bool = Field(
         False,
-        description="After each round, find all matches and update the project's groups: at the probability and with "
-        "the clustering of the last update, at 50% and average linkage before the first.",
+        description="After each round and each change of texts, find all matches and update the project's groups: at "
+        "the probability and with the clustering of the last update, at 50% and average linkage before the first.",
     )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random in the project.")
 

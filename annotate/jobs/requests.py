@@ -22,6 +22,7 @@ from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.answers import answered_since
 from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
 from allpairs.db.projects import jobs
+from allpairs.db.projects.group_updates import asked_as_before
 from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
     AUDIT,
@@ -218,6 +219,21 @@ def request_matches(
     busy = "a search for matches is already running"
     arguments = number, threshold, reranker, *grouping.words, keep
     return _request_apart(engine, project_id, MATCHES, busy, *arguments, check=check)
+
+
+def update_groups(engine: Engine, project_id: int) -> str | None:
+    """Request the search for matches that brings the groups up to date, if the project's settings ask for that.
+
+    Returns its id, and None where nothing is to be done: a search that still waits will do. The groups are made as in
+    their last update, under the newest matcher.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        asked, last = asked_as_before(session, project_id), jobs.last_job(session, project_id, [MATCHES])
+        if asked is None or (last is not None and last.state == "waiting"):
+            return None
+        job_id = jobs.add_job(session, project_id, MATCHES).id
+    _enqueue(engine, job_id, MATCHES, project_id, *asked)
+    return job_id
 
 
 def _request(

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.requests import update_groups
 from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.corpus import Columns, read_items
 from allpairs.db.corpus.files import read_rows
@@ -120,6 +121,7 @@ def preview(engine: Engine, project: str, source: Source, progress: Progress = n
 def apply(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
     """Store what the file changes, all of it or nothing; a file that changes nothing stores nothing.
 
+    Then the groups are brought up to date, where the project's settings say so.
     Raises InputError as `preview` does, and if too few texts would be left for a pair.
     """
     with reading(engine) as session:  # comparing with every text must not block annotators
@@ -138,6 +140,7 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
         new = {name: getattr(change, name) for name in ("number", "added", "changed", "withdrawn")}
         add_event(session, person_of(engine), EventKind.TEXTS, own.id, source.path.name, new=new)
         stored = _changed(change, True)
+    update_groups(engine, found.id)
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
@@ -157,7 +160,9 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
         add_event(
             session, person_of(engine), EventKind.TEXTS_BACK, project_id, change.source, old={"number": change.number}
         )
-        return _changed(change, False)
+        undone = _changed(change, False)
+    update_groups(engine, project_id)
+    return undone
 
 
 def list_changes(engine: Engine, project_id: int) -> list[Changed]:

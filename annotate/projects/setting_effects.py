@@ -60,7 +60,7 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
         )
     if "keep_groups" in changed:
         yield (
-            "From the next trained round on, each one is followed by a search for all matches that updates the groups."
+            "After each trained round and each change of texts, a search for all matches updates the groups."
             if changed["keep_groups"]
             else "The project's groups stay as they are until somebody finds matches on the page Export."
         )

@@ -2,19 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import log
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Clustering, Settings
-from allpairs.db.groups.grouping import Grouping
 from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
+from allpairs.db.projects.group_updates import Asked, asked_as_before
 from allpairs.db.projects.jobs import MATCHES
-from allpairs.db.projects.matchers import newest_matcher
-from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.stable_groups import (
     Named,
     Planned,
@@ -29,9 +25,6 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
 
 MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
-HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
-SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
-Asked = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
 
 
 @dataclass(frozen=True)
@@ -105,27 +98,13 @@ def _moved(before: Numbered, after: Numbered) -> tuple[list[int], list[tuple[int
 def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, Asked] | None:
     """Add the job that brings the groups up to date after a round; return its id and arguments.
 
-    Returns None if the project does not ask for it, or if its newest matcher has no probabilities. The same round's job
-    always gets the same one.
+    Returns None as `asked_as_before`. The same round's job always gets the same one.
     """
     with writing(engine) as session:
-        settings = Settings.model_validate(project_of(session, project_id).settings)
-        matcher = newest_matcher(session, project_id) if settings.keep_groups else None
-        if matcher is None or not matcher.w or matcher.b is None:
+        asked = asked_as_before(session, project_id)
+        if asked is None:
             return None
-        threshold, grouping = _as_before(matcher.w, matcher.b, newest_update(session, project_id))
         job_id = f"{MATCHES}-{round_job}"
         if session.get(Job, job_id) is None:
             session.add(Job(id=job_id, project_id=project_id, kind=MATCHES))
-    return job_id, (matcher.number, threshold, None, *grouping.words)
-
-
-def _as_before(w: float, b: float, last: GroupUpdate | None) -> tuple[float, Grouping]:
-    """Return the score with the probability of the last threshold (one half if there is none), and how to group.
-
-    Scores of two models do not compare, but their probabilities do.
-    """
-    p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    if last is None:
-        return (log(p / (1 - p)) - b) / w, Grouping(Clustering.AVERAGE)
-    return (log(p / (1 - p)) - b) / w, Grouping.read((last.clustering, last.representative, last.newest_by))
+    return job_id, asked

@@ -21,6 +21,7 @@ from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
+from allpairs.db.projects.group_updates import Asked
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
@@ -44,7 +45,7 @@ from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.entities.measure import measure_groups
-from allpairs.learner.jobs.kept_groups import Asked, followed
+from allpairs.learner.jobs.kept_groups import followed
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.ownership import require_own, this_run

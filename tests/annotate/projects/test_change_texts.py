@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 
+from allpairs.annotate.jobs import requests
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.projects import change_texts
@@ -24,7 +25,7 @@ from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.projects.events import events_of
 from allpairs.db.projects.items import items_by_identifier
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Gold, Identifier, Item, Lease, Project, Task, TextChange
+from allpairs.db.schema.tables import Gold, Identifier, Item, Job, Lease, Matcher, Project, Task, TextChange
 from tests.helpers.api import answer
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
@@ -102,6 +103,27 @@ def test_a_text_that_was_withdrawn_comes_back_as_it_was(engine: Engine, project:
     after = named(engine, project)
     assert (after["x"].id, after["left-0"].id) == (before["left-7"].id, before["left-0"].id)
     assert after["x"].split == Split.EVALUATION and after["x"].withdrawn_at is None
+
+
+def test_groups_follow_a_change_where_the_settings_say_so(
+    engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[object, ...]] = []
+    monkeypatch.setattr(requests, "_enqueue", lambda engine, job_id, *asked: sent.append(asked))
+    with writing(engine) as session:
+        session.add(Matcher(project_id=project, number=1, encoder="any", w=10.0, b=-5.0))
+    change(engine, tmp_path, {"new": "a new text"})
+    assert sent == []
+    with writing(engine) as session:
+        row = session.get_one(Project, project)
+        row.settings = row.settings | {"keep_groups": True}
+    change(engine, tmp_path, {"newer": "a newer text"})
+    change(engine, tmp_path, {"newest": "the newest text"})  # the search that still waits will find it
+    assert sent == [("matches", project, 1, 0.5, None, "average", "central", "")]
+    with writing(engine) as session:
+        session.execute(update(Job).values(state="running"))
+    change_texts.undo(engine, project)
+    assert len(sent) == 2
 
 
 def test_unknown_ids_are_counted_and_nothing_is_stored_for_them(engine: Engine, project: int, tmp_path: Path) -> None:
