@@ -173,6 +173,11 @@ class RemoteProject:
         body = {"round": number, "note": note, "kind": "shadow" if shadow else "model"}
         return dict(self._call("POST", "/publications", body))
 
+    def end_publication(self, note: str = "", shadow: bool = False) -> dict[str, Any]:
+        """Take the published model, or only its shadow, out of service; return what `publications` does."""
+        body = {"note": note, "kind": "shadow" if shadow else "model"}
+        return dict(self._call("POST", "/publications/end", body))
+
     def publications(self) -> dict[str, Any]:
         """Return what is published, its shadow, how far the two agree, and all publications, the newest first."""
         return dict(self._call("GET", "/publications"))

@@ -25,8 +25,8 @@ from allpairs.db.labels.mined_samples import (
 )
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.jobs import AUDIT, CORRECTION, open_job, run_of
-from allpairs.db.projects.notices import announce_batch
 from allpairs.db.projects.projects import live_project
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design, Project, Round
@@ -123,7 +123,7 @@ def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float
          "strategy": DesignKind.MINED, "position": position}
         for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)
     ])  # fmt: skip
-    announce_batch(session, audit_batch)
+    open_batch(session, audit_batch)
 
 
 def bands_of(engine: Engine, project_id: int, run_id: str, number: int) -> list[Band]:

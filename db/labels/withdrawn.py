@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Item, PairLabel, Project, Round, Task
 
 
@@ -39,6 +40,12 @@ def drop_withdrawn_tasks(session: Session, project_id: int) -> None:
     session.execute(delete(Task).where(mine).execution_options(synchronize_session=False))
     for round_id in rounds:
         _close_gaps(session, session.get_one(Round, round_id))
+
+
+def open_batch(session: Session, batch: Round) -> None:
+    """Drop tasks of the stored batch whose texts were withdrawn while it was made, and tell that it waits."""
+    drop_withdrawn_tasks(session, batch.project_id)
+    announce_batch(session, batch)
 
 
 def _close_gaps(session: Session, batch: Round) -> None:

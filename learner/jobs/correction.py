@@ -16,9 +16,8 @@ from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard
 from allpairs.db.labels.audits import add_audit_tasks
-from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import matcher_of
-from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.audit.sides import Sides
@@ -183,8 +182,7 @@ def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, 
         session.add(audit_batch)
         session.flush()
         add_audit_tasks(session, audit_batch, design, tasks)
-        drop_withdrawn_tasks(session, design.project_id)  # of texts that were withdrawn meanwhile
-        announce_batch(session, audit_batch)
+        open_batch(session, audit_batch)
 
 
 def _path(project_id: int, job_id: str, model: str) -> Path:

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import SPREAD_STRATEGY
 from allpairs.db.labels.audits import audit_rows, design_by_id
 from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import SCORES
-from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Round
 from allpairs.learner.jobs.audit.draw_pairs import Candidate, columns_of
 from allpairs.learner.jobs.data.project_data import Alike, ProjectData, tasks_of
@@ -73,7 +73,7 @@ def add_batch(
         task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
         for task, twice in zip(tasks, several, strict=True)
     ])  # fmt: skip
-    announce_batch(session, row)
+    open_batch(session, row)
 
 
 def note_of(plan: Mapping[str, Any], batch: Batch, found: int, neighbours: int, order_note: str) -> str:

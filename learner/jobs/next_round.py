@@ -20,7 +20,6 @@ from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
-from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.projects.group_updates import Asked
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
@@ -276,7 +275,6 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
-                drop_withdrawn_tasks(session, project_id)  # of texts that were withdrawn meanwhile
     _tidy(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 

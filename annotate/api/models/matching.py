@@ -77,6 +77,15 @@ class Publish(Asked):
     )
 
 
+class PublicationEnd(Asked):
+    """What to take out of service."""
+
+    kind: PublicationKind = Field(
+        PublicationKind.MODEL, description="model: what answers requests, and its shadow; shadow: the shadow alone."
+    )
+    note: str = Field("", max_length=LONGEST_NOTE, pattern=STORED, description="Why, for the history.")
+
+
 class Publication(Given):
     """A round's model put into service, or the end of that."""
 

@@ -26,6 +26,12 @@ def publish(call: Call) -> m.Publication:
     return _publication(publications.publish(call.engine, call.here.id, given.round, given.note, given.kind))
 
 
+def end_publication(call: Call) -> m.Publications:
+    """Take the published model, or its shadow, out of service; return what is left, as `list_publications`."""
+    publications.end(call.engine, call.here.id, call.given.kind, call.given.note)
+    return list_publications(call)
+
+
 def list_publications(call: Call) -> m.Publications:
     """Show what is in service, how far the shadow agrees with it, and all publications, the newest first."""
     found = publications.read_service(call.engine, call.here.id)
@@ -56,5 +62,15 @@ UNANSWERED = {
 OPERATIONS = (
     Operation("POST", f"{ONE}/match", match, m.Matches, Scope.READ, m.MatchAsked, Right.SEE, problems=UNANSWERED),
     Operation("POST", f"{ONE}/publications", publish, m.Publication, Scope.TRAIN, m.Publish, Right.CHANGE, 201, BUSY),
+    Operation(
+        "POST",
+        f"{ONE}/publications/end",
+        end_publication,
+        m.Publications,
+        Scope.TRAIN,
+        m.PublicationEnd,
+        Right.CHANGE,
+        problems=BUSY,
+    ),
     Operation("GET", f"{ONE}/publications", list_publications, m.Publications, Scope.READ, None, Right.SEE),
 )

@@ -8,9 +8,8 @@ from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import add_audit_tasks, design_by_id
 from allpairs.db.labels.tasks import open_audit_batch
-from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import newest_matcher
-from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Round
 from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_pairs
@@ -69,8 +68,7 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
             design = design_by_id(session, design_id)
             assert design is not None
             add_audit_tasks(session, audit_batch, design, columns_of([pairs[at] for at in order], range(len(pairs))))
-            drop_withdrawn_tasks(session, project_id)  # of texts that were withdrawn meanwhile
-            announce_batch(session, audit_batch)
+            open_batch(session, audit_batch)
     return f"{len(pairs)} pairs to audit"
 
 

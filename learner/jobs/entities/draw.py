@@ -9,9 +9,8 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import add_audit_tasks, newest_design
-from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.progress import Progress
-from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Design, Matcher, Round
 from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
 from allpairs.learner.jobs.data.evaluation_snapshot import population, sides
@@ -66,8 +65,7 @@ def store(
         session.add(batch)
         session.flush()
         add_audit_tasks(session, batch, design, tasks)
-        drop_withdrawn_tasks(session, project_id)  # of texts that were withdrawn meanwhile
-        announce_batch(session, batch)
+        open_batch(session, batch)
     return design
 
 

@@ -40,7 +40,7 @@ JOB = "search-1"
 BODIES: dict[str, Any] = {
     "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK,
-    "match": {"texts": ["a text"]}, "publish": {"round": 1},
+    "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
     "change_texts": {"texts": [{"id": "new", "text": "d"}]}, "undo_texts": {},
     "withdraw_texts": {"ids": ["new"]},
 }  # fmt: skip
@@ -85,8 +85,8 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
     said = {one.name: ask(token, one, project).status_code for one in OPERATIONS}
     assert {name for name, status in said.items() if status == 403} == {
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
-        "delete_webhook", "list_deliveries", "match", "publish", "list_publications", "groups", "group_changes",
-        "change_texts", "text_changes", "undo_texts", "withdraw_texts",
+        "delete_webhook", "list_deliveries", "match", "publish", "end_publication", "list_publications", "groups",
+        "group_changes", "change_texts", "text_changes", "undo_texts", "withdraw_texts",
     }  # fmt: skip
 
 

@@ -266,11 +266,12 @@ MAY = {
     "delete_webhook": {R.ADMINISTRATOR},
     "match": ALL - {R.ANNOTATOR},
     "publish": {R.ADMINISTRATOR},
+    "end_publication": {R.ADMINISTRATOR},
     "list_publications": ALL - {R.ANNOTATOR},
 }
 BODIES = {
     "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
-    "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1},
+    "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
     "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
     "withdraw_texts": {"ids": ["left-0"]},
 }  # fmt: skip
@@ -375,6 +376,10 @@ def test_a_record_is_answered_by_the_process_and_the_publications_are_listed(
         add_counts(session, project, 1, made["id"], more)
     listed = viewer.get(of(project, "/publications")).json()
     assert listed["publications"][0] == listed["shadow"] == made and listed["published"]["round"] == 1
+    left = boss.post(of(project, "/publications/end"), json={"kind": "shadow", "note": "tried"}).json()
+    assert left["shadow"] is None and left["published"]["round"] == 1 and left["publications"][0]["note"] == "tried"
+    assert boss.post(of(project, "/publications/end"), json={}).json()["published"] is None
+    assert "no model is published" in refused(boss.post(of(project, "/publications/end"), json={}), 409)
     assert (made["round"], made["note"], made["who"]) == (2, "a try", "administrator")
     assert listed["agreement"] == {
         "texts": 4, "same_best": 0.75, "shared": 0.5, "pairs": 50, "p_mean_difference": -0.1, "p_mean_distance": 0.2,

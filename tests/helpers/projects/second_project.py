@@ -180,6 +180,7 @@ THERE: Acts = {
     "requests.request_experiment": (C, lambda a: jobs.request_experiment(a.engine, a.other.id, {})),
     "requests.request_pipeline": (C, lambda a: runs.request(a.engine, a.other.id, "few-shot-mining", {}, {})),
     "requests.request_matches": (C, lambda a: jobs.request_matches(a.engine, a.other.id, 0, 0.5)),
+    "requests.update_groups": (C, lambda a: jobs.update_groups(a.engine, a.other.id)),
     "requests.request_suggestions": (
         C, lambda a: suggested_questions.ask(a.engine, a.other.id, Asked(a.other.run, GENERATOR, a.other.items[0]))
     ),
@@ -413,7 +414,7 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
     bodies: dict[str, Any] = {
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
         "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {},
-        "change_texts": {"texts": [{"id": "newer", "text": "A newer text"}]}, "undo_texts": {},
+        "change_texts": {"texts": [{"id": "newer", "text": "A newer text"}]}, "undo_texts": {}, "end_publication": {},
         "withdraw_texts": {"ids": ["left-0"]},
     }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
