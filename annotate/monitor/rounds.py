@@ -47,6 +47,12 @@ class Report:
         return [(m, e) for m, e in self.matchers if e is not None and estimate(e, "average_precision") is not None]
 
     @property
+    def before_texts_changed(self) -> int | None:
+        """The last measured round that was made before the newest one's texts were there; None if all were after."""
+        made = [(matcher.number, matcher.details.get("texts", 0)) for matcher, _ in self.measured]
+        return max((number for number, texts in made if texts < made[-1][1]), default=None)
+
+    @property
     def answers(self) -> dict[int, dict[AnswerKind, int]]:
         """The number of pairs with each label, by round id, the reserve included.
 

@@ -7,7 +7,7 @@ from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.monitor.charts import describe_estimates, estimate_chart
 from allpairs.annotate.monitor.entity_audit import in_words, read_entity_audit
 from allpairs.annotate.monitor.more_labels import gained, width
-from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, why_unmeasured
+from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, round_name, why_unmeasured
 from allpairs.annotate.monitor.stopping import Where, advice, may_stop
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.annotate.text.formatting import literal
@@ -63,6 +63,8 @@ def _course(report: Report) -> None:
         st.caption("The curve begins with the first trained round.")
         return
     plot(estimate_chart, table, HEIGHT, described=describe_estimates(table))
+    if (last := report.before_texts_changed) is not None:
+        st.caption(f"Texts changed after {round_name(last).lower()}: up to there, figures are of the texts before.")
 
 
 def _following(report: Report, project_id: int, tabs: str) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.monitor import charts, strata_chart
 from allpairs.annotate.monitor.rounds import (
@@ -68,6 +68,14 @@ def test_there_is_an_estimate_for_each_round_and_measure(report: Report) -> None
     assert "F1 at the threshold" not in set(table[table["round"] == 0]["measure"])  # no threshold before training
     average = table[table["measure"] == "Average precision"]["value"]
     assert list(average) == [e.estimates["average_precision"]["value"] for _, e in report.measured]
+
+
+def test_rounds_measured_on_earlier_texts_are_known(engine: Engine) -> None:
+    project_id = make_measured_project(engine, rounds=3)
+    assert read_report(engine, project_id).before_texts_changed is None
+    with writing(engine) as session:
+        session.execute(update(Matcher).where(Matcher.number == 2).values(details={"texts": 4}))
+    assert read_report(engine, project_id).before_texts_changed == 1
 
 
 def test_batches_count_what_people_answered(report: Report) -> None:
