@@ -86,6 +86,14 @@ def _forked_processes() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _own_main() -> Iterator[None]:
+    """Take back the main module, which a page puts its script in place of: processes that start later would run it."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_search_for_components() -> Iterator[None]:
     """Let Streamlit read the installed packages once, not for every page: a third of a page's time."""
