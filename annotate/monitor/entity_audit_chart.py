@@ -36,6 +36,10 @@ def groups_chart(table: pd.DataFrame) -> Plot:
 def describe_groups(table: pd.DataFrame) -> str:
     """Return a sentence with the figure of the newest round by clustering."""
     newest = table[table["round"] == table["round"].max()]
-    parts = [f"{row.groups} {row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in newest.itertuples()]
+    exact = (newest["low"] == newest["high"]).all()
+    parts = [
+        f"{row.groups} {row.value:.3f}" + ("" if exact else f" ({row.low:.3f} to {row.high:.3f})")
+        for row in newest.itertuples()
+    ]
     of = f"{newest['figure'].iloc[0]} of the groups of {round_name(int(newest['round'].iloc[0]))}"
-    return f"{of}, with its 95% interval: {'; '.join(parts)}."
+    return f"{of}, {'exact' if exact else 'with its 95% interval'}: {'; '.join(parts)}."

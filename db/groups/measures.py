@@ -41,9 +41,12 @@ def clusters(found: np.ndarray, true: np.ndarray) -> Quality:
     return Quality(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
 
 
-def b_cubed(found: np.ndarray, true: np.ndarray) -> Quality:
-    """Return the mean over texts of the share of their group that is their entity's, and of their entity in it."""
-    return Quality(*map(_mean, _b_cubed_of_each(found, true)))
+def b_cubed(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> Quality:
+    """Return the mean over texts of the share of their group that is their entity's, and of their entity in it.
+
+    second: as in `pairwise`; then only a text itself and those of the other list count, which it can match.
+    """
+    return Quality(*map(_mean, _b_cubed_of_each(found, true, second)))
 
 
 def b_cubed_by(found: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[Quality]:
@@ -93,15 +96,17 @@ def sizes(group: np.ndarray) -> dict[int, int]:
     return dict(zip(size.tolist(), count.tolist(), strict=True))
 
 
-def _shared(found: np.ndarray, true: np.ndarray) -> np.ndarray:
+def _shared(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
     """Return how many texts share both group and entity with each text, itself included, (n,) int64."""
-    return _size_of_each(np.unique(np.column_stack([found, true]), axis=0, return_inverse=True)[1].ravel())
+    return _size_of_each(np.unique(np.column_stack([found, true]), axis=0, return_inverse=True)[1].ravel(), second)
 
 
-def _b_cubed_of_each(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _b_cubed_of_each(
+    found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of each text's group that is its entity's, and of its entity in its group, (n,) each."""
-    shared = _shared(found, true)
-    return shared / _size_of_each(found), shared / _size_of_each(true)
+    shared = _shared(found, true, second)
+    return shared / _size_of_each(found, second), shared / _size_of_each(true, second)
 
 
 def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:
@@ -114,9 +119,16 @@ def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:
     return int((seconds * (size - seconds)).sum())
 
 
-def _size_of_each(group: np.ndarray) -> np.ndarray:
+def _size_of_each(group: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """Return how many texts are in each text's group, (n,) int64; with `second` itself and those of the other list."""
     codes = _codes(group)
-    return np.bincount(codes)[codes] if len(codes) else codes
+    if not len(codes):
+        return codes
+    size = np.bincount(codes)
+    if second is None:
+        return size[codes]
+    seconds = np.bincount(codes, weights=second).astype(np.int64)
+    return 1 + np.where(second, (size - seconds)[codes], seconds[codes])
 
 
 def _codes(values: np.ndarray) -> np.ndarray:

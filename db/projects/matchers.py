@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.schema.tables import Matcher
 
 SCORES = "scores.npz"  # beside the model: left, right (item ids, in this order) and score of the labelled pairs
+GROUP_FIGURES = "groups"  # among a matcher's details: by clustering, the exact figures of its groups by known pairs
 
 
 def matcher_of(session: Session, project_id: int, number: int) -> Matcher | None:
@@ -24,3 +25,8 @@ def newest_matcher(session: Session, project_id: int) -> Matcher | None:
     return session.scalar(
         select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
     )
+
+
+def has_group_figures(session: Session, project_id: int) -> bool:
+    """Return whether known pairs have measured the groups of any matcher."""
+    return any(GROUP_FIGURES in one.details for one in matchers_of(session, project_id))

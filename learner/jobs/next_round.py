@@ -22,7 +22,7 @@ from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.group_updates import Asked
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
-from allpairs.db.projects.matchers import matcher_of, newest_matcher
+from allpairs.db.projects.matchers import has_group_figures, matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
 from allpairs.db.projects.publications import folders_in_service
 from allpairs.db.projects.queues import queue_of, served_queues
@@ -225,7 +225,9 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             design = newest_design(session, project_id, DesignKind.AUDIT)
-            of_entities = newest_design(session, project_id, DesignKind.ENTITIES)
+            of_entities = newest_design(session, project_id, DesignKind.ENTITIES) or has_group_figures(
+                session, project_id
+            )
             matcher = session.get_one(Matcher, matcher_id)
         fresh = load_vectors(_vectors(project_id, job_id)) if design or of_entities or is_audited(data) else None
         if design or is_audited(data):

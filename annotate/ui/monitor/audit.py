@@ -60,7 +60,7 @@ def audit(report: Report, project_id: int) -> None:
         strata(report)
         corrections(project_id)
     if report.matchers:
-        entity_audit(project_id)
+        entity_audit(project_id, gold=report.gold_measurable > 0)
 
 
 def _mixed_in(report: Report) -> str:

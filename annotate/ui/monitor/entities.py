@@ -1,10 +1,10 @@
-"""The entity audit: what it is, the form that draws texts, and the figures of the groups."""
+"""The figures of groups: what an entity audit is, the form that draws texts and measures, and what was found."""
 
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.monitor.entity_audit import DRAW, FIGURES, EntityAudit, read_entity_audit
+from allpairs.annotate.monitor.entity_audit import DRAW, EXACT, FIGURES, EntityAudit, read_entity_audit
 from allpairs.annotate.monitor.entity_audit_chart import describe_groups, groups_chart
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
@@ -17,22 +17,26 @@ WHAT = (
     "you label its candidates, the other texts of its group, and a few others to estimate what was missed. These "
     "labels never train a model and never change the groups that are measured."
 )
+GOLD = "Here the known pairs measure groups exactly, without labels: update the group figures."
 MEANT = (
     "B³: for each text, how much of its group is right, and how much of its entity is in its group. Whole groups: how "
-    "many groups are exactly an entity, and how many entities exactly a group. Intervals are 95%."
+    "many groups are exactly an entity, and how many entities exactly a group."
 )
+INTERVALS = "Intervals are 95%."
 SHOWN = 4  # rounds, the newest ones
 
 
-def entity_audit(project_id: int) -> None:
-    """Draw the section with its heading."""
+def entity_audit(project_id: int, gold: bool) -> None:
+    """Draw the section with its heading. gold: whether known pairs measure the project."""
     st.subheader("Entity audit", anchor=False)
-    st.caption(WHAT)
+    st.caption(f"{WHAT} {GOLD}" if gold else WHAT)
     found = read_entity_audit(engine(), project_id)
     if may(Right.CHANGE, project_id):
-        _form(project_id, updates=found is not None)
-    if found is not None:
+        _form(project_id, updates=gold or found.drawn > 0)
+    if found.methods:
         _figures(found)
+    if found.drawn and found.methods in ([], [EXACT]):
+        st.caption(f"{counted(found.drawn, 'text')} drawn. The figures of the audit come when 20 are complete.")
 
 
 def _form(project_id: int, updates: bool) -> None:
@@ -51,18 +55,35 @@ def _form(project_id: int, updates: bool) -> None:
 
 
 def _figures(found: EntityAudit) -> None:
-    """Draw how far the audit is, and one figure of the groups by clustering and round."""
-    if found.table.empty:
-        st.caption(f"{counted(found.drawn, 'text')} drawn. The figures come when 20 are complete.")
-        return
-    st.caption(
-        f"{found.complete:,} of {counted(found.drawn, 'text')} complete, with {counted(found.labels, 'labelled pair')}."
-    )
-    there = set(found.table["figure"])
-    chosen = st.selectbox("Figure", [one for one in FIGURES.values() if one in there], key="entities_figure", width=260)
-    table = found.table[found.table["figure"] == chosen]
+    """Draw one figure of the groups by clustering and round, and what it rests on."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        method = _method(found)
+        table = found.by(method)
+        there = [one for one in FIGURES.values() if one in set(table["figure"])]
+        chosen = st.selectbox("Figure", there, key="entities_figure", width=260)
+    st.caption(_rests_on(found, method))
+    table = table[table["figure"] == chosen]
     rounds = sorted(set(table["round"]))[-SHOWN:]
     table = table[table["round"].isin(rounds)]
     plot(groups_chart, table, described=describe_groups(table))
-    st.caption(MEANT)
+    st.caption(MEANT if method == EXACT else f"{MEANT} {INTERVALS}")
     table_behind(found.table, "groups")
+
+
+def _method(found: EntityAudit) -> str:
+    """Return the chosen method, the exact one at first; drawn where there are both."""
+    if len(found.methods) == 1:
+        return found.methods[0]
+    return st.selectbox("Measured by", found.methods, format_func=_title, key="entities_method", width=180)
+
+
+def _title(method: str) -> str:
+    return "Known pairs" if method == EXACT else "Entity audit"
+
+
+def _rests_on(found: EntityAudit, method: str) -> str:
+    """Return what the figures of this method rest on."""
+    if method == EXACT:
+        return "Exact, by the known pairs."
+    drawn = counted(found.drawn, "drawn text")
+    return f"Audited on {found.complete:,} of {drawn}, with {counted(found.labels, 'labelled pair')}."

@@ -42,7 +42,7 @@ def _figures(report: Report, project_id: int, tabs: str) -> None:
     figure, course = st.columns(2, gap="medium")
     with figure:
         headline(report)
-        if (audited := read_entity_audit(engine(), project_id)) and (said := in_words(audited)):
+        if said := in_words(read_entity_audit(engine(), project_id)):
             st.markdown(said)
     with course:
         _course(report)

@@ -1,4 +1,4 @@
-"""Measure the groups of every matcher, by every clustering, on the texts of the entity audit."""
+"""Measure the groups of every matcher, by every clustering: on the texts of the entity audit, and by known pairs."""
 
 from typing import Any
 
@@ -17,14 +17,24 @@ from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, gro
 from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
+from allpairs.learner.jobs.entities.exact import measure_exactly
 from allpairs.learner.jobs.entities.groups import groups_of
 from allpairs.learner.jobs.entities.stored import read_sample
 
 FEWEST = 20  # texts that must be complete before there are figures
+FEW = "too few texts are complete to measure the groups"
 
 
 def measure_groups(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> str:
-    """Store the figures of every matcher's groups with the newest design that has enough texts; return a summary."""
+    """Store the figures of every matcher's groups, by the known pairs and by the audit; return a summary."""
+    exact, audited = (measure(engine, project_id, data, progress) for measure in (measure_exactly, _measure_by_audit))
+    if exact:
+        return " and ".join(["the groups are measured exactly", *([f"on {audited} texts"] if audited else [])])
+    return f"the groups are measured on {audited} texts" if audited else FEW
+
+
+def _measure_by_audit(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> int:
+    """Store the figures with the newest design that has enough texts; return how many these are, 0 without any."""
     with reading(engine) as session:
         answers = known_answers(session, project_id)
         designs = designs_of(session, project_id, DesignKind.ENTITIES)
@@ -40,8 +50,8 @@ def measure_groups(engine: Engine, project_id: int, data: ProjectData, progress:
         rounds = _rounds(view, known, sample, design, progress) if enough else {}
         _store(engine, design, sample, rounds)
         if enough:
-            return f"the groups are measured on {len(sample.texts)} texts"
-    return "too few texts are complete to measure the groups"
+            return len(sample.texts)
+    return 0
 
 
 def _rounds(

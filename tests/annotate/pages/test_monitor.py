@@ -15,6 +15,7 @@ from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.evaluations import matchers_with_evaluations
+from allpairs.db.projects.matchers import GROUP_FIGURES
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation, Job
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
@@ -357,7 +358,7 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
 
 
 def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project_id = make_measured_project(engine)
+    project_id = make_audited_project(engine)
     asked: list[int] = []
     monkeypatch.setattr(jobs, "request_entities", lambda engine, project_id, draw: asked.append(draw) or "j")
     page = open_page(**AUDIT)
@@ -369,7 +370,7 @@ def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monk
     found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": of_round, "3": of_round}}
     make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
     page = open_page(**AUDIT)
-    assert "38 of 40 texts complete, with 431 labelled pairs." in [caption.value for caption in page.caption]
+    assert "Audited on 38 of 40 drawn texts, with 431 labelled pairs." in [caption.value for caption in page.caption]
     told = "B³ F1 of the groups of Round 4, with its 95% interval: Connected matches 0.800 (0.700 to 0.900); Average"
     assert described(page, "B³ F1").startswith(told)
     page.selectbox(key="entities_figure").set_value("Whole groups, precision").run()
@@ -380,10 +381,36 @@ def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monk
     assert said in [text.value for text in open_page().markdown]
 
 
+def test_known_pairs_measure_groups_and_come_before_an_audit(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_id = make_measured_project(engine)
+    asked: list[int] = []
+    monkeypatch.setattr(jobs, "request_entities", lambda engine, project_id, draw: asked.append(draw) or "j")
+    open_page(**AUDIT).button(key="update_entities").click().run()
+    assert asked == [0]
+    exact, audited = (
+        {"average": {"b_cubed_f1": Estimate(value, low, high, method).as_dict()}}
+        for value, low, high, method in ((0.75, 0.75, 0.75, "exact"), (0.8, 0.7, 0.9, "entity audit"))
+    )
+    with writing(engine) as session:
+        for matcher, _ in matchers_with_evaluations(session, project_id)[-2:]:
+            matcher.details = matcher.details | {GROUP_FIGURES: exact}
+    found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": audited}}
+    make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
+    page = open_page(**AUDIT)
+    assert "Exact, by the known pairs." in [caption.value for caption in page.caption]
+    assert described(page, "B³ F1") == "B³ F1 of the groups of Round 4, exact: Average linkage 0.750."
+    page.selectbox(key="entities_method").set_value("entity audit").run()
+    assert described(page, "B³ F1").endswith("with its 95% interval: Average linkage 0.800 (0.700 to 0.900).")
+    said = "Groups: B³ F1 **0.750** (exact, by the known pairs), average linkage, round 4."
+    assert said in [text.value for text in open_page().markdown]
+
+
 def test_before_texts_are_complete_the_entity_audit_says_what_it_waits_for(engine: Engine, home: Path) -> None:
     make_design(engine, make_measured_project(engine), DesignKind.ENTITIES, weights=[5.0] * 30)
     captions = [caption.value for caption in open_page(**AUDIT).caption]
-    assert "30 texts drawn. The figures come when 20 are complete." in captions
+    assert "30 texts drawn. The figures of the audit come when 20 are complete." in captions
 
 
 def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:

@@ -1,16 +1,24 @@
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.db.domain import AnswerKind, Clustering, DesignKind, Purpose
+from allpairs.db.corpus.graph import components
+from allpairs.db.domain import AnswerKind, Clustering, DesignKind, Purpose, Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups import measures
 from allpairs.db.projects.jobs import ENTITIES, add_job
+from allpairs.db.projects.matchers import GROUP_FIGURES
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Round, Task
+from allpairs.db.schema.tables import Design, Gold, Item, Matcher, Round, Task
+from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
-from tests.helpers.figures.audit_projects import EVALUATION, add_model, label, tasks_of
+from allpairs.learner.jobs.entities.draw import corpus_of
+from allpairs.learner.jobs.entities.groups import groups_of
+from tests.helpers.factories import make_project
+from tests.helpers.figures.audit_projects import EVALUATION, TOPICS, add_model, label, tasks_of, texts
 from tests.helpers.services.webhooks import add_webhook, notices
 
 
@@ -110,3 +118,59 @@ def test_a_drawn_text_is_shown_first(engine: Engine, project_id: int) -> None:
     texts = {row[0] for row in designs(engine)[0].details["sample"]}
     assert turned and {task.right_id for task in turned} <= texts
     assert all(task.left_id < task.right_id for task in turned)
+
+
+def add_chains(engine: Engine, project_id: int, two_lists: bool) -> np.ndarray:
+    """Make each evaluation text, but every fifth, a known positive of the next one on its topic.
+
+    Return the entity of each text of the corpus: of one list a chain's ends belong together, too.
+    """
+    with writing(engine) as session:
+        every = select(Item.id).where(Item.project_id == project_id, Item.split != Split.TRAIN).order_by(Item.id)
+        items = session.scalars(every).all()
+        lefts = len(session.scalars(every.where(Item.side == Side.LEFT)).all())
+        step = lefts if two_lists else TOPICS
+        pairs = [(at, at + step) for at in range(len(items) - step) if at % 5]
+        session.add_all(
+            Gold(project_id=project_id, left_id=items[left], right_id=items[right], positive=True)
+            for left, right in pairs
+        )
+    return components(len(items), pairs)
+
+
+@pytest.mark.parametrize("two_lists", [False, True])
+def test_known_pairs_give_exact_figures_without_a_draw(engine: Engine, encoders: list[Path], two_lists: bool) -> None:
+    right = texts()[60:] if two_lists else ()
+    project_id = make_project(engine, texts()[:60], right, evaluation=40, encoder=str(encoders[0]))
+    for number in range(3):
+        add_model(engine, project_id, number, encoders[0])
+    entity = add_chains(engine, project_id, two_lists)
+    assert run(engine, project_id) == "the groups are measured exactly"
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        matchers = session.scalars(select(Matcher).order_by(Matcher.number)).all()
+    assert [set(one.details[GROUP_FIGURES]) for one in matchers[:1]] == [set()]  # no probabilities, so no groups
+    for matcher in matchers[1:]:
+        corpus = corpus_of(data, matcher, lambda stage, done: None)
+        groups = groups_of(matcher, corpus, "", lambda stage, done: None)
+        stored = matcher.details[GROUP_FIGURES]
+        assert set(stored) == {how.value for how in groups}
+        for how, group in groups.items():
+            wanted = {
+                "b_cubed": measures.b_cubed(group, entity, corpus.second),
+                "pairwise": measures.pairwise(group, entity, corpus.second),
+            } | ({} if two_lists else {"cluster": measures.clusters(group, entity)})
+            assert {name.rsplit("_", 1)[0] for name in stored[how]} == set(wanted)
+            for name, quality in wanted.items():
+                for part in ("precision", "recall", "f1"):
+                    one = stored[how][f"{name}_{part}"]
+                    assert one["low"] == one["value"] == one["high"] == getattr(quality, part)
+                    assert one["method"] == "exact"
+
+
+def test_known_pairs_and_an_audit_measure_beside_each_other(engine: Engine, project_id: int) -> None:
+    add_chains(engine, project_id, two_lists=False)
+    run(engine, project_id, 22)
+    label(engine, tasks_of(engine))
+    assert run(engine, project_id) == "the groups are measured exactly and on 22 texts"
+    assert designs(engine)[0].details["found"]["rounds"]

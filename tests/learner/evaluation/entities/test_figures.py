@@ -31,8 +31,10 @@ def test_of_two_lists_pairs_of_one_list_count_nowhere() -> None:
     world = make_world(60, two_lists=True)
     found = measured(world, complete(world))
     exact = measures.pairwise(world.group, world.entity, np.arange(60) >= 30)
-    assert found["pairwise_precision"][0] == pytest.approx(exact.precision)
-    assert found["pairwise_recall"][0] == pytest.approx(exact.recall)
+    cubed = measures.b_cubed(world.group, world.entity, np.arange(60) >= 30)
+    for name, quality in (("pairwise", exact), ("b_cubed", cubed)):
+        assert found[f"{name}_precision"][0] == pytest.approx(quality.precision)
+        assert found[f"{name}_recall"][0] == pytest.approx(quality.recall)
     assert not any(name.startswith("cluster") for name in found)
 
 
