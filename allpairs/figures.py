@@ -62,30 +62,33 @@ def evaluate_groups(
     *,
     second: Sequence[bool] | None = None,
     by: str | Sequence[Any] = "",
+    name: Sequence[str | None] | None = None,
 ) -> dict[str, Any]:
     """Return how good groups are beside the true ones, by pairs, by whole groups and B³, and what both look like.
 
     found, true: the group of each text, in the same order, by any names; a text whose group is None is alone. second:
-    for two lists, whether each text is of the second one; then only pairs of both lists count as pairs. by: `size`, or
-    a value of each text; adds B³ of the texts of each size of the true groups, or of each of the 20 most frequent
-    values. Raises InputError if the lengths differ.
+    for two lists, whether each text is of the second one; then only pairs of both lists count as pairs. by: `size`,
+    `source` (which of two lists), or a value of each text; adds B³ of the texts of each size of the true groups, of
+    each list, or of each of the 20 most frequent values. name: of each text, None or empty where there is none; adds to
+    `found` the share of groups with several names (`name_variation`) and with a name that another group has, too
+    (`homonymy`). Raises InputError if the lengths differ, and for the source of one list.
 
     Example: evaluate_groups([1, 1, 1, 2], ["a", "a", "b", "b"])["b_cubed"]["f1"]  # 0.7059
     """
     import numpy as np
 
-    from allpairs.learner.files.group_figures import SIZE, codes, figures_of
+    from allpairs.learner.files.group_figures import SIZE, SOURCE, codes, figures_of
 
-    given = {"true": true, "second": second, "by": None if isinstance(by, str) else by}
-    for name, values in given.items():
+    given = {"true": true, "second": second, "by": None if isinstance(by, str) else by, "name": name}
+    for argument, values in given.items():
         if values is not None and len(values) != len(found):
-            raise InputError(f"{name} has {len(values):,} values for {len(found):,} texts: give one for each text")
-    if isinstance(by, str) and by not in ("", SIZE):
-        raise InputError(f"by is {by!r}: give {SIZE!r}, or a value for each text")
+            raise InputError(f"{argument} has {len(values):,} values for {len(found):,} texts: give one for each text")
+    if isinstance(by, str) and by not in ("", SIZE, SOURCE):
+        raise InputError(f"by is {by!r}: give {SIZE!r}, {SOURCE!r}, or a value for each text")
     listed = [list(groups) for groups in (found, true)]
     return figures_of(
         codes(listed[0]), codes(listed[1]), None if second is None else np.asarray(second, dtype=bool),
-        by if isinstance(by, str) else list(by),
+        by if isinstance(by, str) else list(by), () if name is None else list(name),
     )  # fmt: skip
 
 

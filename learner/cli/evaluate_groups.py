@@ -19,7 +19,8 @@ def evaluate_groups(
     right: Annotated[Path | None, typer.Option(help="All texts of the right list.")] = None,
     name: Annotated[str, typer.Option(help="Column of the groups' file: how often it differs or repeats.")] = "",
     by: Annotated[
-        str, typer.Option(help="Also B³ for each size of the true groups (size), or value of a column.")
+        str,
+        typer.Option(help="Also B³ for each size of the true groups (size), of two lists (source), or column's value."),
     ] = "",
     json: Json = False,
 ) -> None:

@@ -16,7 +16,7 @@ from allpairs.db.groups import measures
 
 Text = tuple[str, str]  # side, empty if there is one list, and id
 Membership = dict[Text, str]
-SIZE = "size"  # what figures can be by, besides a column
+SIZE, SOURCE = "size", "source"  # what figures can be by, besides a column; the source: which of two lists
 MOST, OTHERS = 20, "(other values)"  # values with figures of their own
 
 
@@ -26,34 +26,34 @@ def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str
     Either file has the columns id and group, and side (left or right) for two lists; or id1 and id2, pairs of one
     entity, and perhaps label. Texts that a file leaves out are alone. lists: files of all texts, the left one first; by
     default the texts are those of both files. name: a column of `found`, whose variation within groups and repetition
-    between them are measured. by: `size`, or a column of the lists, for whose values `by` of the result has B³. Raises
-    InputError.
+    between them are measured. by: `size`, `source` of two lists, or a column of the lists, for whose values `by` of the
+    result has B³. Raises InputError.
     """
-    if by and by != SIZE and not lists:
-        raise InputError(f"--by {by} needs the file of texts that has this column: give --left")
     two = len(lists) > 1 or any(_has_two_lists(path) for path in (found, true))
+    by_column = by not in ("", SIZE) and not (two and by == SOURCE)  # of one list `source` may be a column
+    if by_column and not lists:
+        raise InputError(f"--by {by} needs the file of texts that has this column: give --left")
     names: dict[Text, str] = {}
     parts = [_membership(found, two, name, names), _membership(true, two, "", {})]
     texts = sorted({*parts[0], *parts[1], *_of_lists(lists)})
     groups, entities = (codes([part.get(text) for text in texts]) for part in parts)
     second = np.array([side == Side.RIGHT for side, _ in texts]) if two else None
-    values = None if by in ("", SIZE) else _column(lists, by)
-    parted = by if values is None else [values.get(text, "") for text in texts]
-    result = figures_of(groups, entities, second, parted)
-    if name:
-        named = np.array([names.get(text, "") for text in texts])
-        group, known = groups[named != ""], named[named != ""]
-        more = {"name_variation": measures.name_variation(group, known), "homonymy": measures.homonymy(group, known)}
-        result["found"] |= more
-    return result
+    values = _column(lists, by) if by_column else {}
+    parted = [values.get(text, "") for text in texts] if by_column else by
+    return figures_of(groups, entities, second, parted, [names.get(text, "") for text in texts] if name else ())
 
 
 def figures_of(
-    found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None, by: str | Sequence[Any] = ""
+    found: np.ndarray,
+    true: np.ndarray,
+    second: np.ndarray | None = None,
+    by: str | Sequence[Any] = "",
+    names: Sequence[str | None] = (),
 ) -> dict[str, Any]:
     """Return the measures of groups beside entities: (n,) int64 of each text.
 
-    second: (n,) bool, which texts are of the second of two lists; by: `size`, or a value of each text.
+    second: (n,) bool, which texts are of the second of two lists; by: `size`, `source`, or a value of each text; names:
+    of each text, empty where there is none. Raises InputError for the source of one list.
     """
     qualities = {
         "pairs": measures.pairwise(found, true, second),
@@ -64,9 +64,27 @@ def figures_of(
     for title, quality in qualities.items():
         result[title] = _as_dict(quality)
     result |= {"found": _summary(found), "true": _summary(true)}
+    if len(names):
+        result["found"] |= _of_names(found, names)
     if len(by):
-        result["by"] = _by_size(found, true) if isinstance(by, str) else _by_value(found, true, by)
+        result["by"] = _by_size(found, true) if by == SIZE else _by_value(found, true, _sources(second, by))
     return result
+
+
+def _of_names(group: np.ndarray, names: Sequence[str | None]) -> dict[str, float | None]:
+    """Return how often the names of groups differ and repeat, over the texts that have one."""
+    has = np.array([bool(name) for name in names])
+    group, known = group[has], np.array([name for name in names if name], dtype=str)
+    return {"name_variation": measures.name_variation(group, known), "homonymy": measures.homonymy(group, known)}
+
+
+def _sources(second: np.ndarray | None, by: str | Sequence[Any]) -> Sequence[Any]:
+    """Return the value of each text: its list's, if by is `source`."""
+    if not isinstance(by, str):
+        return by
+    if second is None:
+        raise InputError(f"figures by {by} need two lists, and this is one")
+    return [(Side.RIGHT if one else Side.LEFT).value for one in second.tolist()]
 
 
 def codes(groups: Sequence[Hashable]) -> np.ndarray:
@@ -164,7 +182,9 @@ def _column(lists: Sequence[Path], column: str) -> Mapping[Text, str]:
     """Return the value of each text in this column of the lists that have it; raises InputError if none has it."""
     having = [(side, path) for side, path in _sided(lists) if column in column_names(path)]
     if not having:
-        raise InputError(f"{lists[0].name} has no column {column}: choose {SIZE}, or one of its columns")
+        raise InputError(
+            f"{lists[0].name} has no column {column}: choose {SIZE}, {SOURCE} for two lists, or one of its columns"
+        )
     return {
         (side, id_.strip()): value.strip()
         for side, path in having

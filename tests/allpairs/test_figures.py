@@ -54,7 +54,12 @@ def test_groups_beside_the_true_ones() -> None:
     assert eval(code) == found["b_cubed"]["f1"] == pytest.approx(float(expected), abs=1e-4)
     assert found["pairs"] == {"precision": 1 / 3, "recall": 1 / 2, "f1": 2 / 5}
     assert [(row["value"], row["texts"], row["recall"]) for row in found["by"]] == [("x", 2, 1.0), ("y", 2, 0.5)]
-    assert evaluate_groups([None, None], np.array([7, 7]), second=[False, True])["pairs"]["recall"] == 0
+    alone = evaluate_groups([None, None], np.array([7, 7]), second=[False, True], by="source", name=["Ann", "Ann"])
+    assert alone["pairs"]["recall"] == 0 and [row["value"] for row in alone["by"]] == ["left", "right"]
+    assert alone["found"]["homonymy"] == 1 and alone["found"]["name_variation"] == 0  # two groups, each named Ann
+    assert evaluate_groups([1, 1, 2], [1, 1, 2], name=["Ann", "Anna", None])["found"]["name_variation"] == 1
+    with pytest.raises(InputError, match="need two lists"):
+        evaluate_groups([1], [1], by="source")
     with pytest.raises(InputError, match="true has 1 values for 2 texts"):
         evaluate_groups([1, 2], [1])
     with pytest.raises(InputError, match="by is 'venue'"):

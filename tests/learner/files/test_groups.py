@@ -1,6 +1,8 @@
 """Groups of matches in files: people's answers, representatives, and the figures beside the true groups."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.domain import Clustering, Kind, Representative
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping, possible
+from allpairs.learner.cli.evaluate_groups import evaluate_groups
 from allpairs.learner.files.group_figures import group_figures
 from allpairs.learner.files.groups import column_values, group_table
 from allpairs.learner.files.labels import read_labels
@@ -101,6 +104,39 @@ def test_equal_groups_of_two_lists_are_right(tmp_path: Path) -> None:
     true = write(tmp_path / "true.csv", "id1,id2", "1,1")
     figures = group_figures(found, true)
     assert figures["b_cubed"]["f1"] == figures["clusters"]["f1"] == figures["pairs"]["f1"] == 1
+
+
+def by(*files: Path | None, by: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[Any, ...]]:
+    """Return value, texts, precision and recall of each row that the command prints. files: as it takes them."""
+    found, true, *lists = files
+    left, right = [*lists, None, None][:2]
+    assert found is not None and true is not None
+    evaluate_groups(found, true, left, right, by=by, json=True)
+    rows = json.loads(capsys.readouterr().out)["by"]
+    return [(row["value"], row["texts"], row["precision"], row["recall"]) for row in rows]
+
+
+def test_errors_by_size_and_by_a_column(texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = write(tmp_path / "found.csv", "id,group", "a,1", "b,1", "c,1", "d,2", "e,3")
+    true = write(tmp_path / "true.csv", "id,group", "a,1", "b,1", "c,2", "d,3", "e,3")
+    assert by(found, true, by="size", capsys=capsys) == [
+        ("1", 1, 1 / 3, 1.0),
+        ("2", 4, (2 / 3 + 1) / 2, (1 + 1 / 2) / 2),
+    ]
+    where = write(tmp_path / "where.csv", "id,source", "a,x", "b,x", "c,y", "d,x", "e,y")
+    rows = [("x", 3, (2 / 3 + 2 / 3 + 1) / 3, (1 + 1 + 1 / 2) / 3), ("y", 2, (1 / 3 + 1) / 2, (1 + 1 / 2) / 2)]
+    assert by(found, true, where, by="source", capsys=capsys) == [pytest.approx(row) for row in rows]
+    with pytest.raises(InputError, match="no column venue"):
+        by(found, true, texts, by="venue", capsys=capsys)
+    with pytest.raises(InputError, match="give --left"):
+        by(found, true, by="source", capsys=capsys)
+
+
+def test_errors_by_the_source_of_two_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = write(tmp_path / "found.csv", "side,id,group", "left,1,p", "left,2,p", "right,1,p", "right,2,q")
+    true = write(tmp_path / "true.csv", "id1,id2", "1,1", "2,2")
+    rows = [("left", 2, (2 / 3 + 1 / 3) / 2, (1 + 1 / 2) / 2), ("right", 2, (2 / 3 + 1) / 2, (1 + 1 / 2) / 2)]
+    assert by(found, true, by="source", capsys=capsys) == [pytest.approx(row) for row in rows]
 
 
 @pytest.mark.parametrize(
