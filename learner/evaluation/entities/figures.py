@@ -22,7 +22,7 @@ METHOD = "entity audit"
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """Draws of texts, (draws, n) each: weight, and how many texts are in group, entity, and both, itself included."""
 
     weight: np.ndarray
@@ -30,11 +30,11 @@ class _Texts:
     entity: np.ndarray
     both: np.ndarray
 
-    def beside(self, weight: np.ndarray, group: int, entity: int, both: int) -> "_Texts":
+    def beside(self, weight: np.ndarray, group: int, entity: int, both: int) -> "Texts":
         """Return them with one more; weight: (draws,)."""
         more = [np.full((len(weight), 1), one) for one in (group, entity, both)]
         columns = zip((self.group, self.entity, self.both), more, strict=True)
-        return _Texts(np.c_[self.weight, weight], *(np.hstack(one) for one in columns))
+        return Texts(np.c_[self.weight, weight], *(np.hstack(one) for one in columns))
 
 
 def figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator) -> dict[str, Estimate]:
@@ -43,7 +43,7 @@ def figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator
     others = np.maximum(sample.weight - 1, 0)
     part = rng.standard_gamma(1.0, (len(draws.unseen), len(sample.texts) + 1))
     entity, both = draws.entities(), draws.right(groups, rng)
-    texts = _Texts(1 + part[:, :-1] * others, np.broadcast_to(groups.size, both.shape), entity, both)
+    texts = Texts(1 + part[:, :-1] * others, np.broadcast_to(groups.size, both.shape), entity, both)
     hidden = part[:, -1] * others.mean()
     value = {name: float(one.mean()) for name, one in _measures(texts, whole).items()}
     low = [_measures(texts.beside(hidden, *one), whole) for one in BAD]
@@ -60,23 +60,30 @@ def figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator
     }
 
 
-def _measures(texts: _Texts, whole: bool) -> dict[str, np.ndarray]:
+def _measures(texts: Texts, whole: bool) -> dict[str, np.ndarray]:
     """Return each measure in each draw, (draws,)."""
-    weight, group, entity, both = texts.weight, texts.group, texts.entity, texts.both
-    found = _with_f1("b_cubed", _ratio(weight * both / group, weight), _ratio(weight * both / entity, weight))
-    pairs = weight * (both - 1)
-    found |= _with_f1("pairwise", _ratio(pairs, weight * (group - 1)), _ratio(pairs, weight * (entity - 1)))
-    if whole:
-        exact = (both == group) & (both == entity)
-        precision = _ratio(weight * exact / group, weight / group)
-        found |= _with_f1("cluster", precision, _ratio(weight * exact / entity, weight / entity))
+    found = {name: part / np.maximum(total, LEAST) for name, (part, total) in sums(texts, whole).items()}
+    for name in dict.fromkeys(one.rpartition("_")[0] for one in tuple(found)):
+        precision, recall = found[f"{name}_precision"], found[f"{name}_recall"]
+        found[f"{name}_f1"] = 2 * precision * recall / np.maximum(precision + recall, LEAST)
     return found
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.asarray(part.sum(1) / np.maximum(whole.sum(1), LEAST))
+def sums(texts: Texts, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the sums whose ratio is each precision and recall, in each draw, (draws,) each.
 
-
-def _with_f1(name: str, precision: np.ndarray, recall: np.ndarray) -> dict[str, np.ndarray]:
-    f1 = 2 * precision * recall / np.maximum(precision + recall, LEAST)
-    return {f"{name}_precision": precision, f"{name}_recall": recall, f"{name}_f1": f1}
+    With the inverse of each text's chance as its weight, either sum is on average that of all texts.
+    """
+    weight, group, entity, both = texts.weight, texts.group, texts.entity, texts.both
+    every, pairs = weight.sum(1), (weight * (both - 1)).sum(1)
+    found = {
+        "b_cubed_precision": ((weight * both / group).sum(1), every),
+        "b_cubed_recall": ((weight * both / entity).sum(1), every),
+        "pairwise_precision": (pairs, (weight * (group - 1)).sum(1)),
+        "pairwise_recall": (pairs, (weight * (entity - 1)).sum(1)),
+    }
+    if whole:
+        exact = weight * ((both == group) & (both == entity))
+        found["cluster_precision"] = (exact / group).sum(1), (weight / group).sum(1)
+        found["cluster_recall"] = (exact / entity).sum(1), (weight / entity).sum(1)
+    return found

@@ -31,7 +31,7 @@ def test_b_cubed_of_bagga_and_baldwin_1998() -> None:
     assert measures.b_cubed(first, true).recall == measures.b_cubed(second, true).recall == 1
 
 
-def test_pairs_and_clusters_of_a_small_example() -> None:
+def test_pairs_and_clusters_of_a_small_example() -> None:  # values from the definitions, not from a paper
     true, found = vector("ab", "cd", "efghij"), vector("ab", "cd", "efg", "hij")
     assert measures.pairwise(found, true) == measures.Quality(1.0, 8 / 17)
     assert measures.clusters(found, true) == measures.Quality(2 / 4, 2 / 3)
