@@ -65,15 +65,9 @@ def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: i
 
 
 @dataclass(frozen=True)
-class Told:
-    """What an update made of one group; ids of groups and of texts, only the first of each.
+class Became:
+    """What becomes of one group: how many texts it has before and after, and gains and loses; and ids of groups."""
 
-    cursor: the change's place in the record.
-    """
-
-    cursor: int
-    at: datetime
-    matcher: int
     group: str
     event: GroupEvent
     before: int
@@ -82,6 +76,18 @@ class Told:
     removed: int
     from_groups: list[str]
     to_groups: list[str]
+
+
+@dataclass(frozen=True)
+class Told(Became):
+    """What an update made of one group; ids of groups and of texts, only the first of each.
+
+    cursor: the change's place in the record.
+    """
+
+    cursor: int
+    at: datetime
+    matcher: int
     texts_added: list[Named]
     texts_removed: list[Named]
 
@@ -144,7 +150,7 @@ def ids_in_words(items: Collection[int], ids: dict[int, str], most: int = 3) -> 
     return ", ".join([*named, *more])
 
 
-def change_in_words(change: Told) -> str:
+def change_in_words(change: Became) -> str:
     """Return what became of the group, after its id."""
     match change.event:
         case GroupEvent.MADE:
@@ -163,7 +169,7 @@ def change_in_words(change: Told) -> str:
             return f"changed{_sizes(change)}"
 
 
-def _sizes(change: Told) -> str:
+def _sizes(change: Became) -> str:
     if change.before == change.size:
         return f": {change.added:,} of {counted(change.size, 'text')} are others"
     return f": {change.before:,} → {counted(change.size, 'text')}"

@@ -12,7 +12,7 @@ from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.pair_view import pair_rows
-from allpairs.annotate.ui.explore.kept_groups import news
+from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
 from allpairs.annotate.ui.explore.matches import expectation, paged, threshold_slider
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
@@ -50,11 +50,13 @@ def groups_view(project_id: int, found: Round) -> None:
         return
     how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
     answers = grouping.answers_now(engine(), project_id)
-    found_groups = _groups(f"{found.folder} {found.exploration}", at, how, answers, found, above)
+    prepared = f"{found.folder} {found.exploration}"
+    found_groups = _groups(prepared, at, how, answers, found, above)
     groups = found_groups.groups
     st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
     if how != Clustering.CONNECTED:
         st.caption(_changes(found_groups.changes))
+    what_would_change(project_id, found_groups, (prepared, at, how, answers))
     orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
     order = st.segmented_control(
         "Order", list(orders), default=LARGEST, required=True, key="groups_order", persist_state="session",

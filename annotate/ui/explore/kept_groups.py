@@ -2,7 +2,15 @@
 
 import streamlit as st
 
+from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.kept_groups import Told, change_in_words, read_news
+from allpairs.annotate.explore.kept_groups_preview import (
+    LARGEST,
+    Preview,
+    preview,
+    preview_in_words,
+    update_to_preview,
+)
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.clusterings import TITLES
 from allpairs.annotate.text.formatting import literal
@@ -29,6 +37,26 @@ def news(project_id: int) -> None:
             st.markdown("\n".join([f"**{at}**", "", *map(_line, changes)]))
         if len(found.changes) == SHOWN:
             st.caption(f"The last {SHOWN} changes. The REST API has all of them.")
+
+
+def what_would_change(project_id: int, found: ItemGroups, key: tuple[object, ...]) -> None:
+    """Draw what would become of the project's groups, if there are any, by the found ones. key: tells these apart."""
+    update = update_to_preview(engine(), project_id)
+    if update is None:
+        return
+    become = _preview(project_id, update, key, found)
+    st.caption(preview_in_words(become))
+    if become.largest:
+        with st.expander("What would change", icon=":material/preview:", key="groups_preview"):
+            st.markdown("\n".join(f"- **{one.group}** {change_in_words(one)}" for one in become.largest))
+            if len(become.largest) == LARGEST:
+                st.caption(f"The {LARGEST} groups with the most texts that come or go.")
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _preview(project_id: int, update: int, key: tuple[object, ...], _found: ItemGroups) -> Preview:
+    """Return the preview; it changes with the project's groups and with the found ones."""
+    return preview(engine(), project_id, _found.ids, _found.groups.of)
 
 
 def _made(update: GroupUpdate) -> str:

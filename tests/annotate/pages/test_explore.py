@@ -279,6 +279,9 @@ def test_groups_show_their_ids_and_what_changed(engine: Engine, project: int) ->
     assert "**g1 (2 texts), g3 (1 text), g2 (1 text)** · **4 texts**" in captions(page)
     (expander,) = (one for one in page.expander if one.label == "What changed")
     assert "keeps 3 groups of 7 texts: " in expander.caption[0].value
+    (coming,) = (one for one in page.expander if one.label == "What would change")
+    said = [line for line in captions(page).splitlines() if line.startswith("If these were the project's groups")]
+    assert len(said) == 1 and len(coming.markdown) == 1
     second, first = (one.value.replace("\\", "").splitlines()[2:] for one in expander.markdown)
     assert second == [
         "- **g3** made of 3 texts, divided from g1 · added: left-2, left-3, left-4",
