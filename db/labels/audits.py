@@ -1,15 +1,17 @@
 """Designs, audit tasks and their labels: sampled for measuring, never used for training."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, delete, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Row, Select, and_, delete, func, select
+from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
 from allpairs.db.labels.answers import counting_ids
 from allpairs.db.labels.tasks import add_tasks
-from allpairs.db.schema.tables import Answer, Design, PairLabel, Round, Task
+from allpairs.db.projects.items import chunks
+from allpairs.db.schema.tables import Answer, Design, Round, Task
 
 MOST_CHANGED = 0.1  # share of a design's texts that may have come or gone before a new draw is of new strata
 
@@ -53,23 +55,61 @@ def audit_labels(
 ) -> list[AuditLabel]:
     """Return the current label, unsure included, of each pair with an audit task of this kind of design.
 
-    It counts whoever gave the label, and on whichever task. A pair is returned once, with its first design. `up_to`:
-    the labels as of that answer.
+    It counts whoever gave the label, and on whichever task; that of an entity audit waits for those around it (see
+    `_waiting`). A pair is returned once, with its first design. `up_to`: the labels as of that answer.
     """
-    same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
     rows = session.execute(
-        select(Task.left_id, Task.right_id, Answer.answer, Design.id, Task.stratum, Task.inclusion)
+        _with_labels(project_id, up_to)
         .join(Design, Design.id == Task.design_id)
-        .join(Answer, same_pair)
-        .where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT, Design.kind == design_kind)
-        .where(Answer.id.in_(counting_ids(project_id, up_to)))
+        .where(Task.purpose == Purpose.AUDIT, Design.kind == design_kind)
         .order_by(Design.number, Task.id)
-    )
+    ).all()
+    waiting = _waiting(rows)
     first: dict[tuple[int, int], AuditLabel] = {}
     for row in rows:
-        label = AuditLabel._make(row)._replace(answer=AnswerKind(row.answer))
-        first.setdefault((label.left_id, label.right_id), label)
+        if row.answer is not None and row.id not in waiting:
+            answer = AnswerKind(row.answer)
+            label = AuditLabel(row.left_id, row.right_id, answer, row.design_id, row.stratum, row.inclusion)
+            first.setdefault((label.left_id, label.right_id), label)
     return list(first.values())
+
+
+def _with_labels(project_id: int, up_to: int | None = None) -> Select[Any]:
+    """Select the project's tasks, the label of each one's pair, if any, and whether an entity audit asked for it."""
+    asked, of_asked = aliased(Task), aliased(Design)
+    same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
+    return (
+        select(Task.id, Task.round_id, Task.position, Task.left_id, Task.right_id, Answer.answer)
+        .add_columns(Task.design_id, Task.stratum, Task.inclusion)
+        .add_columns((func.coalesce(of_asked.kind, "") == DesignKind.ENTITIES).label("of_entities"))
+        .select_from(Task)
+        .outerjoin(Answer, and_(same_pair, Answer.id.in_(counting_ids(project_id, up_to))))
+        .outerjoin(asked, asked.id == Answer.task_id)
+        .outerjoin(of_asked, of_asked.id == asked.design_id)
+        .where(Task.project_id == project_id)
+    )
+
+
+def _waiting(rows: Iterable[Row[Any]]) -> set[int]:
+    """Return the tasks whose pair an entity audit has labelled, while the next pair of their batch has no label yet.
+
+    Entity audits choose likely matches. What they labelled of a batch would be a biased part of its sample, if it
+    counted before the rest. As a batch's order is random, each of these pairs counts with the one that follows it.
+    """
+    waiting: set[int] = set()
+    in_order = sorted(rows, key=lambda row: (row.round_id, row.position))
+    for _, batch in groupby(in_order, key=lambda row: row.round_id):
+        held: list[int] = []
+        is_open = False
+        for row in batch:
+            if row.of_entities:
+                held.append(row.id)
+                continue
+            is_open = row.answer is None
+            waiting.update(held if is_open else ())
+            held = []
+        waiting.update(held if is_open else ())  # nothing follows the last ones: they count with the one before
+    return waiting
 
 
 def audit_rows(batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,11 +132,15 @@ def add_audit_tasks(session: Session, batch: Round, design: Design, rows: Iterab
 
 
 def drop_unanswered(session: Session, audit_batch: Round) -> int:
-    """Drop the tasks without a label; return how many are left. An audit batch without tasks is removed."""
-    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
-    labelled = select(PairLabel.answer_id).where(same_pair).exists()
+    """Drop the tasks without a label, and those that wait for them (see `_waiting`); return how many are left.
+
+    An audit batch without tasks is removed.
+    """
     mine = Task.round_id == audit_batch.id
-    session.execute(delete(Task).where(mine, ~labelled).execution_options(synchronize_session=False))
+    rows = session.execute(_with_labels(audit_batch.project_id).where(mine)).all()
+    gone = [row.id for row in rows if row.answer is None] + list(_waiting(rows))
+    for chunk in chunks(gone):
+        session.execute(delete(Task).where(Task.id.in_(chunk)).execution_options(synchronize_session=False))
     audit_batch.size = session.scalar(select(func.count()).select_from(Task).where(mine)) or 0
     if not audit_batch.size:
         session.delete(audit_batch)

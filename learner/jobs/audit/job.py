@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import add_audit_tasks, design_by_id
-from allpairs.db.labels.tasks import open_audit_batch
+from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
@@ -69,7 +69,8 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
             assert design is not None
             add_audit_tasks(session, audit_batch, design, columns_of([pairs[at] for at in order], range(len(pairs))))
             open_batch(session, audit_batch)
-    return f"{len(pairs)} pairs to audit"
+            before = len(pairs) - unanswered(session, audit_batch)
+    return f"{len(pairs)} pairs to audit" + (f", {before} of them answered before" if before else "")
 
 
 def _require_audit(session: Session, project_id: int, data: ProjectData) -> None:

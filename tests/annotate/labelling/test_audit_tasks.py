@@ -281,6 +281,50 @@ def test_audit_labels_are_the_current_labels_of_audited_pairs(
     assert {label[:3] for label in labels(engine, project)} == expected
 
 
+def answered_by_an_entity_audit(engine: Engine, project: int, places: list[int], size: int) -> list[Task]:
+    """Label pairs in an entity audit, and return an audit batch that has drawn these pairs at these places."""
+    make_design(engine, project, DesignKind.ENTITIES, weights=[1.0])
+    asked = tasks_of(engine, make_audit_batch(engine, project, len(places), DesignKind.ENTITIES))
+    drawn = tasks_of(engine, make_audit_batch(engine, project, size))
+    with writing(engine) as session:
+        for at, task in zip(places, asked, strict=True):
+            same = session.get_one(Task, drawn[at].id)
+            same.left_id, same.right_id = task.left_id, task.right_id
+    for task in asked:
+        act(engine, task, P)
+    return tasks_of(engine, drawn[0].round_id)
+
+
+def counted(engine: Engine, project: int, tasks: list[Task]) -> list[int]:
+    """Return the places of the tasks whose label counts."""
+    found = {(one.left_id, one.right_id) for one in labels(engine, project)}
+    return [at for at, task in enumerate(tasks) if (task.left_id, task.right_id) in found]
+
+
+def test_a_label_of_an_entity_audit_counts_with_the_next_pair_that_is_asked(engine: Engine, project: int) -> None:
+    tasks = answered_by_an_entity_audit(engine, project, [0, 2, 3, 5], 6)
+    assert counted(engine, project, tasks) == []
+    with writing(engine) as session:
+        assert {task.id for task in lease_tasks(session, project, "ann", 9, now(), audit_batch=True)} == {
+            tasks[1].id, tasks[4].id,
+        }  # fmt: skip
+    act(engine, tasks[1], N)
+    assert counted(engine, project, tasks) == [0, 1]
+    act(engine, tasks[4], U)
+    assert counted(engine, project, tasks) == list(range(6))
+    act(engine, tasks[1], R)
+    assert counted(engine, project, tasks) == [2, 3, 4, 5]
+
+
+def test_with_the_rest_of_an_audit_batch_go_the_pairs_that_waited_for_it(engine: Engine, project: int) -> None:
+    tasks = answered_by_an_entity_audit(engine, project, [0, 2, 3, 5], 6)
+    act(engine, tasks[1], N)
+    with writing(engine) as session:
+        assert drop_unanswered(session, session.get_one(Round, tasks[0].round_id)) == 2
+    assert [task.id for task in tasks_of(engine, tasks[0].round_id)] == [tasks[0].id, tasks[1].id]
+    assert counted(engine, project, tasks) == [0, 1]
+
+
 def test_what_is_dropped_of_an_audit_batch_is_what_nobody_labelled(engine: Engine, project: int) -> None:
     audit_batch = make_audit_batch(engine, project, 4)
     tasks = tasks_of(engine, audit_batch)

@@ -9,16 +9,28 @@ from allpairs.db.corpus.graph import components
 from allpairs.db.domain import AnswerKind, Clustering, DesignKind, Purpose, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups import measures
+from allpairs.db.labels.tasks import free_tasks
 from allpairs.db.projects.jobs import ENTITIES, add_job
 from allpairs.db.projects.matchers import GROUP_FIGURES
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Gold, Item, Matcher, Round, Task
+from allpairs.db.schema.tables import Design, Gold, Item, Matcher, Round, Task, now
+from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
 from tests.helpers.factories import make_project
-from tests.helpers.figures.audit_projects import EVALUATION, TOPICS, add_model, label, tasks_of, texts
+from tests.helpers.figures.audit_projects import (
+    EVALUATION,
+    TOPICS,
+    add_model,
+    evaluation_of,
+    label,
+    pair_of,
+    run_audit,
+    tasks_of,
+    texts,
+)
 from tests.helpers.services.webhooks import add_webhook, notices
 
 
@@ -174,3 +186,33 @@ def test_known_pairs_and_an_audit_measure_beside_each_other(engine: Engine, proj
     label(engine, tasks_of(engine))
     assert run(engine, project_id) == "the groups are measured exactly and on 22 texts"
     assert designs(engine)[0].details["found"]["rounds"]
+
+
+@pytest.mark.usefixtures("small")
+def test_an_audit_of_pairs_does_not_ask_again_what_an_entity_audit_did(engine: Engine, project_id: int) -> None:
+    run_audit(engine, project_id)
+    wanted = drawn_pairs(engine, project_id)
+    run(engine, project_id, 22)
+    label(engine, tasks_of(engine))
+    answered = {pair_of(task) for task in tasks_of(engine)}
+    assert drawn_pairs(engine, project_id) == wanted  # the draw does not depend on what was answered
+    both = len(wanted & answered)
+    assert (
+        0 < both < len(wanted)
+        and run_audit(engine, project_id, 35) == f"35 pairs to audit, {both} of them answered before"
+    )
+    tasks = tasks_of(engine)
+    open_ = [task for task in tasks if pair_of(task) not in answered]
+    with reading(engine) as session:
+        free = free_tasks(session, project_id, "ann", 99, now(), audit_batch=True)
+        assert {task.id for task in free} == {task.id for task in open_}
+    label(engine, open_)
+    run_audit(engine, project_id)
+    assert evaluation_of(engine, 1).audit["labels"] == 35
+
+
+def drawn_pairs(engine: Engine, project_id: int) -> set[tuple[int, int]]:
+    """Return the pairs that an audit batch of 35 would have now."""
+    with reading(engine) as session:
+        pairs = draw_pairs(session, project_id, read_project(session, project_id), 35)[1]
+    return {(one.left_id, one.right_id) for one in pairs}
