@@ -8,10 +8,9 @@ from sqlalchemy import Row, Select, and_, delete, func, select
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
-from allpairs.db.labels.answers import counting_ids
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.projects.items import chunks
-from allpairs.db.schema.tables import Answer, Design, Round, Task
+from allpairs.db.schema.tables import Answer, Design, PairLabel, Round, Task
 
 MOST_CHANGED = 0.1  # share of a design's texts that may have come or gone before a new draw is of new strata
 
@@ -50,16 +49,14 @@ def design_of(session: Session, audit_batch: Round) -> Design | None:
     return session.scalar(select(Design).where(Design.id == of_tasks.scalar_subquery()))
 
 
-def audit_labels(
-    session: Session, project_id: int, design_kind: DesignKind, up_to: int | None = None
-) -> list[AuditLabel]:
+def audit_labels(session: Session, project_id: int, design_kind: DesignKind) -> list[AuditLabel]:
     """Return the current label, unsure included, of each pair with an audit task of this kind of design.
 
     It counts whoever gave the label, and on whichever task; that of an entity audit waits for those around it (see
-    `_waiting`). A pair is returned once, with its first design. `up_to`: the labels as of that answer.
+    `_waiting`). A pair is returned once, with its first design.
     """
     rows = session.execute(
-        _with_labels(project_id, up_to)
+        _with_labels(project_id)
         .join(Design, Design.id == Task.design_id)
         .where(Task.purpose == Purpose.AUDIT, Design.kind == design_kind)
         .order_by(Design.number, Task.id)
@@ -74,16 +71,17 @@ def audit_labels(
     return list(first.values())
 
 
-def _with_labels(project_id: int, up_to: int | None = None) -> Select[Any]:
+def _with_labels(project_id: int) -> Select[Any]:
     """Select the project's tasks, the label of each one's pair, if any, and whether an entity audit asked for it."""
     asked, of_asked = aliased(Task), aliased(Design)
-    same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
+    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     return (
-        select(Task.id, Task.round_id, Task.position, Task.left_id, Task.right_id, Answer.answer)
+        select(Task.id, Task.round_id, Task.position, Task.left_id, Task.right_id, PairLabel.answer)
         .add_columns(Task.design_id, Task.stratum, Task.inclusion)
         .add_columns((func.coalesce(of_asked.kind, "") == DesignKind.ENTITIES).label("of_entities"))
         .select_from(Task)
-        .outerjoin(Answer, and_(same_pair, Answer.id.in_(counting_ids(project_id, up_to))))
+        .outerjoin(PairLabel, same_pair)
+        .outerjoin(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(asked, asked.id == Answer.task_id)
         .outerjoin(of_asked, of_asked.id == asked.design_id)
         .where(Task.project_id == project_id)

@@ -217,9 +217,9 @@ def test_designs_are_found_by_kind_and_id(engine: Engine, project: int) -> None:
         assert design_by_id(session, 999) is None
 
 
-def labels(engine: Engine, project_id: int, kind: DesignKind = DesignKind.AUDIT, up_to: int | None = None) -> set[Any]:
+def labels(engine: Engine, project_id: int, kind: DesignKind = DesignKind.AUDIT) -> set[Any]:
     with reading(engine) as session:
-        found = audit_labels(session, project_id, kind, up_to)
+        found = audit_labels(session, project_id, kind)
     assert len({(label.left_id, label.right_id) for label in found}) == len(found)
     assert all(isinstance(label, AuditLabel) for label in found)
     return set(found)
@@ -242,7 +242,6 @@ def test_an_audit_label_counts_whoever_gave_it_and_wherever(engine: Engine, proj
 
     assert labels(engine, project) == {label(mixed, P), label(unsure, U), label(imported, N)}
     assert labels(engine, project, DesignKind.CORRECTION) == set()
-    assert labels(engine, project, up_to=2) == {label(mixed, P)}
     act(engine, mixed, N, annotator="bob")
     assert label(mixed, N) in labels(engine, project)
 
