@@ -25,7 +25,7 @@ class Matcher(Base):
     cutoff: Mapped[int] = mapped_column(default=0)  # the last answer that the training saw
     labels: Mapped[int] = mapped_column(default=0)
     positives: Mapped[int] = mapped_column(default=0)
-    details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # seed, loss, seconds by stage
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # seed, loss, seconds by stage, figures of groups
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

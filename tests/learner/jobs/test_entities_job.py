@@ -26,11 +26,13 @@ from tests.helpers.figures.audit_projects import (
     add_model,
     evaluation_of,
     label,
+    make_audited,
     pair_of,
     run_audit,
     tasks_of,
     texts,
 )
+from tests.helpers.projects import rounds
 from tests.helpers.services.webhooks import add_webhook, notices
 
 
@@ -216,3 +218,19 @@ def drawn_pairs(engine: Engine, project_id: int) -> set[tuple[int, int]]:
     with reading(engine) as session:
         pairs = draw_pairs(session, project_id, read_project(session, project_id), 35)[1]
     return {(one.left_id, one.right_id) for one in pairs}
+
+
+def test_once_known_pairs_have_measured_groups_each_training_does(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    add_chains(engine, project_id, two_lists=False)
+    rounds.run(engine, project_id)
+
+    def measured() -> list[bool]:
+        with reading(engine) as session:
+            return [GROUP_FIGURES in one.details for one in session.scalars(select(Matcher).order_by(Matcher.number))]
+
+    assert measured() == [False]  # nobody has asked for them
+    run(engine, project_id)
+    rounds.answer_batch(engine, project_id, lambda place: AnswerKind.POSITIVE if place % 2 else AnswerKind.NEGATIVE)
+    rounds.run(engine, project_id, stop_before="make_batch")
+    assert measured() == [True, True]
