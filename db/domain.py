@@ -205,6 +205,14 @@ class PublicationKind(StrEnum):
     SHADOW = "shadow"  # scores the same requests besides, to be compared
 
 
+class Verdict(StrEnum):
+    """What a machine rater says of a pair. It is never a person's answer, nor the pair's label."""
+
+    YES = "yes"  # a match
+    NO = "no"
+    ABSTAIN = "abstain"
+
+
 def version_of(guidelines: str) -> str:
     """Return the version of guidelines: eight digits of their SHA-256, so equal texts have equal versions."""
     return sha256(guidelines.encode()).hexdigest()[:8]
@@ -371,3 +379,34 @@ def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind
     """
     times = {"exponential": growth**round_number, "linear": 1 + (growth - 1) * round_number, "constant": 1.0}
     return round(first * times[kind])
+
+
+class RaterKind(StrEnum):
+    """Where a machine rater's verdicts come from."""
+
+    ENDPOINT = "endpoint"  # a language model behind an OpenAI-compatible address
+    FUNCTION = "function"  # a Python function that the worker can import
+
+
+class RaterSetup(BaseModel):
+    """A project's machine rater. The key is not among it: the worker's environment has it, under `key_name`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=60, description="Its name in exports and figures.")
+    kind: RaterKind = Field(RaterKind.ENDPOINT, description="A language model's endpoint, or a Python function.")
+    url: str = Field(
+        "", max_length=500, description="The endpoint's address up to /v1, as of Ollama, vLLM or llama.cpp."
+    )
+    model: str = Field("", max_length=200, description="The model's name at the endpoint.")
+    key_name: str = Field("", max_length=100, description="The environment variable of the worker that has the key.")
+    function: str = Field("", max_length=200, description="module:function, of the worker's Python.")
+    samples: int = Field(1, ge=1, le=20, description="Answers for each pair; p is the share that says yes.")
+    examples: int = Field(6, ge=0, le=40, description="Labelled pairs in the prompt, as many positive as negative.")
+    price_in: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the prompt; 0: it is free.")
+    price_out: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the answer.")
+    budget: float = Field(0.0, ge=0, le=1e9, description="What it may cost in all; 0: no limit.")
+    pairs_a_minute: int = Field(0, ge=0, le=100_000, description="At most so many pairs a minute; 0: no limit.")
+    least_accuracy: float = Field(
+        0.8, ge=0, le=1, description="It pauses once it is surely less often right than this."
+    )
