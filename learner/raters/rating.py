@@ -1,0 +1,29 @@
+"""What a machine rater says of a pair: kept apart from people's answers, and never shown before one."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from allpairs.db.domain import Verdict
+from allpairs.db.errors import InputError
+from allpairs.learner.raters.prompt import Prompt
+
+
+class RaterError(InputError):
+    """The rater cannot be asked: its endpoint refuses or does not answer, or its function fails."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A verdict on a pair. p: the probability of a match, None if the rater gives none; tokens that it took."""
+
+    verdict: Verdict
+    p: float | None
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Rater(Protocol):
+    """Something that rates pairs of texts."""
+
+    def rate(self, prompt: Prompt, left: str, right: str) -> Rating:
+        """Return the verdict on these two texts. Raises RaterError if it cannot be asked."""
