@@ -176,6 +176,10 @@ class EventKind(StrEnum):
     WEBHOOK_REMOVED = "webhook removed"
     PUBLISHED = "model published"
     PUBLICATION_ENDED = "publication ended"
+    RATER_SET = "machine rater set up"
+    RATER_PAUSED = "machine rater paused"
+    RATER_RESUMED = "machine rater resumed"
+    RATER_ENDED = "machine rater ended"
 
 
 class NoticeKind(StrEnum):

@@ -35,6 +35,7 @@ from allpairs.learner.jobs import (  # noqa: F401  (importing them registers the
     opinions,
     pipeline,
     preview,
+    rate,
     search,
     suggest,
 )

@@ -10,8 +10,19 @@ from sqlalchemy import BigInteger, Column, String
 
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import LONGEST_NOTE, EventKind, Side
-from allpairs.db.schema.tables import Answer, Base, CheckAnswer, Evaluation, GroupChange, Item, Project, Publication
+from allpairs.db.domain import LONGEST_NOTE, EventKind, RaterSetup, Side
+from allpairs.db.schema.tables import (
+    Answer,
+    Base,
+    CheckAnswer,
+    Evaluation,
+    GroupChange,
+    Item,
+    MachineRater,
+    PairVerdict,
+    Project,
+    Publication,
+)
 
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
@@ -147,12 +158,27 @@ def _is_named(text: object) -> bool:
     return isinstance(text, list) and len(text) == 2 and text[0] in tuple(Side) and isinstance(text[1], str)
 
 
+def _wrong_setup(value: dict[str, Any]) -> str:
+    """Return what is wrong with a machine rater's setup."""
+    try:
+        RaterSetup.model_validate(value)
+    except ValueError:  # of pydantic, over several lines
+        return _not("a setup of a machine rater", value)
+    return ""
+
+
+def _wrong_share(value: object) -> str:
+    return _wrong_number(value) or ("" if 0 <= float(str(value)) <= 1 else _not("a share from 0 to 1", value))
+
+
 # Objects and lists whose values a page uses without looking twice.
 _INSIDE: dict[tuple[str, str], Wrong] = {
     (Evaluation.__tablename__, Evaluation.estimates.key): _wrong_estimates,
     (Project.__tablename__, Project.text_columns.key): _wrong_columns,
     (Item.__tablename__, Item.field_lengths.key): _wrong_lengths,
     (GroupChange.__tablename__, GroupChange.details.key): _wrong_group_details,
+    (MachineRater.__tablename__, MachineRater.setup.key): _wrong_setup,
+    (PairVerdict.__tablename__, PairVerdict.p.key): _wrong_share,
 }
 
 

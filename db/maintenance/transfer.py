@@ -38,11 +38,13 @@ from allpairs.db.schema.tables import (
     Lease,
     Login,
     LoginAttempt,
+    MachineRater,
     Matcher,
     MatchServer,
     Membership,
     Notice,
     PairLabel,
+    PairVerdict,
     Person,
     Project,
     Publication,
@@ -62,14 +64,14 @@ _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Publication,
     ShadowCounts, Design, Round, Task, Answer,
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
-    GroupUpdate, GroupChange, GroupedItem,
+    GroupUpdate, GroupChange, GroupedItem, MachineRater, PairVerdict,
 )  # fmt: skip
 # Tables that archives of earlier versions of Allpairs do not have.
 LATER = frozenset(
     model.__tablename__
     for model in (
         Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
-        Publication, ShadowCounts, GroupUpdate, GroupChange, GroupedItem,
+        Publication, ShadowCounts, GroupUpdate, GroupChange, GroupedItem, MachineRater, PairVerdict,
     )
 )  # fmt: skip
 # Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold

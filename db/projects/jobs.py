@@ -15,9 +15,9 @@ from allpairs.db.schema.tables import Job, Worker, now
 OPEN = ("waiting", "running")
 NEXT_ROUND, AUDIT, CORRECTION, ENTITIES = "next_round", "audit", "correction", "entities"
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
-PIPELINE, SUGGEST, OPINIONS = "pipeline", "suggest", "opinions"
+PIPELINE, SUGGEST, OPINIONS, RATE = "pipeline", "suggest", "opinions", "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS)
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS, RATE)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 
 

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Queue
-from allpairs.db.projects.jobs import AUDIT, ENTITIES, PREVIEW, SEARCH, live_workers
+from allpairs.db.projects.jobs import AUDIT, ENTITIES, PREVIEW, RATE, SEARCH, live_workers
 
-# Jobs that train nothing and rarely encode a list of texts: they read labels and stored vectors.
-LIGHT = (AUDIT, ENTITIES, PREVIEW, SEARCH)
+# Jobs that train nothing and rarely encode a list of texts: they read labels and stored vectors, or ask a rater.
+LIGHT = (AUDIT, ENTITIES, PREVIEW, RATE, SEARCH)
 
 
 def queue_of(kind: str, served: Collection[Queue]) -> Queue:

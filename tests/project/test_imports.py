@@ -36,6 +36,7 @@ PACKAGES = {
     "db.results": "files schema",
     "db.projects": "corpus results schema",
     "db.texts": "corpus projects schema",
+    "db.raters": "labels projects schema",
     "db.maintenance": "corpus files labels projects results schema",
     "learner.catalog": "",
     "learner.data": "db.corpus",
@@ -57,8 +58,8 @@ PACKAGES = {
     "learner.published": "evaluation experiment models pipelines search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "
     "scoring search db.corpus db.files",
-    "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
-    "second_stage strategies db",
+    "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines raters runtime scorers scoring "
+    "search second_stage strategies db",
     "learner.serving": "data jobs scoring search db",
     "learner.worker": "jobs runtime db",
     "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers "
@@ -82,8 +83,8 @@ PACKAGES = {
     "annotate.api": "access explore jobs labelling labels monitor projects publish text web db",
     "annotate.demo": "jobs projects db",
     "annotate.cli": "allpairs.program access demo exchange jobs labels projects publish text db",
-    "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish review "
-    "stats text web db learner.catalog",
+    "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish "
+    "review stats text web db learner.catalog",
     "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "
     "learner.catalog",
     "annotate.shell": "access jobs labelling language projects text ui web db",
@@ -113,7 +114,8 @@ LIGHT = {  # what packages that everything stands on may import beside the stand
     "db.files": ("fsspec", "obstore", "portalocker"),
     "db.corpus": ("numpy", "pyarrow", "scipy"),
     **dict.fromkeys(
-        ("db.schema", "db.labels", "db.people", "db.projects", "db.texts", "db.maintenance"), ("sqlalchemy", "alembic")
+        ("db.schema", "db.labels", "db.people", "db.projects", "db.texts", "db.raters", "db.maintenance"),
+        ("sqlalchemy", "alembic"),
     ),
     "db.results": (),
 }

@@ -26,6 +26,7 @@ KINDS = {
     "pipeline": later("Pipeline"),
     "suggest": later("Suggest questions"),
     "opinions": later("Classify opinions"),
+    "rate": later("Ask the machine rater"),
 }
 STAGES = {
     "": later("starting"),

@@ -8,6 +8,7 @@ from allpairs.db.schema.tables.labels import Answer, Design, Lease, PairLabel, R
 from allpairs.db.schema.tables.models import Evaluation, Matcher, Publication, ShadowCounts
 from allpairs.db.schema.tables.people import ApiToken, Event, Invitation, Login, LoginAttempt, Membership, Person
 from allpairs.db.schema.tables.projects import Gold, Identifier, IdentifierChange, Item, Project, TextChange
+from allpairs.db.schema.tables.raters import MachineRater, PairVerdict
 from allpairs.db.schema.tables.studies import Rating, Study, StudyUnit
 from allpairs.db.schema.tables.webhooks import Delivery, Notice, Webhook
 
@@ -37,11 +38,13 @@ __all__ = [
     "Lease",
     "Login",
     "LoginAttempt",
+    "MachineRater",
     "MatchServer",
     "Matcher",
     "Membership",
     "Notice",
     "PairLabel",
+    "PairVerdict",
     "Person",
     "Project",
     "Publication",

@@ -25,6 +25,7 @@ from allpairs.db.domain import (
     Role,
     Side,
     Split,
+    Verdict,
 )
 
 
@@ -67,6 +68,7 @@ class Base(DeclarativeBase):
         Clustering: String(16),
         Representative: String(16),
         GroupEvent: String(16),
+        Verdict: String(8),
     }
 
 

@@ -1,0 +1,95 @@
+"""Which pairs a machine rater is asked about, and which labelled pairs its prompt may show."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from allpairs.db.domain import LABELS, AnswerKind, Purpose, Split
+from allpairs.db.labels.answers import changed
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.labels.stable_random import chance
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.raters.rows import OPINIONS
+from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, PairVerdict, Task
+
+RECENT = 1_000  # of the newest training labels of each kind: what examples are chosen from
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A pair with its texts and whether people call it a match."""
+
+    left_id: int
+    right_id: int
+    left: str
+    right: str
+    match: bool
+
+
+def pairs_to_rate(session: Session, rater: MachineRater, most: int) -> list[Pair]:
+    """Return the pairs to ask about next, `most` at most: none that the rater has rated, none with a withdrawn text.
+
+    Those that people answered come first, in an order that is random but always the same, because they tell what the
+    rater is worth; then the unlabelled pairs of the newest batch.
+    """
+    answered = sorted(_answered(session, rater), key=lambda pair: chance(rater.id, *pair))
+    return [*answered, *_batch(session, rater)][:most]
+
+
+def _answered(session: Session, rater: MachineRater) -> list[Pair]:
+    mine = (PairLabel.project_id == rater.project_id, PairLabel.answer.in_(OPINIONS))
+    return _unrated(session, rater, PairLabel, *mine)
+
+
+def _batch(session: Session, rater: MachineRater) -> list[Pair]:
+    batch = newest_round(session, rater.project_id)
+    if batch is None:
+        return []
+    same = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+    unlabelled = ~select(PairLabel.answer_id).where(same).exists()
+    return sorted(_unrated(session, rater, Task, Task.round_id == batch.id, unlabelled))
+
+
+def _unrated(session: Session, rater: MachineRater, table: Any, *which: ColumnElement[bool]) -> list[Pair]:
+    same = and_(PairVerdict.left_id == table.left_id, PairVerdict.right_id == table.right_id)
+    rated = select(PairVerdict.id).where(PairVerdict.rater_id == rater.id, same).exists()
+    wanted = select(table.left_id, table.right_id).where(*which, ~rated, is_there(table, rater.project_id))
+    return [(left, right) for left, right in session.execute(wanted)]
+
+
+def example_pool(session: Session, project_id: int) -> list[Labelled]:
+    """Return the newest training labels that a prompt may show: matches first, then the others, newest first.
+
+    None that somebody contradicts, none that has an audit task, and none that measures: two evaluation texts.
+    """
+    return [one for answer in OPINIONS for one in _of_kind(session, project_id, answer)]
+
+
+def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[Labelled]:
+    left, right = aliased(Item), aliased(Item)
+    pair = and_(Answer.left_id == PairLabel.left_id, Answer.right_id == PairLabel.right_id)
+    votes = select(Answer.id).where(Answer.project_id == project_id, pair, Answer.answer.in_(LABELS), ~changed())
+    audited = select(Task.id).where(
+        Task.project_id == project_id, Task.purpose == Purpose.AUDIT,
+        Task.left_id == PairLabel.left_id, Task.right_id == PairLabel.right_id,
+    )  # fmt: skip
+    wanted = (
+        select(PairLabel.left_id, PairLabel.right_id, left.text, right.text)
+        .join(left, left.id == PairLabel.left_id)
+        .join(right, right.id == PairLabel.right_id)
+        .where(
+            PairLabel.project_id == project_id, PairLabel.answer == answer, PairLabel.purpose == Purpose.TRAIN,
+            left.withdrawn_at.is_(None), right.withdrawn_at.is_(None),
+            left.split != Split.EVALUATION, right.split != Split.EVALUATION,
+            or_(left.split == Split.TRAIN, right.split == Split.TRAIN),
+            ~votes.where(Answer.answer != answer).exists(), ~audited.exists(),
+        )
+        .order_by(PairLabel.answer_id.desc())
+        .limit(RECENT)
+    )  # fmt: skip
+    rows = session.execute(wanted)
+    return [Labelled(*row, answer == AnswerKind.POSITIVE) for row in rows]

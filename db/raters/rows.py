@@ -1,0 +1,93 @@
+"""The machine raters of a project, and what they have said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import and_, case, func, select
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, Verdict
+from allpairs.db.estimate import wilson
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.projects.events import add_event
+from allpairs.db.schema.tables import MachineRater, PairLabel, PairVerdict, now
+
+NO_RATER = "the project has no machine rater: set one up first"
+OPINIONS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # answers that a verdict can be compared with
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a rater has rated and cost so far."""
+
+    pairs: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
+def setup_of(rater: MachineRater) -> RaterSetup:
+    """Return the rater's setup."""
+    return RaterSetup.model_validate(rater.setup)
+
+
+def raters_of(session: Session, project_id: int) -> Sequence[MachineRater]:
+    """Return all raters that the project has had, the newest first."""
+    mine = select(MachineRater).where(MachineRater.project_id == project_id)
+    return session.scalars(mine.order_by(MachineRater.number.desc())).all()
+
+
+def rater_in_use(session: Session, project_id: int, lock: bool = False) -> MachineRater | None:
+    """Return the rater that is in use, paused or not. lock: nobody else changes it until this transaction ends."""
+    mine = select(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
+    mine = mine.order_by(MachineRater.number.desc()).limit(1)
+    return session.scalar(mine.with_for_update() if lock else mine)
+
+
+def spent_by(session: Session, rater_id: int) -> Spent:
+    """Return what the rater has rated and cost so far."""
+    sums = (func.coalesce(func.sum(column), 0) for column in
+            (PairVerdict.tokens_in, PairVerdict.tokens_out, PairVerdict.cost))  # fmt: skip
+    row = session.execute(select(func.count(), *sums).where(PairVerdict.rater_id == rater_id)).one()
+    return Spent(int(row[0]), int(row[1]), int(row[2]), float(row[3]))
+
+
+def rated_pairs(session: Session, rater_id: int) -> set[Pair]:
+    """Return the pairs that the rater has rated."""
+    rows = session.execute(select(PairVerdict.left_id, PairVerdict.right_id).where(PairVerdict.rater_id == rater_id))
+    return {(left, right) for left, right in rows}
+
+
+def right_and_wrong(session: Session, rater_id: int) -> tuple[int, int]:
+    """Return how many of the rater's yes and no people say, too, and how many they contradict."""
+    same = (PairVerdict.verdict == Verdict.YES) == (PairLabel.answer == AnswerKind.POSITIVE)
+    pair = and_(PairLabel.left_id == PairVerdict.left_id, PairLabel.right_id == PairVerdict.right_id)
+    counted = select(func.count(), func.coalesce(func.sum(case((same, 1), else_=0)), 0)).select_from(PairVerdict)
+    judged, right = session.execute(
+        counted.join(PairLabel, pair).where(
+            PairVerdict.rater_id == rater_id, PairVerdict.verdict != Verdict.ABSTAIN, PairLabel.answer.in_(OPINIONS),
+            is_there(PairVerdict, session.get_one(MachineRater, rater_id).project_id),
+        )
+    ).one()  # fmt: skip
+    return int(right), int(judged) - int(right)
+
+
+def pause(session: Session, rater: MachineRater, why: str) -> None:
+    """Pause the rater, so that it is asked nothing until a person resumes it; record why."""
+    rater.paused_at, rater.paused_why = now(), why
+    add_event(session, None, EventKind.RATER_PAUSED, rater.project_id, setup_of(rater).name, new=why)
+
+
+def wrong_too_often(session: Session, rater: MachineRater) -> str | None:
+    """Return why the rater should pause, if the upper end of its accuracy's interval is below its bound."""
+    right, wrong = right_and_wrong(session, rater.id)
+    least = setup_of(rater).least_accuracy
+    if not right + wrong or wilson(right, right + wrong)[1] >= least:
+        return None
+    judged = right + wrong
+    low, high = wilson(right, judged)
+    return (
+        f"it agrees with people on {right:,} of {judged:,} pairs ({right / judged:.0%}, 95% interval {low:.0%} to "
+        f"{high:.0%}), and its bound is {least:.0%}: change its setup or its guidelines, or end it"
+    )

@@ -1,0 +1,228 @@
+"""The job `rate`: which pairs a machine rater is asked about, what its prompt shows, and when it stops."""
+
+from itertools import combinations
+
+import pytest
+from sqlalchemy import Engine, select
+
+from allpairs.db.domain import AnswerKind, Purpose, Split, Verdict
+from allpairs.db.errors import Cancelled, InputError
+from allpairs.db.labels.pairs import Pair
+from allpairs.db.projects.jobs import RATE, add_job
+from allpairs.db.raters.pairs import example_pool
+from allpairs.db.raters.rows import rater_in_use
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item, Job, MachineRater, PairLabel, Task, now
+from allpairs.learner.jobs import rate as steps
+from allpairs.learner.jobs.queue import progress
+from allpairs.learner.raters.rating import RaterError
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.raters import Judge, add_rater, answer_pairs, verdicts
+
+POSITIVE, NEGATIVE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE
+TEXTS = [f"{colour} {thing}" for thing in ("chair", "table", "lamp") for colour in ("red", "blue", "green", "old")]
+
+
+def same(left: str, right: str) -> Verdict:
+    return Verdict.YES if left.split()[1] == right.split()[1] else Verdict.NO
+
+
+def opposite(left: str, right: str) -> Verdict:
+    return Verdict.NO if same(left, right) == Verdict.YES else Verdict.YES
+
+
+def people_say(left: str, right: str) -> AnswerKind:
+    return POSITIVE if same(left, right) == Verdict.YES else NEGATIVE
+
+
+def texts_of(engine: Engine, project_id: int) -> dict[int, str]:
+    with reading(engine) as session:
+        rows = session.execute(select(Item.id, Item.text).where(Item.project_id == project_id).order_by(Item.id))
+        return {id_: text for id_, text in rows}
+
+
+def answer_rightly(engine: Engine, project_id: int, n: int) -> list[Pair]:
+    """Let somebody answer the last n pairs of training texts, which are in no batch; return them."""
+    texts = texts_of(engine, project_id)
+    with reading(engine) as session:
+        training = select(Item.id).where(Item.project_id == project_id, Item.split == Split.TRAIN)
+        pairs = list(combinations(session.scalars(training.order_by(Item.id)), 2))[-n:]
+    answer_pairs(engine, project_id, [((one, other), people_say(texts[one], texts[other])) for one, other in pairs])
+    return pairs
+
+
+def run(engine: Engine, project_id: int, most: int = 100) -> str:
+    """Run the job's steps and return its summary."""
+    with writing(engine) as session:
+        job_id = add_job(session, project_id, RATE).id
+    rater_id, pairs = steps.choose_pairs(project_id, most)
+    return steps.rate_pairs(job_id, rater_id, pairs)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, judge: object) -> None:
+    monkeypatch.setattr(steps, "open_rater", lambda *_: judge)
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """Return twelve texts with a batch of six pairs and no answers."""
+    project_id = make_project(engine, TEXTS, question="The same thing?", guidelines="Colours do not count.")
+    make_round(engine, project_id, 4, reserve=2)
+    return project_id
+
+
+def test_answered_pairs_come_first_and_then_the_open_batch(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = answer_rightly(engine, project, 9)
+    add_rater(engine, project)
+    use(monkeypatch, judge := Judge(same))
+    assert run(engine, project, 8) == "8 pairs rated"
+    assert set(verdicts(engine)) < set(answered)
+    assert run(engine, project) == "7 pairs rated"
+    with reading(engine) as session:
+        batch = {(left, right) for left, right in session.execute(select(Task.left_id, Task.right_id))}
+        labels = {(left, right) for left, right in session.execute(select(PairLabel.left_id, PairLabel.right_id))}
+    assert set(verdicts(engine)) == batch | set(answered) and len(judge.asked) == 15
+    assert labels == set(answered), "a verdict is no label"
+    assert run(engine, project) == "0 pairs rated"
+
+
+def test_a_changed_setup_asks_anew(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_rightly(engine, project, 3)
+    first = add_rater(engine, project)
+    use(monkeypatch, judge := Judge(same))
+    run(engine, project)
+    with writing(engine) as session:
+        session.get_one(MachineRater, first).ended_at = now()
+    add_rater(engine, project, 2)
+    run(engine, project)
+    assert len(judge.asked) == 18
+
+
+def test_the_prompt_shows_similar_labels_of_each_kind_and_never_the_asked_texts(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_rightly(engine, project, 40)
+    add_rater(engine, project, examples=4)
+    use(monkeypatch, judge := Judge(same))
+    run(engine, project)
+    full = 0
+    for prompt, left, right in judge.asked:
+        assert (prompt.question, prompt.guidelines) == ("The same thing?", "Colours do not count.")
+        kinds = [one.answer for one in prompt.examples]
+        assert kinds == [Verdict.YES, Verdict.NO] * (len(kinds) // 2) and len(kinds) <= 4
+        assert all(same(one.left, one.right) == one.answer for one in prompt.examples)
+        assert not {left, right} & {text for one in prompt.examples for text in (one.left, one.right)}
+        full += len(kinds) == 4
+    assert full > len(judge.asked) / 2
+    asked = next(one for one in judge.asked if one[1:] == ("red lamp", "blue lamp"))
+    assert {asked[0].examples[0].left, asked[0].examples[0].right} == {"red table", "blue table"}
+
+
+def test_examples_are_neither_audit_pairs_nor_evaluation_pairs_nor_disputed(engine: Engine) -> None:
+    project_id = make_project(engine, TEXTS, evaluation=4)
+    make_design(engine, project_id)
+    make_audit_batch(engine, project_id, 3)
+    trains = answer_rightly(engine, project_id, 6)
+    with reading(engine) as session:
+        audits = [(t.left_id, t.right_id) for t in session.scalars(select(Task).where(Task.purpose == Purpose.AUDIT))]
+        measures = list(session.scalars(select(Item.id).where(Item.split == Split.EVALUATION).order_by(Item.id)))
+    free = next(pair for pair in combinations(measures, 2) if pair not in audits)
+    answer_pairs(engine, project_id, [(pair, NEGATIVE) for pair in (*audits, free)])  # as imported ones: for training
+    texts = texts_of(engine, project_id)
+    disputed = trains[0]
+    other = NEGATIVE if people_say(*(texts[item] for item in disputed)) == POSITIVE else POSITIVE
+    answer_pairs(engine, project_id, [(disputed, other)], who="bob")
+    with reading(engine) as session:
+        found = {(one.left_id, one.right_id) for one in example_pool(session, project_id)}
+    assert found == set(trains[1:])
+
+
+def test_it_stops_before_the_budget_is_exceeded(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_rightly(engine, project, 9)
+    add_rater(engine, project, price_in=1_000.0, price_out=1_000.0, budget=6.0)
+    use(monkeypatch, judge := Judge(same, (1_000, 400)))
+    assert "budget of 6.00" in run(engine, project)
+    spent = 1.4 * len(judge.asked)
+    assert 2.8 <= spent <= 6.0 and len(verdicts(engine)) == len(judge.asked)
+    with pytest.raises(InputError, match="paused: the next pair could exceed"):
+        run(engine, project)
+
+
+def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_rightly(engine, project, 9)
+    add_rater(engine, project)
+    judge = Judge(same)
+
+    def failing(left: str, right: str) -> Verdict:
+        if len(judge.asked) == 5:
+            raise RaterError("the endpoint does not answer")
+        return same(left, right)
+
+    judge.say = failing
+    use(monkeypatch, judge)
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    rater_id, pairs = steps.choose_pairs(project, 10)
+    with pytest.raises(RaterError):
+        steps.rate_pairs(job_id, rater_id, pairs)
+    assert len(verdicts(engine)) == 4
+    assert steps.rate_pairs(job_id, rater_id, pairs) == "6 pairs rated"  # as a worker that starts again
+    assert set(verdicts(engine)) == set(pairs) and len(judge.asked) == 11
+
+
+def test_a_cancelled_job_keeps_what_was_rated(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    add_rater(engine, project)
+    judge = Judge(same)
+
+    def cancelling(left: str, right: str) -> Verdict:
+        if len(judge.asked) == 3:
+            with writing(engine) as session:
+                session.scalars(select(Job)).one().cancel = True
+        return same(left, right)
+
+    judge.say = cancelling
+    use(monkeypatch, judge)
+    with pytest.raises(Cancelled):
+        run(engine, project)
+    assert len(verdicts(engine)) == 3
+    with reading(engine) as session:
+        assert "cost so far" in session.scalars(select(Job)).one().stage
+
+
+@pytest.mark.parametrize(("say", "paused"), [(opposite, True), (same, False)])
+def test_a_rater_that_is_surely_too_often_wrong_is_paused(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, say: object, paused: bool
+) -> None:
+    monkeypatch.setattr(steps, "EVERY", 10)
+    answer_rightly(engine, project, 25)
+    add_rater(engine, project, least_accuracy=0.7)
+    use(monkeypatch, Judge(say))  # type: ignore[arg-type]
+    said = run(engine, project)
+    with reading(engine) as session:
+        row = rater_in_use(session, project)
+        assert row is not None and (row.paused_at is not None) == paused and (row.paused_why == said) == paused
+    assert len(verdicts(engine)) == (10 if paused else 31)
+    if paused:
+        assert "0 of 10 pairs" in said and "its bound is 70%" in said
+
+
+def test_the_pace_is_kept_and_a_wait_can_be_cut_short() -> None:
+    time, slept, looks = [0.0], list[float](), list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        time[0] += seconds
+
+    wait = steps.Pace(30, lambda: time[0], sleep)
+    for _ in range(3):
+        wait(lambda: looks.append(time[0]))
+    assert time[0] == pytest.approx(4.0) and max(slept) <= 0.5 and len(looks) == len(slept) == 8
+    free = steps.Pace(0, lambda: time[0], sleep)
+    free(lambda: None)
+    free(lambda: None)
+    assert len(slept) == 8
