@@ -12,6 +12,7 @@ from allpairs.annotate.cli.labels import labels
 from allpairs.annotate.cli.people import people
 from allpairs.annotate.cli.projects import project
 from allpairs.annotate.cli.publish import publish_model
+from allpairs.annotate.cli.raters import rater
 from allpairs.annotate.cli.texts import texts
 from allpairs.annotate.cli.webhooks import webhooks
 from allpairs.program import program
@@ -26,6 +27,7 @@ app.add_typer(texts, name="texts")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")
 app.add_typer(webhooks, name="webhooks")
+app.add_typer(rater, name="rater")
 
 
 @app.command()

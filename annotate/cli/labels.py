@@ -27,7 +27,8 @@ def export_to(
             "--format",
             help="labels: current labels. history: every answer ever given. pairs, positives, triplets: training pairs "
             "in the formats of sentence-transformers. audit: labels for measuring, for allpairs evaluate --audit. "
-            "implied: unlabelled pairs of one list whose label follows from others.",
+            "implied: unlabelled pairs of one list whose label follows from others. "
+            "verdicts: what machine raters said.",
         ),
     ] = Form.LABELS,
     dataset: Annotated[

@@ -29,8 +29,9 @@ from allpairs.db.maintenance.transfer import LATER, MAPPED, TABLES, Arrival, Num
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
+from allpairs.db.raters.rows import rater_in_use, setup_of
 from allpairs.db.schema.engine import artifacts, person_of
-from allpairs.db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
+from allpairs.db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task, now
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
@@ -205,6 +206,7 @@ class _Import:
             if "sample" in design.details:
                 design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
         renumber_files(partial, items)
+        self._end_rater(session, arrival.project_id)
         without = [
             matcher.number
             for matcher in matchers_of(session, arrival.project_id)
@@ -213,6 +215,14 @@ class _Import:
         if without:
             rounds = ", ".join(map(str, sorted(without)))
             self.notes.append(f"the archive has no model of round {rounds}: only its figures were imported")
+
+    def _end_rater(self, session: Session, project_id: int) -> None:
+        """End the rater in use: whoever wrote the archive must not choose where texts and the worker's key go."""
+        rater = rater_in_use(session, project_id)
+        if rater is not None:
+            rater.ended_at = now()
+            name = shown(setup_of(rater).name)
+            self.notes.append(f"the machine rater {name} has ended: set it up again to have it asked here")
 
 
 def _folder(project_id: int, table: str, row: Row) -> str | None:

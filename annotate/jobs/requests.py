@@ -35,6 +35,7 @@ from allpairs.db.projects.jobs import (
     OPINIONS,
     PIPELINE,
     PREVIEW,
+    RATE,
     SEARCH,
     SUGGEST,
     run_of,
@@ -43,9 +44,12 @@ from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
+from allpairs.db.raters.rows import NO_RATER, rater_in_use
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading
 from allpairs.db.schema.tables import Job, Worker, now
+
+MOST_RATED = 100_000  # pairs that one job asks about
 
 # (session, project): raises InputError if the job would have nothing to do, or names what the person may not use
 Check = Callable[[Session, int], object]
@@ -169,6 +173,24 @@ def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, 
     """
     check = partial(run_of, run_id=run_id)
     return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt, check=check)
+
+
+def request_rating(engine: Engine, project_id: int, most: int) -> str:
+    """Request the job that asks the machine rater about up to `most` pairs; return its id. No other job waits for it.
+
+    Raises InputError while it is being asked, if the project has no rater, and if it is paused.
+    """
+
+    def check(session: Session, project_id: int) -> None:
+        rater = rater_in_use(session, project_id)
+        if rater is None:
+            raise InputError(NO_RATER)
+        if rater.paused_at is not None:
+            raise InputError(f"the machine rater is paused: {rater.paused_why}. Resume it first")
+
+    if not 1 <= most <= MOST_RATED:
+        raise InputError(f"one job can ask about 1 to {MOST_RATED:,} pairs, not {most:,}")
+    return _request_apart(engine, project_id, RATE, "the machine rater is being asked already", most, check=check)
 
 
 def _request_apart(

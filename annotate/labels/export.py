@@ -1,6 +1,7 @@
 """Export of labels: as one table, or as a folder that Hugging Face's `datasets` loads."""
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -22,8 +23,9 @@ from allpairs.db.labels.pairs import splits_of
 from allpairs.db.labels.withdrawn import withdrawn_items
 from allpairs.db.projects.items import first_identifiers, item_texts
 from allpairs.db.projects.projects import project_named, project_of
+from allpairs.db.raters.judged import all_verdicts
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Design, Project
+from allpairs.db.schema.tables import Design, PairVerdict, Project
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
@@ -86,6 +88,9 @@ def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
 
 def _read(session: Session, project: str, form: Form, noted: bool = False) -> Labels:
     found = project_named(session, project)
+    if form == Form.VERDICTS:
+        verdicts = all_verdicts(session, found.id)
+        return _with_texts(session, found, [one for one, _ in verdicts], verdicts=verdicts)
     rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
     rows = [row for row in rows if row.note] if noted else rows
     audits = audit_labels(session, found.id, DesignKind.AUDIT)
@@ -96,10 +101,16 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
 def _described(
     session: Session, project: Project, rows: list[LabelRow], audits: list[AuditLabel], designs: list[Design]
 ) -> Labels:
-    items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
+    return _with_texts(session, project, rows, rows=rows, audits=audits, designs=designs)
+
+
+def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:
+    """Return what to write, with the ids and texts of these pairs."""
+    items = set(chain.from_iterable((one.left_id, one.right_id) for one in pairs))
     ids, texts = first_identifiers(session, items), item_texts(session, items)
     gone = frozenset(withdrawn_items(session, project.id))
-    return Labels(Kind(project.kind), rows, audits, designs, ids, texts, withdrawn=gone)
+    found = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=gone)
+    return replace(found, **parts)
 
 
 def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:

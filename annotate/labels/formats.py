@@ -10,7 +10,7 @@ from allpairs.annotate.labels.checksum_chain import CHAIN, chained
 from allpairs.db.domain import AnswerKind, Kind, Purpose
 from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
-from allpairs.db.schema.tables import Design
+from allpairs.db.schema.tables import Design, MachineRater, PairVerdict
 
 NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
 
@@ -25,6 +25,7 @@ class Form(StrEnum):
     TRIPLETS = "triplets"
     AUDIT = "audit"
     IMPLIED = "implied"
+    VERDICTS = "verdicts"
 
 
 ABOUT = {
@@ -39,6 +40,8 @@ ABOUT = {
     Form.AUDIT: "Audit labels, with the sampling probability of each pair: for `allpairs evaluate --audit`.",
     Form.IMPLIED: "Unlabelled pairs whose label follows from others by transitivity, as used in training; "
     "`implied` is 1 for a match. They are not labels of people, so they cannot be imported.",
+    Form.VERDICTS: "What machine raters said of each pair: rater, verdict, probability, version of the prompt, time "
+    "and cost. No other export has them; they are not labels of people, so they cannot be imported.",
 }
 _PROVENANCE = {
     "annotator": str,
@@ -61,6 +64,8 @@ COLUMNS: dict[Form, dict[str, type]] = {
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
     Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int, "band": int},
     Form.IMPLIED: _TEXTS | {"implied": int},
+    Form.VERDICTS: _TEXTS
+    | {"rater": str, "number": int, "verdict": str, "p": float, "prompt": str, "created_at": str, "cost": float},
 }
 
 
@@ -75,6 +80,7 @@ class Labels:
     ids: dict[int, str]
     texts: dict[int, str]
     implied: Sequence[tuple[int, int, bool]] = ()  # for the implied format: pairs, and whether they match
+    verdicts: Sequence[tuple[PairVerdict, MachineRater]] = ()  # for the format of that name
     withdrawn: frozenset[int] = frozenset()  # items that are in the project no more
 
     def of(self, purpose: Purpose) -> "Labels":
@@ -168,6 +174,12 @@ def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
         yield *_texts(labels, left, right), int(match)
 
 
+def _verdicts(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    for one, rater in labels.verdicts:
+        said = rater.setup["name"], rater.number, str(one.verdict), one.p, one.prompt, one.at.isoformat(), one.cost
+        yield *_texts(labels, one.left_id, one.right_id), *said
+
+
 _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
     Form.LABELS: _labels,
     Form.HISTORY: _history,
@@ -176,4 +188,5 @@ _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
     Form.TRIPLETS: _triplets,
     Form.AUDIT: _audit,
     Form.IMPLIED: _implied,
+    Form.VERDICTS: _verdicts,
 }

@@ -77,12 +77,13 @@ PACKAGES = {
     "annotate.projects": "access jobs language text db learner.catalog",
     "annotate.pipelines": "access jobs labelling language projects stats text db learner.catalog",
     "annotate.publish": "access db",
+    "annotate.raters": "access monitor db",
     "annotate.review": "access labelling stats db",
     "annotate.explore": "access jobs labelling labels monitor pipelines projects text db",
     "annotate.exchange": "access explore labels monitor pipelines projects text web db",
     "annotate.api": "access explore jobs labelling labels monitor projects publish text web db",
     "annotate.demo": "jobs projects db",
-    "annotate.cli": "allpairs.program access demo exchange jobs labels projects publish text db",
+    "annotate.cli": "allpairs.program access demo exchange jobs labels monitor projects publish raters text db",
     "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish "
     "review stats text web db learner.catalog",
     "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "

@@ -21,6 +21,7 @@ TITLES = {
     DATASET: "Hugging Face dataset",
     Form.AUDIT.value: "Audit labels",
     Form.IMPLIED.value: "Implied pairs",
+    Form.VERDICTS.value: "Verdicts of machine raters",
 }
 WHAT = {form.value: about for form, about in ABOUT.items()} | {
     DATASET: "A zipped folder with a dataset card and all of these exports as Parquet. Unpack it, and load it with "

@@ -17,21 +17,35 @@ from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore.pair_reason import read_score
 from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
-from allpairs.db.domain import PublicationKind, Settings, version_of
+from allpairs.db.domain import PublicationKind, Settings, Verdict, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.projects.projects import MAX_NAME
 from allpairs.db.projects.publications import COUNTED, add_counts
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Publication, Task
+from allpairs.db.schema.tables import (
+    Answer,
+    Base,
+    Design,
+    Evaluation,
+    Gold,
+    Item,
+    MachineRater,
+    Matcher,
+    Project,
+    Publication,
+    Task,
+)
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_audited_project, make_measured_project, write_model_folder
+from tests.helpers.people import START
 from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
 from tests.helpers.projects.studies import make_study, rate_all
 from tests.helpers.projects.text_changes import change
+from tests.helpers.raters import add_rater, add_verdicts
 
 NAME = "Help desk questions"
 WILD = ("=cmd", "a\tb\nc", "🎈 שלום", "\"quoted\", 'single'", "\x01\x1f\u2028", " ", "'=x")
@@ -66,6 +80,13 @@ def fill(engine: Engine, home: Path) -> int:
         task.alike = [[items[0], items[1], 0.75]]
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
+    rater_id = add_rater(engine, project_id)
+    add_verdicts(
+        engine, rater_id, [((items[0], items[1]), Verdict.YES, 0.75), ((items[0], items[2]), Verdict.NO, None)]
+    )
+    with writing(engine) as session:
+        rater = session.get_one(MachineRater, rater_id)
+        rater.ended_at, rater.paused_at, rater.paused_why = START, START, "too often wrong"
     make_groups(engine, project_id, [items[:3], items[5:7]])
     make_groups(engine, project_id, [items[:2], items[5:9]], p=0.25)
     make_audit_batch(engine, project_id, 3)

@@ -36,6 +36,7 @@ from allpairs.annotate.pipelines import (
 )
 from allpairs.annotate.projects import change_texts, history, lifecycle, list_view, projects, webhooks
 from allpairs.annotate.publish import matching, publications
+from allpairs.annotate.raters import rater_setup, rater_state
 from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem
@@ -57,6 +58,7 @@ from tests.helpers.projects.two_projects import (
     WHO,
     Whole,
 )
+from tests.helpers.raters import setup
 from tests.helpers.services.webhooks import WEBHOOK
 
 NOWHERE = None  # the right for what nobody may name in a project that does not have it
@@ -224,6 +226,13 @@ THERE: Acts = {
     "publications.read_service": (Right.SEE, lambda a: publications.read_service(a.engine, a.other.id)),
     "matching.match": (Right.SEE, lambda a: matching.match(a.engine, a.other.id, {"texts": ["x"]})),
     "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
+    "rater_setup.set_up": (Right.INSTALL, lambda a: rater_setup.set_up(a.engine, a.other.id, setup(name="another"))),
+    "rater_state.read_raters": (Right.SEE, lambda a: rater_state.read_raters(a.engine, a.other.id)),
+    "rater_state.read_worth": (Right.SEE, lambda a: rater_state.read_worth(a.engine, a.other.id)),
+    "rater_state.dry_run": (C, lambda a: rater_state.dry_run(a.engine, a.other.id, 5)),
+    "requests.request_rating": (C, lambda a: jobs.request_rating(a.engine, a.other.id, 5)),
+    "rater_setup.resume": (C, lambda a: rater_setup.resume(a.engine, a.other.id)),
+    "rater_setup.end": (C, lambda a: rater_setup.end(a.engine, a.other.id)),
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),

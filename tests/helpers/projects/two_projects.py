@@ -26,6 +26,7 @@ from allpairs.db.schema.tables import (
     Delivery,
     Invitation,
     Item,
+    MachineRater,
     Matcher,
     Publication,
     StudyUnit,
@@ -38,6 +39,7 @@ from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
 from tests.helpers.projects.pipelines import write_began
 from tests.helpers.projects.studies import make_study
+from tests.helpers.raters import setup
 from tests.helpers.services.webhooks import add_webhook
 
 WHO = "somebody"  # who gave the answers
@@ -116,7 +118,8 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
                           w=20.0, b=-12.0, folder=f"project-{project_id}/round/model")  # fmt: skip
         none = dict.fromkeys(("added", "changed", "withdrawn", "measuring"), 0)
         change = TextChange(project_id=project_id, number=1, who=WHO, source="texts.csv", **none)
-        session.add_all([*answers, matcher, change])
+        rater = MachineRater(project_id=project_id, number=1, who="", setup=setup().model_dump(mode="json"))
+        session.add_all([*answers, matcher, change, rater])
         session.flush()
         session.add(
             Publication(project_id=project_id, kind=PublicationKind.MODEL, matcher_id=matcher.id, number=0, who="")

@@ -38,7 +38,7 @@ def people_say(left: str, right: str) -> AnswerKind:
 def texts_of(engine: Engine, project_id: int) -> dict[int, str]:
     with reading(engine) as session:
         rows = session.execute(select(Item.id, Item.text).where(Item.project_id == project_id).order_by(Item.id))
-        return {id_: text for id_, text in rows}
+        return dict(rows.tuples().all())
 
 
 def answer_rightly(engine: Engine, project_id: int, n: int) -> list[Pair]:

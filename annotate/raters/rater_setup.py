@@ -1,0 +1,103 @@
+"""Set up a project's machine rater, change, end and resume it."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import acting, require
+from allpairs.db.domain import EventKind, RaterKind, RaterSetup
+from allpairs.db.errors import InputError
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import live_project
+from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
+from allpairs.db.schema.engine import person_of
+from allpairs.db.schema.tables import MachineRater, Person, now
+
+
+def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
+    """Return the setup with these values. Raises InputError with one line for all mistakes."""
+    try:
+        setup = RaterSetup.model_validate(dict(values))
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
+        raise InputError("machine rater: " + "; ".join(wrong)) from None
+    if setup.kind == RaterKind.FUNCTION:
+        module, _, function = setup.function.partition(":")
+        if not module or not function:
+            raise InputError("machine rater: name the function as module:function")
+        return setup
+    parts = urlsplit(setup.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("machine rater: give the endpoint's address up to /v1, such as http://localhost:11434/v1")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InputError("machine rater: the address may hold no user name, password or key: name the variable with it")
+    if not setup.model:
+        raise InputError("machine rater: name the model, as its endpoint calls it")
+    return setup
+
+
+def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
+    """Put a rater with this setup into use and return its number. The one before it ends, and stays in the record.
+
+    It takes the right to manage the installation, too: a setup says where texts go, and which key or Python function
+    of the worker is used. Raises InputError if it is the setup in use.
+    """
+    setup = checked_setup(setup.model_dump())
+    with acting(engine, Right.CHANGE, project_id) as session:
+        require(session, Right.INSTALL, project_id)
+        live_project(session, project_id)
+        before = rater_in_use(session, project_id, lock=True)
+        if before is not None and setup_of(before) == setup:
+            raise InputError("this is the machine rater in use: nothing has changed")
+        number = max((row.number for row in raters_of(session, project_id)), default=0) + 1
+        if before is not None:
+            before.ended_at = now()
+        by = person_of(session.connection())
+        who = session.get_one(Person, by).name if by is not None else ""
+        session.add(MachineRater(project_id=project_id, number=number, setup=setup.model_dump(mode="json"), who=who))
+        _record(session, EventKind.RATER_SET, project_id, setup, before and _told(setup_of(before)), _told(setup))
+        return number
+
+
+def end(engine: Engine, project_id: int) -> None:
+    """End the rater in use: it is asked nothing more, and its verdicts stay. Raises InputError if there is none."""
+    with acting(engine, Right.CHANGE, project_id) as session:
+        rater = _in_use(session, project_id)
+        rater.ended_at = now()
+        _record(session, EventKind.RATER_ENDED, project_id, setup_of(rater))
+
+
+def resume(engine: Engine, project_id: int) -> None:
+    """Let the rater be asked again if it is paused; it pauses again if the reason still holds.
+
+    Raises InputError if no rater is in use.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        rater = _in_use(session, project_id)
+        if rater.paused_at is not None:
+            rater.paused_at = rater.paused_why = None
+            _record(session, EventKind.RATER_RESUMED, project_id, setup_of(rater))
+
+
+def _in_use(session: Session, project_id: int) -> MachineRater:
+    live_project(session, project_id)
+    rater = rater_in_use(session, project_id, lock=True)
+    if rater is None:
+        raise InputError(NO_RATER)
+    return rater
+
+
+def _told(setup: RaterSetup) -> dict[str, Any]:
+    """Return what the history shows of a setup: what differs from the defaults."""
+    return setup.model_dump(mode="json", exclude_defaults=True)
+
+
+def _record(
+    session: Session, kind: EventKind, project_id: int, setup: RaterSetup, old: object = None, new: object = None
+) -> None:
+    add_event(session, person_of(session.connection()), kind, project_id, setup.name, old, new)
