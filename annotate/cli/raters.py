@@ -11,7 +11,7 @@ from allpairs.annotate.jobs.requests import request_rating, worker_alive
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services
-from allpairs.annotate.raters.rater_state import DryRun, RaterState, dry_run, read_raters, read_worth, what_leaves
+from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, read_worth, what_leaves
 from allpairs.db.domain import RaterKind, RaterSetup
 from allpairs.program import group
 
@@ -93,7 +93,7 @@ def run(
     if as_json:
         print_json(asdict(found.estimate) | {"leaves": found.leaves, "budget_left": found.left, "job": job_id})
         return
-    print(_in_words(found))
+    print(in_words(found))
     print(found.leaves)
     if job_id is not None:
         print(f"job {job_id}")
@@ -119,16 +119,6 @@ def resume(project: Name) -> None:
     """
     engine = database()
     services.resume(engine, project_by_name(engine, project).id)
-
-
-def _in_words(found: DryRun) -> str:
-    one = found.estimate
-    time = "" if one.minutes is None else f", {one.minutes:,.0f} minutes or more at its rate limit"
-    budget = "" if found.left is None else f" of {found.left:,.2f} left of its budget"
-    basis = "as before" if one.measured else "estimated"
-    return (
-        f"{one.pairs:,} pairs, {one.tokens_in:,} + {one.tokens_out:,} tokens ({basis}), {one.cost:,.2f}{budget}{time}"
-    )
 
 
 def _row(one: RaterState) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ NOT_ENOUGH = (
     f"Not enough people for the alternative annotator test: it takes {PEOPLE}, each with {PAIRS} rated pairs that "
     "another one has answered, too."
 )
-COLUMNS = ("Pairs", "Answered", "Sensitivity", "Specificity", "Accuracy", "Abstains")
+COLUMNS = ("On pairs", "Answered", "Sensitivity", "Specificity", "Accuracy", "Abstains")
 
 
 def quality_rows(worth: Worth) -> list[tuple[str, ...]]:

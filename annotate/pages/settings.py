@@ -1,4 +1,4 @@
-"""What can be changed about a project, which systems are told of it, and its deletion."""
+"""What can be changed about a project, its machine rater, which systems are told of it, and its deletion."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from allpairs.annotate.projects.progress import situation_of
 from allpairs.annotate.projects.projects import update_settings
 from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.projects.rater import rater
 from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, problems, question_form
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.projects.webhooks import webhooks
@@ -45,6 +46,7 @@ def main() -> None:
         strategy_preview(project.id, entered, possible=not wrong)
     implied(project, entered, wrong)
     save(project, entered, wrong)
+    rater(project.id)
     webhooks(project.id)
     danger(project)
 

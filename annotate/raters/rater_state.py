@@ -108,6 +108,18 @@ def _prompts(session: Session, rater: MachineRater, setup: RaterSetup, pairs: li
     return found + [mean] * (len(pairs) - len(found))
 
 
+def in_words(found: DryRun) -> str:
+    """Return what a run would take: pairs, tokens, money, time."""
+    one = found.estimate
+    time = "" if one.minutes is None else f", {one.minutes:,.0f} minutes or more at its rate limit"
+    budget = "" if found.left is None else f" of {found.left:,.2f} left of its budget"
+    basis = "as before" if one.measured else "estimated"
+    return (
+        f"{one.pairs:,} pairs, {one.tokens_in:,} + {one.tokens_out:,} tokens ({basis}), cost {one.cost:,.2f}"
+        f"{budget}{time}"
+    )
+
+
 def what_leaves(setup: RaterSetup) -> str:
     """Say what is sent where when this rater is asked."""
     if setup.kind == RaterKind.FUNCTION:

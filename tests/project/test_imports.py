@@ -85,7 +85,7 @@ PACKAGES = {
     "annotate.demo": "jobs projects db",
     "annotate.cli": "allpairs.program access demo exchange jobs labels monitor projects publish raters text db",
     "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish "
-    "review stats text web db learner.catalog",
+    "raters review stats text web db learner.catalog",
     "annotate.pages": "access explore jobs labelling language monitor pipelines projects review text ui db "
     "learner.catalog",
     "annotate.shell": "access jobs labelling language projects text ui web db",

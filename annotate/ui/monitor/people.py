@@ -1,4 +1,4 @@
-"""The tab People: who labelled what, how fast, and what each batch brought."""
+"""The tab People: who labelled what, how fast, what each batch brought, and what a machine rater is worth."""
 
 import pandas as pd
 import streamlit as st
@@ -7,6 +7,7 @@ from allpairs.annotate.monitor import charts
 from allpairs.annotate.monitor.rounds import Report, batches_table
 from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.monitor.activity import times_of, work
+from allpairs.annotate.ui.monitor.rater import rater
 from allpairs.learner.catalog import STRATEGIES
 
 
@@ -15,6 +16,7 @@ def people(report: Report, project_id: int) -> None:
     if report.tally:
         work(project_id, report.tally, times_of(project_id))
     _batches(report)
+    rater(project_id)
 
 
 def _batches(report: Report) -> None:

@@ -21,13 +21,13 @@ from allpairs.annotate.projects.projects import list_projects, update_settings
 from allpairs.annotate.text.table_files import write_table
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.formula import guarded, unguarded
-from allpairs.db.domain import Kind, Purpose, Settings, version_of
+from allpairs.db.domain import Kind, Purpose, Settings, Verdict, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once
 from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Design, Item, Matcher, Round
+from allpairs.db.schema.tables import Design, Item, MachineRater, Matcher, PairVerdict, Round
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
@@ -75,7 +75,9 @@ def labels_of(words: list[str]) -> Labels:
     audits = [AuditLabel(0, at, P, 1, 0, 0.5) for at in range(1, len(words))]
     sample = [[0, at, 0, 0.5] for at in range(1, len(words))]
     design = Design(strata=[{"size": 8}], details={"sample": sample})
-    return Labels(Kind.SYMMETRIC, rows, audits, [design], items, items, [(0, 1, True)])
+    rater = MachineRater(number=1, setup={"name": words[1]})
+    said = PairVerdict(left_id=0, right_id=1, verdict=Verdict.YES, p=0.5, prompt="0a1b2c3d", at=time, cost=0.5)
+    return Labels(Kind.SYMMETRIC, rows, audits, [design], items, items, [(0, 1, True)], [(said, rater)])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

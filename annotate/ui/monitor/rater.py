@@ -1,0 +1,42 @@
+"""What the machine rater is worth, on the tab People."""
+
+import pandas as pd
+import streamlit as st
+
+from allpairs.annotate.monitor.calibration_chart import describe_reliability, reliability_chart
+from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
+from allpairs.annotate.raters.rater_state import read_raters, read_worth
+from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.figure import plot, table_behind
+from allpairs.annotate.ui.state import engine
+
+WHAT = (
+    "On pairs that people answered, without seeing what it said. Each share has its 95% interval and its number of "
+    "pairs; abstentions count under “Abstains” alone. No figure of the model rests on its verdicts."
+)
+
+
+def rater(project_id: int) -> None:
+    """Draw the section, if the project has or had a machine rater."""
+    found = read_raters(engine(), project_id)
+    if not found:
+        return
+    newest = found[0]
+    st.subheader("Machine rater", anchor=False)
+    st.write(
+        f"**{literal(newest.setup.name)}**, {literal(newest.in_words)}: {counted(newest.spent.pairs, 'pair')} rated, "
+        f"cost {newest.spent.cost:,.2f}."
+    )
+    worth = read_worth(engine(), project_id)
+    if worth is None or not worth.quality.pairs:
+        st.caption("It has rated no pair that people answered yet: the page “Settings” asks it.")
+        return
+    st.dataframe(pd.DataFrame(quality_rows(worth), columns=COLUMNS), hide_index=True)
+    st.caption(WHAT)
+    for line in sentences(worth):
+        st.write(line)
+    if not worth.calibration.empty:
+        st.markdown("**Calibration of its probabilities**")
+        plot(reliability_chart, worth.calibration, described=describe_reliability(worth.calibration, newest.setup.name))
+        table_behind(worth.calibration, "calibration-machine-rater")

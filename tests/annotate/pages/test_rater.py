@@ -1,0 +1,91 @@
+"""The machine rater on the pages Settings and Monitor, without a browser."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from allpairs.annotate.jobs import requests
+from allpairs.annotate.raters.rater_state import read_raters
+from allpairs.annotate.ui.projects.rater import TITLES
+from allpairs.db.domain import AnswerKind, RaterSetup, Verdict
+from allpairs.db.projects.jobs import RATE
+from allpairs.db.raters.rows import pause, rater_in_use
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Item, Job
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.pages import open_page
+from tests.helpers.paths import ROOT
+from tests.helpers.raters import add_rater, add_verdicts, answer_pairs
+
+SETTINGS, MONITOR = (ROOT / "annotate" / "pages" / f"{name}.py" for name in ("settings", "monitor"))
+URL = "http://localhost:11434/v1"
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    project_id = make_project(engine, [f"text {at}" for at in range(10)])
+    make_round(engine, project_id, 4)
+    return project_id
+
+
+def words(page: AppTest) -> str:
+    assert not page.exception
+    kinds = (page.markdown, page.caption, page.info, page.warning, page.error)
+    return "\n".join(element.value.replace("\\", "") for kind in kinds for element in kind)
+
+
+def test_every_field_has_a_title() -> None:
+    assert set(TITLES) == set(RaterSetup.model_fields) - {"kind"}
+
+
+def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int) -> None:
+    page = open_page(SETTINGS)
+    save = next(button for button in page.button if button.label == "Save the machine rater")
+    save.click().run()
+    assert "up to /v1" in words(page) and not read_raters(engine, project)
+    for name, value in {"url": URL, "model": "m", "pairs_a_minute": 2}.items():
+        page.get_by_key(f"rater_{name}").set_value(value)
+    next(button for button in page.button if button.label == "Save the machine rater").click().run()
+    (one,) = read_raters(engine, project)
+    assert (one.setup.url, one.setup.model, one.setup.pairs_a_minute) == (URL, "m", 2)
+    page = page.run()
+    assert "both texts of each pair go to localhost" in words(page)
+    page.get_by_key("rater_estimate").click().run()
+    assert "4 pairs" in words(page) and "2 minutes" in words(page)
+    with writing(engine) as session:
+        row = rater_in_use(session, project)
+        assert row is not None
+        pause(session, row, "it is wrong")
+    page = page.run()
+    assert "Paused: it is wrong." in words(page) and page.get_by_key("rater_ask").disabled
+    page.get_by_key("rater_resume").click().run()
+    page.get_by_key("rater_ask").click().run()
+    assert not page.exception
+    with reading(engine) as session:
+        assert session.scalars(select(Job.kind)).one() == RATE
+    page.get_by_key("rater_ended").click().run()
+    assert "Ended: Local model (0 pairs)" in words(page)
+
+
+def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
+    with reading(engine) as session:
+        pairs = list(combinations(session.scalars(select(Item.id).order_by(Item.id)), 2))
+    assert "Machine rater" not in [part.value for part in monitor(project).subheader]
+    rater_id = add_rater(engine, project)
+    assert "no pair that people answered" in words(monitor(project))
+    answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:20]])
+    add_verdicts(engine, rater_id, [(pair, Verdict.NO, 0.2) for pair in pairs[:20]])
+    page = monitor(project)
+    assert "calibration error of its probabilities: 0.20" in words(page)
+    tables = [table.value for table in page.dataframe]
+    assert any("1.00 (0.84–1.00), n = 20" in str(table.to_numpy().tolist()) for table in tables)
+
+
+def monitor(project: int) -> AppTest:
+    page = open_page(MONITOR, tab="People")
+    assert not page.exception
+    return page
