@@ -64,7 +64,7 @@ def test_every_form_has_an_explanation_and_a_working_link(engine: Engine, projec
         page.selectbox(key="take_form").set_value({"Current labels": "labels", "Whole history": "history",
             "Labelled pairs": "pairs", "Positive pairs": "positives", "Triplets": "triplets",
             "Hugging Face dataset": "dataset", "Audit labels": "audit",
-            "Implied pairs": "implied"}[form]).run()  # fmt: skip
+            "Implied pairs": "implied", "Verdicts of machine raters": "verdicts"}[form]).run()  # fmt: skip
         assert not page.exception
         got = get.get("/" + links(page)["Download labels"])
         assert got.status_code == 200, form
