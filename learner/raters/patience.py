@@ -1,15 +1,13 @@
-"""Ask again where that may help, and not too often."""
+"""Ask again where that may help."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import monotonic, sleep
+from time import sleep
 from typing import TypeVar
 
 Found = TypeVar("Found")
 TRIES = 6
 LONGEST_WAIT = 120.0  # seconds: an endpoint that asks for more is as good as down
-MINUTE = 60.0
 
 
 class Later(Exception):
@@ -18,25 +16,6 @@ class Later(Exception):
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
         self.after = after
-
-
-@dataclass
-class Pace:
-    """At most so many calls a minute, evenly; 0: no limit."""
-
-    a_minute: int
-    clock: Callable[[], float] = monotonic
-    wait: Callable[[float], object] = sleep
-    _next: float = field(default=0.0, init=False)
-
-    def step(self) -> None:
-        """Wait until the next call may begin."""
-        if not self.a_minute:
-            return
-        now = self.clock()
-        if now < self._next:
-            self.wait(self._next - now)
-        self._next = max(now, self._next) + MINUTE / self.a_minute
 
 
 def patiently(call: Callable[[], Found], rng: random.Random, wait: Callable[[float], object] = sleep) -> Found:
