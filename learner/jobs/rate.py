@@ -52,12 +52,12 @@ def rate(project_id: int, most: int) -> str:
     """Run the job and return a summary. most: how many pairs to ask about."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        rater_id, pairs = choose_pairs(project_id, most)
+        rater_id, pairs = pairs_to_ask(project_id, most)
         return rate_pairs(job_id, rater_id, pairs)
 
 
 @job_step
-def choose_pairs(project_id: int, most: int) -> tuple[int, list[Pair]]:
+def pairs_to_ask(project_id: int, most: int) -> tuple[int, list[Pair]]:
     """Return the rater in use and the pairs to ask about: a job that is resumed asks about no others.
 
     Raises InputError if the project has no rater, or it is paused.

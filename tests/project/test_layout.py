@@ -43,3 +43,10 @@ def others_in(path: Path) -> list[str]:
     """Return the test modules that this file imports, except itself, which a page under test may have to name."""
     own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     return [module for module in IMPORT.findall(path.read_text(encoding="utf-8")) if module != own]
+
+
+def test_each_step_of_a_job_has_a_name_of_its_own() -> None:
+    """A job that is resumed finds its steps by their names alone."""
+    step = re.compile(r"^@job_step\ndef (\w+)", re.MULTILINE)
+    names = [name for path in (ROOT / "learner").rglob("*.py") for name in step.findall(path.read_text("utf-8"))]
+    assert len(names) > 20 and len(names) == len(set(names))
