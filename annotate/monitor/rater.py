@@ -18,7 +18,7 @@ from allpairs.db.raters.judged import Judged
 from allpairs.db.raters.rows import OPINIONS
 
 METHOD = "Wilson"
-BANDS = ("lowest third of scores", "middle third of scores", "highest third of scores")
+BANDS = ("lowest third", "middle third", "highest third")  # of the scores
 FEWEST = 30  # pairs with a score, from which on bands are told apart
 
 Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotator, answer

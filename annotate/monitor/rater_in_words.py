@@ -9,13 +9,13 @@ NOT_ENOUGH = (
     f"Not enough people for the alternative annotator test: it takes {PEOPLE}, each with {PAIRS} rated pairs that "
     "another one has answered, too."
 )
-COLUMNS = ("On pairs", "Answered", "Sensitivity", "Specificity", "Accuracy", "Abstains")
+COLUMNS = ("By score", "Answered", "Sensitivity", "Specificity", "Accuracy", "Abstains")
 
 
 def quality_rows(worth: Worth) -> list[tuple[str, ...]]:
     """Return a row for all pairs and one for each band of scores; columns as COLUMNS."""
-    of = [("all that people answered", worth.quality)]
-    of += [(f"{band.name} ({band.low:.2f} to {band.high:.2f})", band.quality) for band in worth.bands]
+    of = [("all", worth.quality)]
+    of += [(f"{band.name} ({band.low:.2f}–{band.high:.2f})", band.quality) for band in worth.bands]
     return [(name, f"{one.pairs:,}", *_cells(one)) for name, one in of]
 
 

@@ -1,6 +1,6 @@
 """The job `rate`: ask the project's machine rater about pairs, and store its verdicts one by one.
 
-A verdict is stored as soon as it is there, so a job that is killed asks about no pair twice.
+A verdict is stored as soon as it is there, so a job that is killed asks again at most about the pair in flight.
 """
 
 import os
@@ -52,12 +52,12 @@ def rate(project_id: int, most: int) -> str:
     """Run the job and return a summary. most: how many pairs to ask about."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        rater_id, pairs = pairs_to_ask(project_id, most)
+        rater_id, pairs = plan_rating(project_id, most)
         return rate_pairs(job_id, rater_id, pairs)
 
 
 @job_step
-def pairs_to_ask(project_id: int, most: int) -> tuple[int, list[Pair]]:
+def plan_rating(project_id: int, most: int) -> tuple[int, list[Pair]]:
     """Return the rater in use and the pairs to ask about: a job that is resumed asks about no others.
 
     Raises InputError if the project has no rater, or it is paused.

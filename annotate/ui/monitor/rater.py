@@ -12,8 +12,9 @@ from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.state import engine
 
 WHAT = (
-    "On pairs that people answered, without seeing what it said. Each share has its 95% interval and its number of "
-    "pairs; abstentions count under “Abstains” alone. No figure of the model rests on its verdicts."
+    "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "
+    "its 95% interval and its number of pairs; abstentions count under “Abstains” alone. No figure of the model rests on "
+    "its verdicts."
 )
 
 

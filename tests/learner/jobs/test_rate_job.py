@@ -55,7 +55,7 @@ def run(engine: Engine, project_id: int, most: int = 100) -> str:
     """Run the job's steps and return its summary."""
     with writing(engine) as session:
         job_id = add_job(session, project_id, RATE).id
-    rater_id, pairs = steps.pairs_to_ask(project_id, most)
+    rater_id, pairs = steps.plan_rating(project_id, most)
     return steps.rate_pairs(job_id, rater_id, pairs)
 
 
@@ -166,7 +166,7 @@ def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
     use(monkeypatch, judge)
     with writing(engine) as session:
         job_id = add_job(session, project, RATE).id
-    rater_id, pairs = steps.pairs_to_ask(project, 10)
+    rater_id, pairs = steps.plan_rating(project, 10)
     with pytest.raises(RaterError):
         steps.rate_pairs(job_id, rater_id, pairs)
     assert len(verdicts(engine)) == 4
