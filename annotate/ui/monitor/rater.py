@@ -13,8 +13,8 @@ from allpairs.annotate.ui.state import engine
 
 WHAT = (
     "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "
-    "its 95% interval and its number of pairs; abstentions count under “Abstains” alone. No figure of the model rests on "
-    "its verdicts."
+    "its 95% interval and its number of pairs; abstentions count under “Abstains” alone. No figure of the model rests "
+    "on its verdicts."
 )
 
 
