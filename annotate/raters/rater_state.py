@@ -25,7 +25,7 @@ from allpairs.db.raters.rows import NO_RATER, Spent, rater_in_use, raters_of, se
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MachineRater
 
-SAMPLED = 500  # pairs whose prompts are written to estimate those of all
+SAMPLED = 100  # pairs whose prompts are written to estimate those of all
 
 
 @dataclass(frozen=True)

@@ -48,5 +48,5 @@ def _shares(one: Labelled, asked: Pair, texts: set[str]) -> bool:
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    together = len(one | other)
-    return len(one & other) / together if together else 0.0
+    common = len(one & other)
+    return common / (len(one) + len(other) - common) if common else 0.0
