@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 
-LONG = ("duplicates", "passages")  # they train for more than ten seconds
+LONG = ("duplicates", "passages", "two_lists", "without_known_pairs")  # they train for more than ten seconds
 NOTEBOOKS = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG))
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.py"))

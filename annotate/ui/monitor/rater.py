@@ -5,7 +5,8 @@ import streamlit as st
 
 from allpairs.annotate.monitor.calibration_chart import describe_reliability, reliability_chart
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
-from allpairs.annotate.raters.rater_state import read_raters, read_worth
+from allpairs.annotate.raters.rater_state import read_raters
+from allpairs.annotate.raters.rater_worth import read_worth
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.figure import plot, table_behind
