@@ -127,7 +127,8 @@ def test_the_first_error_is_the_trainings_own(two: None, tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"^text 7 is empty: leave it out\n") as caught:
         train_together(failing, (nn.Linear(1, 1), tmp_path), [], no_progress)
     assert "group_work.py" in caught.value.__notes__[0]  # where it happened, for the job's row
-    assert [file.read_text() for file in tmp_path.iterdir()] == ["INFO", "INFO"]  # they log as a worker does
+    said = {file.read_text() for file in tmp_path.iterdir()}  # the other one may be ended before it says anything
+    assert said == {"INFO"}  # they log as a worker does
     assert not alive(tmp_path)
 
 
