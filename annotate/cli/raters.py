@@ -7,9 +7,10 @@ import typer
 
 from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.cli.projects import Name
+from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services
-from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
+from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, read_worth, what_leaves
 from allpairs.db.domain import RaterKind, RaterSetup
 from allpairs.program import group
 
@@ -59,9 +60,6 @@ def show(project: Name, as_json: Json = False) -> None:
 
     Example: allpairs rater show questions
     """
-    from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences  # pandas takes half a second
-    from allpairs.annotate.raters.rater_worth import read_worth
-
     engine = database()
     project_id = project_by_name(engine, project).id
     states, worth = read_raters(engine, project_id), read_worth(engine, project_id)
@@ -87,7 +85,7 @@ def run(
 
     Example: allpairs rater run questions --pairs 200 --dry-run
     """
-    from allpairs.annotate.jobs.requests import request_rating, worker_alive  # DBOS takes as long as the rest
+    from allpairs.annotate.jobs.requests import request_rating, worker_alive  # DBOS takes long to import
 
     engine = database()
     project_id = project_by_name(engine, project).id

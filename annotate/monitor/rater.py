@@ -7,10 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from allpairs.annotate.stats.alternative_annotator import AlternativeAnnotator, alternative_annotator
-from allpairs.annotate.stats.reliability import BINS, COLUMNS
 from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.pairs import Pair
@@ -19,6 +17,7 @@ from allpairs.db.raters.rows import OPINIONS
 
 METHOD = "Wilson"
 BANDS = ("lowest third", "middle third", "highest third")  # of the scores
+TENTHS = 10
 FEWEST = 30  # pairs with a score, from which on bands are told apart
 
 Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotator, answer
@@ -49,6 +48,19 @@ class Band:
 
 
 @dataclass(frozen=True)
+class Tenth:
+    """The verdicts whose p lies in one tenth: the mean of p, and the share of matches with its 95% interval."""
+
+    p_from: float
+    p_to: float
+    p: float
+    share: float
+    low: float
+    high: float
+    pairs: int
+
+
+@dataclass(frozen=True)
 class Together:
     """On pairs with answers of several people: how often two of them agree, and how often the rater and one of them.
 
@@ -62,11 +74,11 @@ class Together:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a rater is worth. calibration: by tenths of p, as `reliability_table`; error: the expected one (ECE)."""
+    """What a rater is worth. error: the expected calibration error (ECE); None without probabilities."""
 
     quality: Quality
     bands: list[Band]
-    calibration: pd.DataFrame
+    calibration: list[Tenth]
     error: float | None
     together: Together | None
     test: AlternativeAnnotator | None
@@ -75,7 +87,7 @@ class Worth:
         """Return it as JSON."""
         return {
             "quality": asdict(self.quality), "bands": [asdict(band) for band in self.bands],
-            "calibration": self.calibration.to_dict("records"), "calibration_error": self.error,
+            "calibration": [asdict(one) for one in self.calibration], "calibration_error": self.error,
             "together": self.together and asdict(self.together),
             "alternative_annotator": self.test and asdict(self.test) | {"passes": self.test.passes},
         }  # fmt: skip
@@ -88,9 +100,9 @@ def worth_of(judged: Sequence[Judged], verdicts: Mapping[Pair, Verdict], votes: 
     """
     shared = _opinions(votes, verdicts)
     said = [_as_match(verdicts[pair]) for pair in shared]
-    table = calibration_table(judged)
+    tenths = calibration_of(judged)
     return Worth(
-        quality_of(judged), _bands(judged), table, _calibration_error(table), _together(shared, said),
+        quality_of(judged), _bands(judged), tenths, _calibration_error(tenths), _together(shared, said),
         alternative_annotator(list(shared.values()), said),
     )  # fmt: skip
 
@@ -115,24 +127,23 @@ def share(hits: float, n: int) -> Estimate | None:
     return Estimate(hits / n, *wilson(hits, n), METHOD, n) if n else None
 
 
-def calibration_table(judged: Sequence[Judged]) -> pd.DataFrame:
-    """Return one row for each tenth of p with verdicts: mean p, share of matches with its 95% interval, pairs."""
+def calibration_of(judged: Sequence[Judged]) -> list[Tenth]:
+    """Return each tenth of p that holds verdicts: mean p, share of matches with its 95% interval, pairs."""
     known = [(one.p, one.match) for one in judged if one.p is not None]
     p, match = np.array(known, dtype=float).reshape(-1, 2).T
-    at = np.minimum((p * BINS).astype(int), BINS - 1)
-    rows = [_row(place, p[at == place], match[at == place]) for place in np.unique(at)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    at = np.minimum((p * TENTHS).astype(int), TENTHS - 1)
+    return [_tenth(int(place), p[at == place], match[at == place]) for place in np.unique(at)]
 
 
-def _row(place: int, p: np.ndarray, match: np.ndarray) -> list[float]:
-    return [place / BINS, (place + 1) / BINS, p.mean(), match.mean(), *wilson(match.sum(), len(match)), len(match)]
+def _tenth(place: int, p: np.ndarray, match: np.ndarray) -> Tenth:
+    low, high = wilson(float(match.sum()), len(match))
+    return Tenth(place / TENTHS, (place + 1) / TENTHS, float(p.mean()), float(match.mean()), low, high, len(match))
 
 
-def _calibration_error(table: pd.DataFrame) -> float | None:
+def _calibration_error(tenths: Sequence[Tenth]) -> float | None:
     """Return the expected calibration error: the mean distance of p and share, over pairs."""
-    if table.empty:
-        return None
-    return float(np.average((table["p"] - table["share"]).abs(), weights=table["pairs"]))
+    pairs = sum(one.pairs for one in tenths)
+    return sum(abs(one.p - one.share) * one.pairs for one in tenths) / pairs if pairs else None
 
 
 def _bands(judged: Sequence[Judged]) -> list[Band]:

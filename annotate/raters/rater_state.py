@@ -1,4 +1,4 @@
-"""What a project's machine rater has cost; what the next pairs take, and what leaves the machine."""
+"""What a project's machine rater has cost and is worth; what the next pairs take, and what leaves the machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,16 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
+from allpairs.annotate.monitor.rater import Worth, worth_of
 from allpairs.db.domain import RaterKind, RaterSetup, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
+from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.projects import project_of
 from allpairs.db.raters.costs import Estimate, estimate, prompt_tokens
 from allpairs.db.raters.examples import closest_examples, with_words
+from allpairs.db.raters.judged import judged_pairs, verdicts_of
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.rows import NO_RATER, Spent, rater_in_use, raters_of, setup_of, spent_by
 from allpairs.db.schema.engine import reading
@@ -59,6 +62,20 @@ def read_raters(engine: Engine, project_id: int) -> Sequence[RaterState]:
     with reading(engine) as session:
         require(session, Right.SEE, project_id)
         return [RaterState(row, setup_of(row), spent_by(session, row.id)) for row in raters_of(session, project_id)]
+
+
+def read_worth(engine: Engine, project_id: int) -> Worth | None:
+    """Return what the project's newest rater is worth, in use or ended; None if there has been none.
+
+    Raises Refused without the right to see the project's figures.
+    """
+    with reading(engine) as session:
+        require(session, Right.SEE, project_id)
+        newest = next(iter(raters_of(session, project_id)), None)
+        if newest is None:
+            return None
+        votes = shared_votes(session, project_id, drawn=False)
+        return worth_of(judged_pairs(session, newest), verdicts_of(session, newest), votes)
 
 
 def dry_run(engine: Engine, project_id: int, most: int) -> DryRun:

@@ -1,12 +1,13 @@
 """What the machine rater is worth, on the tab People."""
 
+from dataclasses import asdict
+
 import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.monitor.calibration_chart import describe_reliability, reliability_chart
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
-from allpairs.annotate.raters.rater_state import read_raters
-from allpairs.annotate.raters.rater_worth import read_worth
+from allpairs.annotate.raters.rater_state import read_raters, read_worth
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.figure import plot, table_behind
@@ -38,7 +39,8 @@ def rater(project_id: int) -> None:
     st.caption(WHAT)
     for line in sentences(worth):
         st.write(line)
-    if not worth.calibration.empty:
+    if worth.calibration:
+        table = pd.DataFrame(map(asdict, worth.calibration))
         st.markdown("**Calibration of its probabilities**")
-        plot(reliability_chart, worth.calibration, described=describe_reliability(worth.calibration, newest.setup.name))
-        table_behind(worth.calibration, "calibration-machine-rater")
+        plot(reliability_chart, table, described=describe_reliability(table, newest.setup.name))
+        table_behind(table, "calibration-machine-rater")

@@ -36,17 +36,17 @@ def test_sensitivity_and_specificity_are_among_what_it_decided() -> None:
     assert shown(one.specificity) == (0.778, 0.453, 0.937, 9)
     assert shown(one.accuracy) == (0.833, 0.608, 0.942, 18)
     assert shown(one.abstains) == (0.1, 0.028, 0.301, 20)
-    assert found.error is None and found.calibration.empty and found.bands == [] and found.test is None
+    assert found.error is None and found.calibration == [] and found.bands == [] and found.test is None
 
 
 def test_calibration_is_by_tenths_of_p() -> None:
     rows = judged((8, YES, True, 0.92), (2, YES, False, 0.92), (1, NO, True, 0.25), (9, NO, False, 0.25),
                   (5, YES, True, None), (1, YES, True, 1.0))  # fmt: skip
     found = worth_of(rows, {}, [])
-    table = found.calibration.to_dict("records")
-    assert [(row["p_from"], row["pairs"]) for row in table] == [(0.2, 10), (0.9, 11)]
-    assert [row["share"] for row in table] == pytest.approx([0.1, 9 / 11])
-    assert [row["p"] for row in table] == pytest.approx([0.25, (9.2 + 1) / 11])
+    table = found.calibration
+    assert [(row.p_from, row.pairs) for row in table] == [(0.2, 10), (0.9, 11)]
+    assert [row.share for row in table] == pytest.approx([0.1, 9 / 11])
+    assert [row.p for row in table] == pytest.approx([0.25, (9.2 + 1) / 11])
     assert found.error == pytest.approx((10 * 0.15 + 11 * (10.2 - 9) / 11) / 21)
 
 

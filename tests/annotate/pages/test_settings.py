@@ -56,7 +56,7 @@ def test_every_field_shows_its_value_and_its_description(project: int) -> None:
 
 def test_question_and_guidelines_are_open_and_the_rest_is_folded(project: int) -> None:
     page = open_page()
-    groups = page.expander
+    groups = [group for group in page.expander if group.label != "Set up a machine rater"]
     assert [group.label.partition(":")[0].strip("*") for group in groups] == list(ADVANCED)
     assert not any(group.proto.expanded for group in groups)
     folded = {label for group in ADVANCED for label in GROUPS[group].values()}

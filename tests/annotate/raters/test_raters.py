@@ -17,8 +17,7 @@ from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.projects import history, lifecycle
 from allpairs.annotate.raters.rater_setup import checked_setup, end, resume, set_up
-from allpairs.annotate.raters.rater_state import dry_run, read_raters
-from allpairs.annotate.raters.rater_worth import read_worth
+from allpairs.annotate.raters.rater_state import dry_run, read_raters, read_worth
 from allpairs.db.domain import AnswerKind, RaterKind, Role, Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair

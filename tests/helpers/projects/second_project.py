@@ -36,7 +36,7 @@ from allpairs.annotate.pipelines import (
 )
 from allpairs.annotate.projects import change_texts, history, lifecycle, list_view, projects, webhooks
 from allpairs.annotate.publish import matching, publications
-from allpairs.annotate.raters import rater_setup, rater_state, rater_worth
+from allpairs.annotate.raters import rater_setup, rater_state
 from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem
@@ -228,7 +228,7 @@ THERE: Acts = {
     "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
     "rater_setup.set_up": (Right.INSTALL, lambda a: rater_setup.set_up(a.engine, a.other.id, setup(name="another"))),
     "rater_state.read_raters": (Right.SEE, lambda a: rater_state.read_raters(a.engine, a.other.id)),
-    "rater_worth.read_worth": (Right.SEE, lambda a: rater_worth.read_worth(a.engine, a.other.id)),
+    "rater_state.read_worth": (Right.SEE, lambda a: rater_state.read_worth(a.engine, a.other.id)),
     "rater_state.dry_run": (C, lambda a: rater_state.dry_run(a.engine, a.other.id, 5)),
     "requests.request_rating": (C, lambda a: jobs.request_rating(a.engine, a.other.id, 5)),
     "rater_setup.resume": (C, lambda a: rater_setup.resume(a.engine, a.other.id)),

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from allpairs.annotate.raters.rater_setup import set_up
-from allpairs.annotate.raters.rater_state import read_raters
-from allpairs.annotate.raters.rater_worth import read_worth
+from allpairs.annotate.raters.rater_state import read_raters, read_worth
 from allpairs.db.domain import AnswerKind, RaterKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
