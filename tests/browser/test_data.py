@@ -100,4 +100,4 @@ def test_a_file_is_checked_before_it_is_stored(
     expect(page.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
     page.get_by_text("1 row: the project has no text").click()
     expect(page.get_by_role("region", name="Rows of the file: the project has no text")).to_be_visible()
-    picture(page, "data", 2600, 3500)
+    picture(page, "data", 2900, 3500)

@@ -93,6 +93,7 @@ def test_the_best_pairs_become_labels_and_with_them_a_run_is_asked_for(page: Pag
     page.keyboard.press("Escape")
     card.get_by_text("New run").click(timeout=15_000)
     card.locator("summary", has_text="Bi-encoder").click()
+    expect(card.get_by_role("textbox", name="Backbone", exact=True)).to_be_visible()
     card.get_by_role("button", name="Start").click()
     expect(page.get_by_test_id("stMain").get_by_text("waiting for a worker")).to_be_visible(timeout=15_000)
     page.get_by_role("button", name="Cancel").click()
