@@ -60,7 +60,9 @@ def audit(report: Report, project_id: int) -> None:
         strata(report)
         corrections(project_id)
     if report.matchers:
-        entity_audit(project_id, gold=report.gold_measurable > 0)
+        # The encoder alone gives no probabilities, and so no groups.
+        trained = any(matcher.w is not None for matcher, _ in report.matchers)
+        entity_audit(project_id, bool(report.gold_measurable) and trained)
 
 
 def _mixed_in(report: Report) -> str:

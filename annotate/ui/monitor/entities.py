@@ -27,7 +27,7 @@ SHOWN = 4  # rounds, the newest ones
 
 
 def entity_audit(project_id: int, gold: bool) -> None:
-    """Draw the section with its heading. gold: whether known pairs measure the project."""
+    """Draw the section with its heading. gold: whether known pairs measure groups of the project."""
     st.subheader("Entity audit", anchor=False)
     st.caption(f"{WHAT} {GOLD}" if gold else WHAT)
     found = read_entity_audit(engine(), project_id)
