@@ -22,7 +22,6 @@ from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.answers import answered_since
 from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
 from allpairs.db.projects import jobs
-from allpairs.db.projects.group_updates import asked_as_before
 from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
     AUDIT,
@@ -44,6 +43,7 @@ from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
+from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.rows import NO_RATER, rater_in_use
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading

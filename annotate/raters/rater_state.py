@@ -17,8 +17,8 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.projects import project_of
-from allpairs.db.raters.costs import Estimate, estimate, prompt_tokens
-from allpairs.db.raters.examples import closest_examples, with_words
+from allpairs.db.raters.costs import Estimate, estimate
+from allpairs.db.raters.examples import prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs, verdicts_of
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.rows import NO_RATER, Spent, rater_in_use, raters_of, setup_of, spent_by
@@ -102,8 +102,7 @@ def _prompts(session: Session, rater: MachineRater, setup: RaterSetup, pairs: li
     found = []
     for pair in pairs[:SAMPLED]:
         left, right = (texts[item] for item in pair)
-        examples = closest_examples(known, pair, left, right, setup.examples)
-        found.append(prompt_tokens(settings.question, settings.guidelines, examples, left, right))
+        found.append(prompt_for(known, settings, pair, left, right, setup.examples).tokens(left, right))
     mean = round(sum(found) / len(found)) if found else 0
     return found + [mean] * (len(pairs) - len(found))
 

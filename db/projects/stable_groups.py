@@ -4,19 +4,25 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import NoticeKind, Side
+from allpairs.db.domain import Clustering, NoticeKind, Representative, Settings, Side
 from allpairs.db.projects.items import CHUNK, chunks, first_identifiers
+from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.notices import add_notice
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
 
 PREFIX = "g"
 MANY = 100_000  # texts
 Named = tuple[str, str]  # side and id
+HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
+SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
+Asked = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
 
 
 def group_id(number: int) -> str:
@@ -41,6 +47,24 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
     """Return the act that made the project's groups what they are; None if none has."""
     mine = select(GroupUpdate).where(GroupUpdate.project_id == project_id)
     return session.scalar(mine.order_by(GroupUpdate.id.desc()).limit(1))
+
+
+def asked_as_before(session: Session, project_id: int) -> Asked | None:
+    """Return the search for matches with the newest matcher that makes groups as the last update did.
+
+    Returns None if the project does not keep its groups up to date, or if its newest matcher has no probabilities:
+    scores of two models do not compare, but their probabilities do.
+    """
+    settings = Settings.model_validate(project_of(session, project_id).settings)
+    matcher = newest_matcher(session, project_id) if settings.keep_groups else None
+    if matcher is None or not matcher.w or matcher.b is None:
+        return None
+    last = newest_update(session, project_id)
+    p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
+    how = (Clustering.AVERAGE, Representative.CENTRAL, "")
+    if last is not None:
+        how = Clustering(last.clustering), Representative(last.representative), last.newest_by
+    return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *how
 
 
 def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array[int]]":

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from allpairs.db.domain import Settings, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.pairs import Labelled
+from allpairs.db.raters.prompt import Example, Prompt
 
 _WORD = re.compile(r"\w+")
 
@@ -27,6 +29,15 @@ def with_words(pool: Sequence[Labelled]) -> list[Known]:
 def words_of(left: str, right: str) -> frozenset[str]:
     """Return the words of both texts, in lower case."""
     return frozenset(_WORD.findall(f"{left} {right}".casefold()))
+
+
+def prompt_for(known: Sequence[Known], settings: Settings, asked: Pair, left: str, right: str, n: int) -> Prompt:
+    """Return the project's prompt for a pair, with up to n examples of its own."""
+    examples = (
+        Example(one.left, one.right, Verdict.YES if one.match else Verdict.NO)
+        for one in closest_examples(known, asked, left, right, n)
+    )
+    return Prompt(settings.question, settings.guidelines, tuple(examples))
 
 
 def closest_examples(known: Sequence[Known], asked: Pair, left: str, right: str, n: int) -> list[Labelled]:

@@ -9,11 +9,12 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
-from allpairs.db.projects.group_updates import Asked, asked_as_before
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.stable_groups import (
+    Asked,
     Named,
     Planned,
+    asked_as_before,
     group_id,
     grouped_items,
     highest_number,

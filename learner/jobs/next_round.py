@@ -20,12 +20,12 @@ from allpairs.db.files.artifacts import children, discard, held, publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
-from allpairs.db.projects.group_updates import Asked
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.matchers import has_group_figures, matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
 from allpairs.db.projects.publications import folders_in_service
 from allpairs.db.projects.queues import queue_of, served_queues
+from allpairs.db.projects.stable_groups import Asked
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading, writing

@@ -14,15 +14,16 @@ from dbos import DBOS
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import RaterSetup, Settings, Verdict
+from allpairs.db.domain import RaterSetup, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.raters.costs import cost_of, most_cost
-from allpairs.db.raters.examples import Known, closest_examples, with_words
+from allpairs.db.raters.examples import Known, prompt_for, with_words
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
+from allpairs.db.raters.prompt import Prompt
 from allpairs.db.raters.rows import (
     NO_RATER,
     pause,
@@ -39,7 +40,6 @@ from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.raters.opening import open_rater
-from allpairs.learner.raters.prompt import Example, Prompt
 from allpairs.learner.raters.rating import Rater, Rating
 
 EVERY = 100  # verdicts between two looks at how often it is right
@@ -101,11 +101,7 @@ class _Asking:
     def of(self, pair: Pair) -> tuple[Prompt, str, str]:
         """Return the prompt for the pair, and its texts."""
         left, right = (self.texts[item] for item in pair)
-        examples = (
-            Example(one.left, one.right, Verdict.YES if one.match else Verdict.NO)
-            for one in closest_examples(self.known, pair, left, right, self.setup.examples)
-        )
-        return Prompt(self.settings.question, self.settings.guidelines, tuple(examples)), left, right
+        return prompt_for(self.known, self.settings, pair, left, right, self.setup.examples), left, right
 
 
 def _read(session: Session, rater_id: int, pairs: list[Pair]) -> _Asking:

@@ -11,14 +11,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from allpairs.db.raters.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
 from allpairs.learner.raters.patience import Later, patiently
-from allpairs.learner.raters.prompt import Message, Prompt
 from allpairs.learner.raters.rating import RaterError, Rating
 from allpairs.learner.raters.reading import SCHEMA, Said, read_choice, together
 
 LONGEST = 1_000_000  # bytes of an answer
-MOST_TOKENS = 400  # of an answer: the object has ten, and some models think aloud
-MALFORMED = 3  # answers that are none, before no more are asked for
 OVERLOADED = (408, 425, 429, 500, 502, 503, 504)
 TOP = 5  # likeliest tokens whose probabilities are asked for
 EXTRAS = ("response_format", "logprobs", "top_logprobs")  # not every endpoint knows these
@@ -53,11 +51,13 @@ class Endpoint:
         Raises RaterError if the endpoint refuses, or fails six times.
         """
         messages, said, used = prompt.messages(left, right), list[Said](), [0, 0]
+        most_used = {"prompt_tokens": prompt.tokens(left, right), "completion_tokens": MOST_ANSWER}
         wrong = 0
         while len(said) < self.samples and wrong < MALFORMED:
             answer = self._ask(messages)
-            for place, name in enumerate(("prompt_tokens", "completion_tokens")):
-                used[place] += _count(answer.get("usage"), name)
+            # What an endpoint does not count is taken for as much as it may be, so that a budget holds.
+            for place, (name, most) in enumerate(most_used.items()):
+                used[place] += _count(answer.get("usage"), name) or most
             found = _first(answer)
             if found is None:
                 wrong += 1
@@ -103,7 +103,7 @@ class Endpoint:
     def _body(self, messages: list[Message]) -> dict[str, Any]:
         several = self.samples > 1
         body: dict[str, Any] = {
-            "model": self.model, "messages": messages, "max_tokens": MOST_TOKENS, "temperature": float(several),
+            "model": self.model, "messages": messages, "max_tokens": MOST_ANSWER, "temperature": float(several),
             "response_format": {"type": "json_schema",
                                 "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}},
         }  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from allpairs.db.domain import Verdict
-from allpairs.learner.raters.prompt import Prompt
+from allpairs.db.raters.prompt import Prompt
 from allpairs.learner.raters.rating import RaterError, Rating
 
 Judge = Callable[[str, str], float | None]  # left, right: the probability of a match, from 0 to 1; None to abstain

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
-from allpairs.learner.raters.prompt import Prompt
+from allpairs.db.raters.prompt import Prompt
 
 
 class RaterError(InputError):

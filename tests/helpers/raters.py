@@ -7,9 +7,9 @@ from sqlalchemy import Engine, select
 
 from allpairs.db.domain import AnswerKind, RaterKind, RaterSetup, Verdict
 from allpairs.db.labels.pairs import Pair
+from allpairs.db.raters.prompt import Prompt
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, MachineRater, PairVerdict
-from allpairs.learner.raters.prompt import Prompt
 from allpairs.learner.raters.rating import Rating
 
 Said = Callable[[str, str], Verdict]

@@ -41,7 +41,7 @@ PACKAGES = {
     "learner.catalog": "",
     "learner.data": "db.corpus",
     "learner.metrics": "",
-    "learner.raters": "",
+    "learner.raters": "db.raters",
     "learner.reports": "db.corpus",
     "learner.runtime": "db.files",
     "learner.search": "runtime",

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from allpairs.db.domain import RaterKind, RaterSetup, Verdict
+from allpairs.db.raters.prompt import MOST_ANSWER, Example, Prompt
 from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
-from allpairs.learner.raters.prompt import Example, Prompt
 from allpairs.learner.raters.rating import RaterError, Rating
 from tests.helpers.services.judge import Play, Reply, completion, judge, judging, said
 
@@ -146,6 +146,15 @@ def test_a_slow_endpoint_is_left() -> None:
 
     with pytest.raises(RaterError, match="timed out"):
         rate(play, timeout=0.05)
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "many", "completion_tokens": 0}])
+def test_what_an_endpoint_does_not_count_costs_the_most_that_it_may(usage: object) -> None:
+    def play(*_: Any) -> Reply:
+        answer = {"choices": [{"message": {"content": '{"answer": "yes", "p": 1}'}}], "usage": usage}
+        return 200, {}, json.dumps(answer).encode()
+
+    assert rate(play) == Rating(YES, 1.0, PROMPT.tokens("x", "y"), MOST_ANSWER)
 
 
 def test_nobody_there_is_an_error() -> None:
