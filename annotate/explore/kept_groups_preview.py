@@ -82,4 +82,4 @@ def preview_in_words(found: Preview) -> str:
         if count
     ]
     made = f"; {counted(found.made, 'new group')}" if found.made else ""
-    return f"If these were the project's groups: of its {every} {', '.join(become)}{made}."
+    return f"If these were the project's groups: of its {every}, {', '.join(become)}{made}."

@@ -18,7 +18,7 @@ from allpairs.db.projects.items import item_counts
 from allpairs.db.projects.rounds import audit_counts, rounds_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project, Round
-from allpairs.db.texts.changes import measuring_changed
+from allpairs.db.texts.changes import last_of_measuring, measuring_changed
 
 BIASED = (
     "Labels of batches cannot be used instead. The model chose those pairs because they are hard or similar, so they "
@@ -39,6 +39,7 @@ class Report:
     evaluation_items: bool  # whether items are kept for evaluation
     audit_batch: int  # pairs of the open audit batch that nobody has labelled
     settings: Settings
+    texts: int = 0  # the newest change by which texts for evaluation came or went
     changed: float = 0.0  # share of the audit's texts that have come or gone since it was drawn, at the most
 
     @property
@@ -48,9 +49,9 @@ class Report:
 
     @property
     def before_texts_changed(self) -> int | None:
-        """The last measured round that was made before the newest one's texts were there; None if all were after."""
-        made = [(matcher.number, matcher.details.get("texts", 0)) for matcher, _ in self.measured]
-        return max((number for number, texts in made if texts < made[-1][1]), default=None)
+        """The last measured round from before the evaluation texts changed, if later ones are measured; else None."""
+        before = [matcher.details.get("texts", 0) < self.texts for matcher, _ in self.measured]
+        return None if all(before) or not any(before) else self.measured[sum(before) - 1][0].number
 
     @property
     def answers(self) -> dict[int, dict[AnswerKind, int]]:
@@ -86,6 +87,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
             evaluation_items=has_evaluation_items(session, project_id),
             audit_batch=unanswered(session, audit_batch) if audit_batch else 0,
             settings=Settings.model_validate(session.get_one(Project, project_id).settings),
+            texts=last_of_measuring(session, project_id),
             changed=_changed(session, project_id),
         )
 

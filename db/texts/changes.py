@@ -33,6 +33,12 @@ def changes_of(session: Session, project_id: int, limit: int = 100) -> list[Text
     return list(session.scalars(mine.order_by(TextChange.number.desc()).limit(limit)))
 
 
+def last_of_measuring(session: Session, project_id: int) -> int:
+    """Return the number of the newest change that stands by which texts for evaluation came or went, 0 without one."""
+    mine = (TextChange.project_id == project_id, TextChange.undone_at.is_(None), TextChange.measuring > 0)
+    return session.scalar(select(func.max(TextChange.number)).where(*mine)) or 0
+
+
 def measuring_changed(session: Session, project_id: int, version: int, since: Any) -> int:
     """Return how many texts for evaluation came or went since this version, at the most.
 

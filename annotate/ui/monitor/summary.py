@@ -64,7 +64,9 @@ def _course(report: Report) -> None:
         return
     plot(estimate_chart, table, HEIGHT, described=describe_estimates(table))
     if (last := report.before_texts_changed) is not None:
-        st.caption(f"Texts changed after {round_name(last).lower()}: up to there, figures are of the texts before.")
+        st.caption(
+            f"Evaluation texts changed after {round_name(last).lower()}: figures up to there are of the texts before."
+        )
 
 
 def _following(report: Report, project_id: int, tabs: str) -> None:

@@ -35,7 +35,7 @@ def test_a_preview_says_what_the_update_then_stores(engine: Engine, home: Path) 
     found = previewed(engine, project_id, after)
     assert (found.same, found.changed, found.ended, found.made) == (1, 2, 1, 2)
     assert preview_in_words(found) == (
-        "If these were the project's groups: of its 4 groups 1 stays as it is, 2 change, 1 ends; 2 new groups."
+        "If these were the project's groups: of its 4 groups, 1 stays as it is, 2 change, 1 ends; 2 new groups."
     )
     cursor = read_changes(engine, project_id, 0, 100)[-1].cursor
     make_groups(engine, project_id, after)

@@ -31,7 +31,7 @@ from allpairs.annotate.text.measures import method_in_words
 from allpairs.db.domain import AnswerKind, Purpose, Split
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Matcher, Round, Task, TextChange
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import (
@@ -72,10 +72,19 @@ def test_there_is_an_estimate_for_each_round_and_measure(report: Report) -> None
 
 def test_rounds_measured_on_earlier_texts_are_known(engine: Engine) -> None:
     project_id = make_measured_project(engine, rounds=3)
-    assert read_report(engine, project_id).before_texts_changed is None
+    changes = {3: 2, 4: 0}  # texts for evaluation by change: the last one is of training texts alone
     with writing(engine) as session:
-        session.execute(update(Matcher).where(Matcher.number == 2).values(details={"texts": 4}))
+        session.add_all(
+            TextChange(project_id=project_id, number=number, who="", source="x.csv", added=2, changed=0, withdrawn=0,
+                       measuring=measuring) for number, measuring in changes.items()
+        )  # fmt: skip
+    assert read_report(engine, project_id).before_texts_changed is None  # no round has been measured since
+    with writing(engine) as session:
+        session.execute(update(Matcher).where(Matcher.number == 2).values(details={"texts": 3}))
     assert read_report(engine, project_id).before_texts_changed == 1
+    with writing(engine) as session:
+        session.execute(update(Matcher).values(details={"texts": 3}))
+    assert read_report(engine, project_id).before_texts_changed is None
 
 
 def test_batches_count_what_people_answered(report: Report) -> None:
