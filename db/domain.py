@@ -14,6 +14,8 @@ SPREAD_STRATEGY = "spread"  # used instead if all answers so far are positive: a
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
+RaterUse = Literal["measure", "train", "route"]
+ROUTED = "routed"  # strategy of a task whose place in the batch a machine rater's verdict has decided
 SecondStageUse = Literal["auto", "on", "off"]
 Search = Literal["auto", "exact", "faiss-hnsw", "faiss-ivf"]
 
@@ -359,6 +361,12 @@ class Settings(BaseModel):
         128, ge=8, le=8192, description="Most tokens of a text that the encoder reads, up to the model's own limit."
     )
     warm_start: bool = Field(False, description="Continue from the last round's encoder instead of the base encoder.")
+    rater_use: RaterUse = Field(
+        "measure",
+        description="What a machine rater's verdicts are for. Measure: only to see what it is worth. Train: each batch "
+        "is rated, and verdicts on pairs that nobody labels train with a weight fitted by agreement with people. "
+        "Route: they also decide the order in which people are asked; a random fifth stays a spot check.",
+    )
     auto_train: bool = Field(True, description="Train automatically when a batch is complete.")
     keep_groups: bool = Field(
         False,

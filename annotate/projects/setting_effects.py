@@ -7,7 +7,7 @@ from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.annotate.text.measures import counted
-from allpairs.db.domain import BatchOrder, Search, Settings, batch_size_of
+from allpairs.db.domain import BatchOrder, RaterUse, Search, Settings, batch_size_of
 from allpairs.learner.catalog import STRATEGIES
 
 BATCHES = 3  # number of coming batches whose sizes are listed
@@ -23,6 +23,13 @@ AT_ONCE = {
 ORDERS: dict[BatchOrder, str] = {
     "likely first": later("likely matches"),
     "contested first": later("pairs whose rank differs most from the model's"),
+}
+RATER_USES: dict[RaterUse, str] = {
+    "measure": "The machine rater is asked only when somebody asks it; its verdicts train nothing from now on.",
+    "train": "A machine rater rates each batch from now on, and four times as many pairs beyond it. Its verdicts on "
+    "pairs that nobody labels train, with a weight fitted by agreement with people; 0 where it is useless.",
+    "route": "A machine rater rates each batch from now on, and four times as many pairs beyond it. Its verdicts "
+    "train, and people are asked first where it contradicts the matcher or abstains, besides a random fifth.",
 }
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 
@@ -83,6 +90,8 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
     if "control_share" in changed:
         share = f"{new.control_share:.0%} of" if new.control_share else "None of"
         yield f"{share} the next batch is sampled at random from the candidates, instead of {old.control_share:.0%}."
+    if "rater_use" in changed:
+        yield RATER_USES[new.rater_use]
     if "reranker" in changed or (new.reranker and "batch_order" in changed):
         yield _order(new, now)
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind, Verdict
+from allpairs.db.domain import ROUTED, AnswerKind, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.raters.rows import OPINIONS
@@ -23,10 +23,11 @@ class Judged:
     score: float | None
 
 
-def judged_pairs(session: Session, rater: MachineRater) -> list[Judged]:
+def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None = None) -> list[Judged]:
     """Return the rater's verdicts on pairs that people call a match or not; none with a withdrawn text.
 
-    Nobody is shown a verdict, so people answered without knowing it.
+    Nobody is shown a verdict, so people answered without knowing it. Pairs that people were asked about because of the
+    verdict are left out: among them it errs more often. purpose: of the label, if not any.
     """
     same = and_(PairLabel.left_id == PairVerdict.left_id, PairLabel.right_id == PairVerdict.right_id)
     columns = (PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict, PairVerdict.p, PairLabel.answer)
@@ -36,9 +37,12 @@ def judged_pairs(session: Session, rater: MachineRater) -> list[Judged]:
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(Task, Task.id == Answer.task_id)
         .where(PairVerdict.rater_id == rater.id, PairLabel.answer.in_(OPINIONS))
+        .where(or_(Task.id.is_(None), Task.strategy != ROUTED))
         .where(is_there(PairVerdict, rater.project_id))
         .order_by(PairVerdict.id)
     )
+    if purpose is not None:
+        wanted = wanted.where(PairLabel.purpose == purpose)
     return [
         Judged((left, right), Verdict(verdict), p, answer == AnswerKind.POSITIVE, score)
         for left, right, verdict, p, answer, score in session.execute(wanted)

@@ -34,10 +34,12 @@ def pairs_to_rate(session: Session, rater: MachineRater, most: int) -> list[Pair
     """Return the pairs to ask about next, `most` at most: none that the rater has rated, none with a withdrawn text.
 
     Those that people answered come first, in an order that is random but always the same, because they tell what the
-    rater is worth; then the unlabelled pairs of the newest batch.
+    rater is worth; then the unlabelled pairs of the newest batch, in its order. If there are more of both, half are of
+    each kind.
     """
     answered = sorted(_answered(session, rater), key=lambda pair: chance(rater.id, *pair))
-    return [*answered, *_batch(session, rater)][:most]
+    batch = _batch(session, rater)
+    return [*answered[: max(most // 2, most - len(batch))], *batch][:most]
 
 
 def _answered(session: Session, rater: MachineRater) -> list[Pair]:
@@ -51,14 +53,16 @@ def _batch(session: Session, rater: MachineRater) -> list[Pair]:
         return []
     same = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     unlabelled = ~select(PairLabel.answer_id).where(same).exists()
-    return sorted(_unrated(session, rater, Task, Task.round_id == batch.id, unlabelled))
+    return _unrated(session, rater, Task, Task.round_id == batch.id, unlabelled, order=Task.position)
 
 
-def _unrated(session: Session, rater: MachineRater, table: Any, *which: ColumnElement[bool]) -> list[Pair]:
+def _unrated(
+    session: Session, rater: MachineRater, table: Any, *which: ColumnElement[bool], order: Any = None
+) -> list[Pair]:
     same = and_(PairVerdict.left_id == table.left_id, PairVerdict.right_id == table.right_id)
     rated = select(PairVerdict.id).where(PairVerdict.rater_id == rater.id, same).exists()
     wanted = select(table.left_id, table.right_id).where(*which, ~rated, is_there(table, rater.project_id))
-    return [(left, right) for left, right in session.execute(wanted)]
+    return [(left, right) for left, right in session.execute(wanted.order_by(order))]
 
 
 def example_pool(session: Session, project_id: int) -> list[Labelled]:

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, Verdict
-from allpairs.db.estimate import wilson
+from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, RaterUse
 from allpairs.db.labels.pairs import Pair
-from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.projects.events import add_event
-from allpairs.db.schema.tables import MachineRater, PairLabel, PairVerdict, now
+from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 
 NO_RATER = "the project has no machine rater: set one up first"
 OPINIONS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # answers that a verdict can be compared with
@@ -45,6 +43,12 @@ def rater_in_use(session: Session, project_id: int, lock: bool = False) -> Machi
     return session.scalar(mine.with_for_update() if lock else mine)
 
 
+def rater_at_work(session: Session, project_id: int, use: RaterUse) -> MachineRater | None:
+    """Return the rater that reads each batch, if the project uses one so and it is not paused."""
+    rater = None if use == "measure" else rater_in_use(session, project_id)
+    return rater if rater is not None and rater.paused_at is None else None
+
+
 def spent_by(session: Session, rater_id: int) -> Spent:
     """Return what the rater has rated and cost so far."""
     sums = (func.coalesce(func.sum(column), 0) for column in
@@ -59,35 +63,7 @@ def rated_pairs(session: Session, rater_id: int) -> set[Pair]:
     return {(left, right) for left, right in rows}
 
 
-def right_and_wrong(session: Session, rater_id: int) -> tuple[int, int]:
-    """Return how many of the rater's yes and no people say, too, and how many they contradict."""
-    same = (PairVerdict.verdict == Verdict.YES) == (PairLabel.answer == AnswerKind.POSITIVE)
-    pair = and_(PairLabel.left_id == PairVerdict.left_id, PairLabel.right_id == PairVerdict.right_id)
-    counted = select(func.count(), func.coalesce(func.sum(case((same, 1), else_=0)), 0)).select_from(PairVerdict)
-    judged, right = session.execute(
-        counted.join(PairLabel, pair).where(
-            PairVerdict.rater_id == rater_id, PairVerdict.verdict != Verdict.ABSTAIN, PairLabel.answer.in_(OPINIONS),
-            is_there(PairVerdict, session.get_one(MachineRater, rater_id).project_id),
-        )
-    ).one()  # fmt: skip
-    return int(right), int(judged) - int(right)
-
-
 def pause(session: Session, rater: MachineRater, why: str) -> None:
     """Pause the rater, so that it is asked nothing until a person resumes it; record why."""
     rater.paused_at, rater.paused_why = now(), why
     add_event(session, None, EventKind.RATER_PAUSED, rater.project_id, setup_of(rater).name, new=why)
-
-
-def wrong_too_often(session: Session, rater: MachineRater) -> str | None:
-    """Return why the rater should pause, if the upper end of its accuracy's interval is below its bound."""
-    right, wrong = right_and_wrong(session, rater.id)
-    least = setup_of(rater).least_accuracy
-    if not right + wrong or wilson(right, right + wrong)[1] >= least:
-        return None
-    judged = right + wrong
-    low, high = wilson(right, judged)
-    return (
-        f"it agrees with people on {right:,} of {judged:,} pairs ({right / judged:.0%}, 95% interval {low:.0%} to "
-        f"{high:.0%}), and its bound is {least:.0%}: change its setup or its guidelines, or end it"
-    )

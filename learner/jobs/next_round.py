@@ -5,7 +5,7 @@ are written in one transaction that first checks whether they exist.
 """
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,18 @@ from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
+from allpairs.db.projects.jobs import RATE
 from allpairs.db.projects.matchers import has_group_figures, matcher_of, newest_matcher
 from allpairs.db.projects.notices import add_notice, announcing_target
 from allpairs.db.projects.publications import folders_in_service
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import Asked
+from allpairs.db.raters.rows import rater_at_work
+from allpairs.db.raters.training import Teaching, teaching_of
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Round, now
+from allpairs.db.schema.tables import Answer, Evaluation, Job, Matcher, Project, Round, Task, now
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.jobs.audit.designs import FOLDER
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
@@ -42,6 +45,7 @@ from allpairs.learner.jobs.data.stored_rescored import FILE as RESCORED
 from allpairs.learner.jobs.data.stored_rescored import load_rescored, save_rescored
 from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
+from allpairs.learner.jobs.data.stored_verdicts import read_verdicts
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.kept_groups import followed
@@ -69,6 +73,7 @@ from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.make import make_staged
 
 NAME = "next_round"
+READ, MOST_READ = 4, 4_000  # a machine rater reads so many times the batch beyond it, up to so many pairs
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
 SEARCH = 0.5  # share of the work on a batch if a re-ranker reads its pairs
 Plan = dict[str, Any]
@@ -89,12 +94,17 @@ def next_round(project_id: int) -> str:
         mark_passages(job_id, project_id)
         if plan["trains"]:
             describe_model(job_id, project_id, plan, matcher_id)
+        if (most := follow_with_rating(job_id, project_id)) is not None:
+            _enqueue(RATE, *most, project_id)
         if (found := follow_with_groups(job_id, project_id)) is not None:
-            matches_job, queue, asked = found
-            # A job that is enqueued twice under the same id runs once.
-            options: EnqueueOptions = {"queue_name": queue, "workflow_name": MATCHES_JOB, "workflow_id": matches_job}
-            DBOS.enqueue_workflow_with_options(options, project_id, *asked)
+            _enqueue(MATCHES_JOB, *found[:2], project_id, *found[2])
         return made
+
+
+def _enqueue(kind: str, job_id: str, queue: str, *arguments: Any) -> None:
+    # A job that is enqueued twice under the same id runs once.
+    options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}
+    DBOS.enqueue_workflow_with_options(options, *arguments)
 
 
 @job_step
@@ -106,9 +116,12 @@ def make_plan(project_id: int) -> Plan:
         cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         data = read_project(session, project_id)
         labelled = read_labels(session, project_id, data, cutoff)
+        teaching = teaching_of(session, project_id, data.settings.rater_use)
+        verdicts = read_verdicts(session, teaching, data, cutoff) if teaching else None
     number = newest.number if newest and newest.number and has_base else 0
     trains = number > 0 and labelled.has_both_classes
-    train_cost = 3 * len(labelled) * data.settings.epochs if trains else 0
+    taught = len(verdicts.pairs) if verdicts else 0
+    train_cost = 3 * (len(labelled) + taught) * data.settings.epochs if trains else 0
     cost = train_cost + 1.1 * len(data.item_ids)
     return {
         "settings": data.settings.model_dump(mode="json"),
@@ -119,6 +132,7 @@ def make_plan(project_id: int) -> Plan:
         "labels": len(labelled),
         "positives": labelled.positives,
         "trains": trains,
+        **({"rater": asdict(teaching) | {"verdicts": taught}} if teaching else {}),
         "train_share": train_cost / cost,
         "encode_share": len(data.item_ids) / cost,
     }
@@ -133,19 +147,21 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
+            teaching = _teaching(plan)
+            verdicts = read_verdicts(session, teaching, data, plan["cutoff"]) if teaching else None
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
         if data.settings.warm_start and before and before.folder and before.encoder == start and has_model(before):
             start = str(artifacts() / before.folder)
         encoder = load_encoder(start)
-        layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
+        layer = train(encoder, data.dataset.texts, labelled, data.settings, progress, verdicts)
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
     model = _folder(project_id, job_id) / "model"
     require_own(this_run())
     with publishing(model):
         trained = TrainedMatcher(encoder, layer, columns=data.dataset.columns)
-        save_matcher(trained, model, settings=data.settings.model_dump(), **counts)
+        save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **_taught_by(plan))
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
@@ -246,14 +262,16 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             known = known_keys(session, project_id, data)
+            rated = rater_at_work(session, project_id, data.settings.rater_use) is not None
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
+        reserve = min(READ * size, MOST_READ) if rated else min(size, MOST_RESERVE)
         layer = _layer(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
         background = background_of(engine, project_id, data, settings, progress)
         vectors, rescored = load_vectors(_vectors(project_id, job_id)), _rescored(project_id, job_id, plan, data)
         search = SEARCH if settings.reranker else 1.0
         batch = choose(
-            data.dataset, vectors, layer, known, size + min(size, MOST_RESERVE), settings,
+            data.dataset, vectors, layer, known, size + reserve, settings,
             np.random.default_rng([settings.seed, number]), lambda s, d: progress(s, search * d), background, BLENDED,
         )  # fmt: skip
         size = min(size, len(batch.pairs))
@@ -299,6 +317,21 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
 
 
 @job_step
+def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, int] | None:
+    """Add the job that asks the machine rater about the batch, if it is used so; return id, queue and most pairs."""
+    with database() as engine, writing(engine) as session:
+        use = Settings.model_validate(session.get_one(Project, project_id).settings).rater_use
+        batch = newest_round(session, project_id)
+        if batch is None or rater_at_work(session, project_id, use) is None:
+            return None
+        rating = f"{RATE}-{job_id}"
+        if session.get(Job, rating) is None:
+            session.add(Job(id=rating, project_id=project_id, kind=RATE))
+        tasks = session.scalar(select(func.count()).where(Task.round_id == batch.id)) or 0
+        return rating, queue_of(RATE, served_queues(session)), 2 * tasks
+
+
+@job_step
 def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, Asked] | None:
     """Add the job that brings the project's groups up to date, if it asks for that; return id, queue and arguments."""
     with database() as engine:
@@ -316,6 +349,18 @@ def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     data = read_project(session, project_id, plan.get("newest"))  # jobs of earlier versions have neither
     began = plan.get("settings")
     return data if began is None else replace(data, settings=Settings.model_validate(began))
+
+
+def _teaching(plan: Plan) -> Teaching | None:
+    """Return the rater that teaches this round's model, if one does."""
+    found = plan.get("rater")  # jobs of earlier versions have none
+    return Teaching(*(found[name] for name in ("rater", "name", "newest", "weight"))) if found else None
+
+
+def _taught_by(plan: Plan) -> dict[str, Any]:
+    """Return what a model's details say of the machine rater whose verdicts it has learned from."""
+    found = plan.get("rater") if plan["trains"] else None
+    return {"rater": {name: found[name] for name in ("name", "verdicts", "weight")}} if found else {}
 
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
@@ -349,6 +394,7 @@ def _store_matcher(
             "seed": settings.seed,
             **({"texts": plan["version"]} if plan.get("version") else {}),
             **plan["blend"],
+            **_taught_by(plan),
             **plan.get("known", {}),  # jobs of earlier versions have none
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},

@@ -20,25 +20,20 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.jobs import RATE
+from allpairs.db.raters.agreement import wrong_too_often
 from allpairs.db.raters.costs import cost_of, most_cost
 from allpairs.db.raters.examples import Known, prompt_for, with_words
+from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.prompt import Prompt
-from allpairs.db.raters.rows import (
-    NO_RATER,
-    pause,
-    rated_pairs,
-    rater_in_use,
-    setup_of,
-    spent_by,
-    wrong_too_often,
-)
+from allpairs.db.raters.rows import NO_RATER, pause, rated_pairs, rater_in_use, setup_of, spent_by
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MachineRater, PairVerdict, Project
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.jobs.route import route_batch
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import Rater, Rating
 
@@ -53,7 +48,8 @@ def rate(project_id: int, most: int) -> str:
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         rater_id, pairs = plan_rating(project_id, most)
-        return rate_pairs(job_id, rater_id, pairs)
+        rated = rate_pairs(job_id, rater_id, pairs)
+        return f"{rated}{route_batch(project_id)}"
 
 
 @job_step
@@ -144,7 +140,7 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: 
         session.flush()
         if row.ended_at is not None:
             return "the machine rater was ended"
-        why = wrong_too_often(session, row) if number % EVERY == 0 else None
+        why = wrong_too_often(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
         if why is not None:
             pause(session, row, why)
         return why or ""

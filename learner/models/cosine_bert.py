@@ -47,6 +47,19 @@ class Labelled:
         """Return the pairs at these positions, or where this is true."""
         return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
 
+    def with_pairs(self, others: "Labelled") -> "Labelled":
+        """Return these pairs, and then the others."""
+        columns = (np.r_[getattr(self, name), getattr(others, name)] for name in ("left", "right", "label"))
+        return Labelled(*columns)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Pairs whose label counts less than a person's: weight is between 0 and 1."""
+
+    pairs: Labelled
+    weight: float
+
 
 class Head(nn.Module):
     """The trainable output layer |w|·batch norm(score) + b; after training the refitted one replaces it.
@@ -66,17 +79,24 @@ class Head(nn.Module):
 
 
 def train(
-    encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
-) -> OutputLayer:
-    """Train the encoder in place; return the output layer, refitted to the pairs.
+    encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress,
+    also: Weighted | None = None,
+) -> OutputLayer:  # fmt: skip
+    """Train the encoder in place; return the output layer, refitted to the labelled pairs.
 
-    If the refitted loss stays above 0.6, training restarts from scratch with another order, up to three times in all.
+    also: further pairs to train on, none of them labelled. If the refitted loss stays above 0.6, training restarts from
+    scratch with another order, up to three times in all.
     """
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+    every, weights = labelled, np.ones(len(labelled), dtype=np.float32)
+    if also is not None and also.weight > 0:
+        every = labelled.with_pairs(also.pairs)
+        weights = np.r_[weights, np.full(len(also.pairs), also.weight, dtype=np.float32)]
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
-        train_together(_descend, (encoder, *_distinct(texts, labelled), settings, rng), [encoder.model], progress)
+        given = encoder, *_distinct(texts, every), weights, settings, rng
+        train_together(_descend, given, [encoder.model], progress)
         # Encoding again takes a while: progress stands still, but a cancellation is noticed.
         found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
         layer = fit_output_layer(found, labelled.label)
@@ -102,22 +122,24 @@ def _descend(
     encoder: Encoder,
     texts: Sequence[str],
     labelled: Labelled,
+    weights: np.ndarray,
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
-    """Train the network in place, and return it."""
+    """Train the network in place, and return it. weights: (n,) float32, what each pair counts in its step's mean."""
     tokens = encoder.tokenize(texts, settings.max_length)
     left, right = labelled.left, labelled.right
-    labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
+    columns = labelled.label.astype(np.float32), weights
+    labels, weight = (torch.from_numpy(column).to(encoder.device) for column in columns)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
     order = list(_batches(left, right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
 
     def losses(batch: np.ndarray) -> Iterator[Tensor]:
         logits = head(_batch_scores(encoder, tokens, left[batch], right[batch], group))
-        yield nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
+        yield nn.functional.binary_cross_entropy_with_logits(logits, labels[batch], weight[batch])
 
     clipped = [part["params"] for part in optimizer.param_groups]
     take_steps(order, len(order), losses, optimizer, schedule, clipped, progress, group)

@@ -56,6 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "lexical": "Use lexical features",
         "second_stage": "Second stage",
         "implied": "Train on implied pairs",
+        "rater_use": "Verdicts of the machine rater",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}

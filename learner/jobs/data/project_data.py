@@ -142,9 +142,7 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
     if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
         return labelled
     found = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
-    left, right = found.pairs.T
-    label = found.positive.astype(labelled.label.dtype)
-    return Labelled(np.r_[labelled.left, left], np.r_[labelled.right, right], np.r_[labelled.label, label])
+    return labelled.with_pairs(Labelled(*found.pairs.T, found.positive.astype(labelled.label.dtype)))
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:

@@ -116,7 +116,16 @@ def test_an_effect_on_no_job_needs_no_wait() -> None:
 def test_every_line_is_a_sentence(name: str, now: Situation) -> None:
     default = Settings.model_fields[name].default
     other = {bool: lambda: not default, int: lambda: default + 2, float: lambda: default + 0.05, str: lambda: "other"}
-    if name in ("strategy", "search", "growth_kind", "initialization", "pooling", "distance", "second_stage"):
+    if name in (
+        "strategy",
+        "search",
+        "growth_kind",
+        "initialization",
+        "pooling",
+        "distance",
+        "second_stage",
+        "rater_use",
+    ):
         return
     for line in implications(Settings(), Settings().model_copy(update={name: other[type(default)]()}), now):
         assert line[0].isupper() or line[0].isdigit()

@@ -1,0 +1,62 @@
+"""The step of the job `rate` that puts a batch into the order in which people are asked, by a rater's verdicts."""
+
+import random
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import ROUTED, Purpose, Settings
+from allpairs.db.labels.tasks import newest_round
+from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.raters.judged import verdicts_of
+from allpairs.db.raters.routing import Asked, routed
+from allpairs.db.raters.rows import rater_at_work
+from allpairs.db.raters.training import trained_weight
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Answer, Lease, Project, Round, Task, now
+from allpairs.learner.jobs.queue.job_state import database
+from allpairs.learner.jobs.queue.steps import job_step
+
+EVEN = 0.5  # a matcher that gives no probability, before the first training, contradicts nobody
+
+
+@job_step
+def route_batch(project_id: int) -> str:
+    """Put the open batch into the order of its rater's verdicts, once; return what was done, or nothing.
+
+    Pairs that are answered, leased or for several people keep their places, and so do audit pairs.
+    """
+    with database() as engine, writing(engine) as session:
+        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+        rater = rater_at_work(session, project_id, settings.rater_use)
+        batch = newest_round(session, project_id, lock=True)
+        if settings.rater_use != "route" or rater is None or batch is None or not trained_weight(session, rater):
+            return ""
+        tasks = _free(session, batch)
+        if not tasks or _is_routed(session, batch):
+            return ""
+        size = sum(task.position < batch.size for task in tasks)
+        asked = [Asked((task.left_id, task.right_id), (task.p or 0.0) > EVEN) for task in tasks]
+        found = routed(asked, verdicts_of(session, rater), size, random.Random(f"{settings.seed} {batch.id}"))
+        places = [task.position for task in tasks]
+        for place, at in zip(places, found.order, strict=True):
+            tasks[at].position = place
+            if at not in found.checks:
+                tasks[at].strategy = ROUTED
+        return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(found.checks):,} of them spot checks"
+
+
+def _free(session: Session, batch: Round) -> list[Task]:
+    """Return the training tasks of the batch that nobody has answered or leased, in their order."""
+    answered = select(Answer.id).where(
+        Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id
+    )  # fmt: skip
+    leased = select(Lease.task_id).where(Lease.task_id == Task.id, Lease.expires_at > now())
+    mine = (Task.round_id == batch.id, Task.purpose == Purpose.TRAIN, Task.votes == 1)
+    wanted = select(Task).where(*mine, is_there(Task, batch.project_id), ~answered.exists(), ~leased.exists())
+    return list(session.scalars(wanted.order_by(Task.position)))
+
+
+def _is_routed(session: Session, batch: Round) -> bool:
+    routed_ = select(Task.id).where(Task.round_id == batch.id, Task.strategy == ROUTED)
+    return session.scalar(routed_.limit(1)) is not None
