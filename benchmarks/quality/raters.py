@@ -22,9 +22,9 @@ import numpy as np
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Settings, Verdict
+from allpairs.db.raters.agreement import weight_of
 from allpairs.db.raters.judged import Judged
 from allpairs.db.raters.routing import Asked, routed
-from allpairs.db.raters.weight import weight_of
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import choose, evaluate, refit

@@ -130,6 +130,8 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: 
     """Store the verdict; return why the job should stop, or nothing. number: of the rater's verdicts."""
     with writing(engine) as session:
         row = session.get_one(MachineRater, asking.rater_id, with_for_update=True)
+        if pair in rated_pairs(session, row.id, pair):  # by another worker's job, meanwhile
+            return ""
         used = rating.tokens_in, rating.tokens_out
         session.add(
             PairVerdict(

@@ -17,6 +17,7 @@ from allpairs.db.schema.tables import Answer, Lease, Project, Round, Task, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.steps import job_step
 
+LEAST_RATED = 0.5  # share of the pairs: a batch that came while the rater read the one before waits for its own job
 EVEN = 0.5  # a matcher that gives no probability, before the first training, contradicts nobody
 
 
@@ -32,12 +33,13 @@ def route_batch(project_id: int) -> str:
         batch = newest_round(session, project_id, lock=True)
         if settings.rater_use != "route" or rater is None or batch is None or not trained_weight(session, rater):
             return ""
-        tasks = _free(session, batch)
-        if not tasks or _is_routed(session, batch):
+        tasks, said = _free(session, batch), verdicts_of(session, rater)
+        rated = sum((task.left_id, task.right_id) in said for task in tasks)
+        if not tasks or rated < LEAST_RATED * len(tasks) or _is_routed(session, batch):
             return ""
         size = sum(task.position < batch.size for task in tasks)
         asked = [Asked((task.left_id, task.right_id), (task.p or 0.0) > EVEN) for task in tasks]
-        found = routed(asked, verdicts_of(session, rater), size, random.Random(f"{settings.seed} {batch.id}"))
+        found = routed(asked, said, size, random.Random(f"{settings.seed} {batch.id}"))
         places = [task.position for task in tasks]
         for place, at in zip(places, found.order, strict=True):
             tasks[at].position = place

@@ -142,7 +142,8 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
     if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
         return labelled
     found = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
-    return labelled.with_pairs(Labelled(*found.pairs.T, found.positive.astype(labelled.label.dtype)))
+    left, right = found.pairs.T
+    return labelled.with_pairs(Labelled(left, right, found.positive.astype(labelled.label.dtype)))
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
