@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from allpairs.db.errors import InputError
 
-PAGE = 1_000  # labels, groups or changes of one request
+PAGE = 1_000  # labels, groups, changes or verdicts of one request
 
 
 class ApiError(Exception):
@@ -181,6 +181,42 @@ class RemoteProject:
     def publications(self) -> dict[str, Any]:
         """Return what is published, its shadow, how far the two agree, and all publications, the newest first."""
         return dict(self._call("GET", "/publications"))
+
+    def rater(self) -> dict[str, Any]:
+        """Return the project's machine `raters`, the newest first, and what the newest is `worth`, with intervals."""
+        return dict(self._call("GET", "/rater"))
+
+    def set_rater(self, name: str, **setup: Any) -> dict[str, Any]:
+        """Put a machine rater into use, by `url` and `model` or by `function`; return what `rater` does.
+
+        setup: as the options of `allpairs rater set`; key_name is the worker's variable that has the key. It takes an
+        administrator of the installation.
+        """
+        return dict(self._call("PUT", "/rater", {"name": name, **setup}))
+
+    def run_rater(self, pairs: int = 100, dry_run: bool = False) -> dict[str, Any]:
+        """Ask the machine rater about so many pairs at most, in a `job`; return what it takes. dry_run: ask nothing."""
+        return dict(self._call("POST", "/rater/run", {"pairs": pairs, "dry_run": dry_run}))
+
+    def resume_rater(self) -> dict[str, Any]:
+        """Let a paused machine rater be asked again; return what `rater` does."""
+        return dict(self._call("POST", "/rater/resume", {}))
+
+    def end_rater(self) -> dict[str, Any]:
+        """End the machine rater in use; its verdicts stay. Return what `rater` does."""
+        return dict(self._call("POST", "/rater/end", {}))
+
+    def verdicts(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield what machine raters said, in the order in which they said it, each with the `cursor` of its page.
+
+        after: the cursor of an earlier reading, for what is new since.
+        """
+        more = True
+        while more:
+            page = self._call("GET", f"/rater/verdicts?{urlencode({'cursor': after, 'limit': PAGE})}")
+            after, more = page["cursor"], page["more"] and bool(page["verdicts"])
+            for verdict in page["verdicts"]:
+                yield {**verdict, "cursor": after}
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self.client.call(method, f"/projects/{self.id}{path}", body)

@@ -143,7 +143,7 @@ class Scope(StrEnum):
     READ = "read"  # projects, labels, figures, jobs
     LABEL = "label"  # lease pairs and answer them
     TRAIN = "train"  # start and cancel jobs, add and delete webhooks
-    ADMINISTER = "administer"  # the metrics of the installation
+    ADMINISTER = "administer"  # the metrics of the installation, where machine raters send texts
 
 
 class EventKind(StrEnum):
@@ -400,19 +400,24 @@ class RaterKind(StrEnum):
     FUNCTION = "function"  # a Python function that the worker can import
 
 
+LINE = r"^[^\x00-\x1f\x7f]*$"  # text without control characters
+
+
 class RaterSetup(BaseModel):
     """A project's machine rater. The key is not among it: the worker's environment has it, under `key_name`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(min_length=1, max_length=60, description="Its name in exports and figures.")
+    name: str = Field(min_length=1, max_length=60, pattern=LINE, description="Its name in exports and figures.")
     kind: RaterKind = Field(RaterKind.ENDPOINT, description="A language model's endpoint, or a Python function.")
     url: str = Field(
         "", max_length=500, description="The endpoint's address up to /v1, as of Ollama, vLLM or llama.cpp."
     )
-    model: str = Field("", max_length=200, description="The model's name at the endpoint.")
-    key_name: str = Field("", max_length=100, description="The environment variable of the worker that has the key.")
-    function: str = Field("", max_length=200, description="module:function, of the worker's Python.")
+    model: str = Field("", max_length=200, pattern=LINE, description="The model's name at the endpoint.")
+    key_name: str = Field(
+        "", max_length=100, pattern=LINE, description="The environment variable of the worker that has the key."
+    )
+    function: str = Field("", max_length=200, pattern=LINE, description="module:function, of the worker's Python.")
     samples: int = Field(1, ge=1, le=20, description="Answers for each pair; p is the share that says yes.")
     examples: int = Field(6, ge=0, le=40, description="Labelled pairs in the prompt, as many positive as negative.")
     price_in: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the prompt; 0: it is free.")

@@ -64,7 +64,7 @@ def _operation(one: Operation) -> dict[str, Any]:
         "responses": {str(one.status): _content(one.result, "application/json", one.result.__doc__ or "")},
     }
     described["responses"] |= {str(status): _content(Problem, MEDIA_TYPE, why) for status, why in _problems(one)}
-    if one.method == "POST" and one.takes is not None:
+    if one.has_body and one.takes is not None:
         described["requestBody"] = _content(one.takes, "application/json") | {"required": True}
     return described
 
@@ -72,7 +72,7 @@ def _operation(one: Operation) -> dict[str, Any]:
 def _problems(one: Operation) -> Iterable[tuple[int, str]]:
     found = ALWAYS | OF_INPUT | one.problems
     found |= OF_PROJECT if "{" in one.path else {}
-    return sorted((found | (OF_BODY if one.method == "POST" else {})).items())
+    return sorted((found | (OF_BODY if one.has_body else {})).items())
 
 
 def _content(model: type[BaseModel], media_type: str, about: str = "") -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _in_query(one: Operation) -> Iterator[dict[str, Any]]:
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     """Return the schema of each body: responses always have all fields, requests may leave some out."""
-    asked = {one.takes for one in operations if one.takes is not None and one.method == "POST"}
+    asked = {one.takes for one in operations if one.takes is not None and one.has_body}
     given = {one.result for one in operations} | {Problem}
     models = [*((model, "validation") for model in asked), *((model, "serialization") for model in given)]
     ordered = sorted(models, key=lambda each: each[0].__name__)

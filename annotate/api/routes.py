@@ -83,7 +83,7 @@ def _answering(by_method: dict[str, Operation]) -> Answer:
     async def answer(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         try:
-            body = await json_body(request) if operation.method == "POST" else b""
+            body = await json_body(request) if operation.has_body else b""
             return await run_in_threadpool(_answer, operation, request, body)
         except Exception as error:
             wrong = error if isinstance(error, Wrong) else wrong_fault(error)
@@ -101,9 +101,7 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
     try:
         require_scope(engine, operation.scope)
         project = _project(engine, operation.right, named["project_id"]) if "project_id" in named else None
-        given = (
-            _body_given(operation, request, body) if operation.method == "POST" else _query_given(operation, request)
-        )
+        given = _body_given(operation, request, body) if operation.has_body else _query_given(operation, request)
         job_id, webhook_id = named.get("job_id", ""), named.get("webhook_id", 0)
         call = Call(engine, request.state.annotator, project, job_id, webhook_id, given)
         with about(project=project and project.id):

@@ -1,6 +1,5 @@
 """The commands `rater set|show|run|end|resume`."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sent
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, read_worth, what_leaves
-from allpairs.db.domain import RaterKind, RaterSetup
+from allpairs.db.domain import RaterSetup
 from allpairs.program import group
 
 rater = group("A program that is asked whether pairs match, kept apart from people's answers, and measured.")
@@ -44,9 +43,9 @@ def set_up(
     Example: allpairs rater set questions --name local --url http://localhost:11434/v1 --model qwen3:8b
     """
     given = {
-        "name": name, "kind": RaterKind.FUNCTION if function else RaterKind.ENDPOINT, "url": url, "model": model,
-        "key_name": key_name, "function": function, "samples": samples, "examples": examples, "price_in": price_in,
-        "price_out": price_out, "budget": budget, "pairs_a_minute": pairs_a_minute, "least_accuracy": least_accuracy,
+        "name": name, "url": url, "model": model, "key_name": key_name, "function": function, "samples": samples,
+        "examples": examples, "price_in": price_in, "price_out": price_out, "budget": budget,
+        "pairs_a_minute": pairs_a_minute, "least_accuracy": least_accuracy,
     }  # fmt: skip
     engine, setup = database(), services.checked_setup(given)
     number = services.set_up(engine, project_by_name(engine, project).id, setup)
@@ -64,7 +63,7 @@ def show(project: Name, as_json: Json = False) -> None:
     project_id = project_by_name(engine, project).id
     states, worth = read_raters(engine, project_id), read_worth(engine, project_id)
     if as_json:
-        print_json({"raters": [_as_dict(one) for one in states], "worth": worth and worth.as_dict()})
+        print_json({"raters": [one.as_dict() for one in states], "worth": worth and worth.as_dict()})
     elif worth is None:
         remark("this project has no machine rater; to set one up, see allpairs rater set --help")
     else:
@@ -92,7 +91,7 @@ def run(
     found = dry_run(engine, project_id, pairs)
     job_id = None if dry else request_rating(engine, project_id, pairs)
     if as_json:
-        print_json(asdict(found.estimate) | {"leaves": found.leaves, "budget_left": found.left, "job": job_id})
+        print_json(found.as_dict() | {"job": job_id})
         return
     print(in_words(found))
     print(found.leaves)
@@ -126,10 +125,3 @@ def _row(one: RaterState) -> tuple[object, ...]:
     asks = one.setup.function or f"{one.setup.model} at {one.setup.url}"
     spent = f"{one.spent.pairs:,}", f"{one.spent.tokens_in + one.spent.tokens_out:,}", f"{one.spent.cost:,.2f}"
     return one.row.number, one.setup.name, asks, one.in_words, *spent
-
-
-def _as_dict(one: RaterState) -> dict[str, object]:
-    times = {name: at and at.isoformat() for name, at in
-             (("at", one.row.at), ("ended_at", one.row.ended_at), ("paused_at", one.row.paused_at))}  # fmt: skip
-    return {"number": one.row.number, "setup": one.setup.model_dump(mode="json"), "paused_why": one.row.paused_why,
-            **times, **asdict(one.spent)}  # fmt: skip

@@ -78,6 +78,16 @@ def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> t
     return described, rows[-1].answer_id if rows else after
 
 
+def page_of_verdicts(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the first verdicts after the verdict `after`, with the columns of an export, and the next cursor."""
+    with reading(engine) as session:
+        rows = all_verdicts(session, project_id, after, limit)
+        verdicts = [one for one, _ in rows]
+        found = _with_texts(session, project_of(session, project_id), verdicts, verdicts=rows)
+    described = [dict(zip(COLUMNS[Form.VERDICTS], row, strict=True)) for row in table(found, Form.VERDICTS)]
+    return described, verdicts[-1].id if verdicts else after
+
+
 def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
     part, path = labels.of(SPLITS[split]), folder / form / f"{split}.parquet"
     if not any(True for _ in table(part, form)):

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, require
+from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, RaterKind, RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
@@ -20,9 +20,13 @@ from allpairs.db.schema.tables import MachineRater, Person, now
 
 
 def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
-    """Return the setup with these values. Raises InputError with one line for all mistakes."""
+    """Return the setup with these values; without a kind, it is a function if one is named, else an endpoint.
+
+    Raises InputError with one line for all mistakes.
+    """
+    kind = RaterKind.FUNCTION if values.get("function") else RaterKind.ENDPOINT
     try:
-        setup = RaterSetup.model_validate(dict(values))
+        setup = RaterSetup.model_validate({"kind": kind, **values})
     except ValidationError as error:
         wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
         raise InputError("machine rater: " + "; ".join(wrong)) from None
@@ -31,25 +35,33 @@ def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
         if not module or not function:
             raise InputError("machine rater: name the function as module:function")
         return setup
-    parts = urlsplit(setup.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("machine rater: give the endpoint's address up to /v1, such as http://localhost:11434/v1")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise InputError("machine rater: the address may hold no user name, password or key: name the variable with it")
+    _check_address(setup.url)
     if not setup.model:
         raise InputError("machine rater: name the model, as its endpoint calls it")
     return setup
 
 
+def _check_address(url: str) -> None:
+    """Raise InputError unless this is an endpoint's address without anything secret."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, or an address of IPv6 that is none
+        is_address = False
+    if not is_address:
+        raise InputError("machine rater: give the endpoint's address up to /v1, such as http://localhost:11434/v1")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InputError("machine rater: the address may hold no user name, password or key: name the variable with it")
+
+
 def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
     """Put a rater with this setup into use and return its number. The one before it ends, and stays in the record.
 
-    It takes the right to manage the installation, too: a setup says where texts go, and which key or Python function
-    of the worker is used. Raises InputError if it is the setup in use.
+    It takes the right to manage the installation: a setup says where texts go, and which key or Python function of the
+    worker is used. Raises InputError if it is the setup in use.
     """
     setup = checked_setup(setup.model_dump())
-    with acting(engine, Right.CHANGE, project_id) as session:
-        require(session, Right.INSTALL, project_id)
+    with acting(engine, Right.INSTALL, project_id) as session:
         live_project(session, project_id)
         before = rater_in_use(session, project_id, lock=True)
         if before is not None and setup_of(before) == setup:

@@ -1,8 +1,9 @@
 """What a project's machine rater has cost and is worth; what the next pairs take, and what leaves the machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
+from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
@@ -47,6 +48,16 @@ class RaterState:
         paused = f"paused: {self.row.paused_why}" if self.row.paused_at is not None else "in use"
         return paused if self.in_use else "ended"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON: the setup, which has no key, when it was made, paused and ended, and what it has cost."""
+        row = self.row
+        times = {"at": row.at, "ended_at": row.ended_at, "paused_at": row.paused_at}
+        return {
+            "number": row.number, "setup": self.setup.model_dump(mode="json"), "paused_why": row.paused_why,
+            **{name: at and at.isoformat() for name, at in times.items()}, **asdict(self.spent),
+            "leaves": what_leaves(self.setup) if self.in_use else None,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class DryRun:
@@ -55,6 +66,10 @@ class DryRun:
     estimate: Estimate
     leaves: str
     left: float | None  # of the budget; None without one
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {**asdict(self.estimate), "leaves": self.leaves, "budget_left": self.left}
 
 
 def read_raters(engine: Engine, project_id: int) -> Sequence[RaterState]:

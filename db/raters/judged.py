@@ -49,10 +49,16 @@ def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None 
     ]
 
 
-def all_verdicts(session: Session, project_id: int) -> list[tuple[PairVerdict, MachineRater]]:
-    """Return every verdict of the project with its rater, in the order in which they were given."""
+def all_verdicts(
+    session: Session, project_id: int, after: int = 0, limit: int | None = None
+) -> list[tuple[PairVerdict, MachineRater]]:
+    """Return every verdict of the project with its rater, in the order in which they were given.
+
+    after, limit: only the first ones with a higher id than this.
+    """
     wanted = select(PairVerdict, MachineRater).join(MachineRater, MachineRater.id == PairVerdict.rater_id)
-    rows = session.execute(wanted.where(PairVerdict.project_id == project_id).order_by(PairVerdict.id))
+    wanted = wanted.where(PairVerdict.project_id == project_id, PairVerdict.id > after)
+    rows = session.execute(wanted.order_by(PairVerdict.id).limit(limit))
     return [(verdict, rater) for verdict, rater in rows]
 
 

@@ -6,7 +6,7 @@ from allpairs.annotate.api.models.base import Given
 
 
 class Figure(Given):
-    """A value over all pairs with its 95 % interval; the interval of an exact value is the value itself."""
+    """A value with its 95 % interval; the interval of an exact value is the value itself."""
 
     value: float
     low: float

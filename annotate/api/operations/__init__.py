@@ -1,6 +1,6 @@
 """What each address of the REST API does: it calls the page's service and converts the result to a response model."""
 
-from allpairs.annotate.api.operations import groups, jobs, labels, matching, metrics, projects, texts, webhooks
+from allpairs.annotate.api.operations import groups, jobs, labels, matching, metrics, projects, raters, texts, webhooks
 from allpairs.annotate.api.operations.base import Call, Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -12,5 +12,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *jobs.OPERATIONS,
     *webhooks.OPERATIONS,
     *matching.OPERATIONS,
+    *raters.OPERATIONS,
 )
 __all__ = ["OPERATIONS", "Call", "Operation"]

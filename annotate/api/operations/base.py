@@ -42,7 +42,7 @@ class Operation:
     answer: Callable[[Call], BaseModel]
     result: type[BaseModel]
     scope: Scope  # of the token
-    takes: type[BaseModel] | None = None  # the body of a POST, the query of a GET
+    takes: type[BaseModel] | None = None  # the body, or the query of a GET
     right: Right | None = None  # in the project; without one: any role
     status: int = 200
     problems: dict[int, str] = field(default_factory=dict)  # beyond those of every address
@@ -51,3 +51,8 @@ class Operation:
     def name(self) -> str:
         """The operation's id in the OpenAPI document."""
         return self.answer.__name__
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a request brings a body."""
+        return self.method in ("POST", "PUT")

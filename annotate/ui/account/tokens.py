@@ -18,7 +18,7 @@ ABOUT = {
     Scope.READ: "projects, labels, figures, jobs",
     Scope.LABEL: "get pairs and answer them",
     Scope.TRAIN: "start and cancel jobs, add and delete webhooks",
-    Scope.ADMINISTER: "metrics of the installation",
+    Scope.ADMINISTER: "metrics of the installation, set machine raters up",
 }
 
 

@@ -16,7 +16,7 @@ from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.fields import help_of, in_rows
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.domain import RaterKind, RaterSetup
+from allpairs.db.domain import RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import RATE
 
@@ -91,10 +91,8 @@ def _form(project_id: int, in_use: RaterState | None) -> None:
         initial = in_use.setup.model_dump() if in_use else RaterSetup(name="Local model").model_dump()
         entered = in_rows(list(TITLES), lambda name: _field(name, initial[name]), align="top")
         asked = st.form_submit_button("Save the machine rater", icon=":material/save:")
-    if asked:
-        kind = RaterKind.FUNCTION if entered["function"] else RaterKind.ENDPOINT
-        if _act(lambda at, of: services.set_up(at, of, services.checked_setup(entered | {"kind": kind})), project_id):
-            st.rerun()
+    if asked and _act(lambda at, of: services.set_up(at, of, services.checked_setup(entered)), project_id):
+        st.rerun()
 
 
 def _field(name: str, initial: Any) -> Any:

@@ -33,6 +33,7 @@ from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.published import answering, make_published
 from tests.helpers.projects.text_changes import change
 from tests.helpers.projects.two_projects import NoQueue
+from tests.helpers.raters import add_rater
 from tests.helpers.services.annotate_cli import annotate, failure
 from tests.helpers.services.webhooks import WEBHOOK, add_webhook
 
@@ -43,6 +44,8 @@ BODIES: dict[str, Any] = {
     "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
     "change_texts": {"texts": [{"id": "new", "text": "d"}]}, "undo_texts": {},
     "withdraw_texts": {"ids": ["new"]},
+    "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
+    "end_rater": {},
 }  # fmt: skip
 
 
@@ -58,6 +61,7 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     change(engine, tmp_path, {"earlier": "e"}, name="Mine")
     add_job(engine, project_id, JOB, kind=SEARCH, state="running")
     add_webhook(engine, project_id)
+    add_rater(engine, project_id)
     return project_id
 
 
@@ -69,7 +73,7 @@ def ask(token: str, operation: Operation, project_id: int) -> Any:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_each_call_takes_its_scope_and_no_other(engine: Engine, project: int, operation: Operation) -> None:
-    person_id, _ = make_member(engine, project, Role.ADMINISTRATOR)
+    person_id = make_person(engine, "Root", administrator=True)  # whose role allows everything
     others = [scope for scope in Scope if scope != operation.scope]
     without, alone = (tokens.make(engine, person_id, "x", at(), scopes=of) for of in (others, [operation.scope]))
     refused = ask(without, operation, project)
@@ -87,6 +91,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
         "delete_webhook", "list_deliveries", "match", "publish", "end_publication", "list_publications", "groups",
         "group_changes", "change_texts", "text_changes", "undo_texts", "withdraw_texts",
+        "show_rater", "set_rater", "run_rater", "resume_rater", "end_rater", "verdicts",
     }  # fmt: skip
 
 

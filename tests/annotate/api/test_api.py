@@ -26,6 +26,7 @@ from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import at
 from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
+from tests.helpers.raters import add_rater
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.webhooks import WEBHOOK, add_webhook
 
@@ -41,6 +42,7 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
     make_round(engine, project_id, 6, reserve=2)
     make_published(engine, project_id)
     answering(monkeypatch)
+    add_rater(engine, project_id)
     return project_id
 
 
@@ -268,12 +270,20 @@ MAY = {
     "publish": {R.ADMINISTRATOR},
     "end_publication": {R.ADMINISTRATOR},
     "list_publications": ALL - {R.ANNOTATOR},
+    "show_rater": ALL - {R.ANNOTATOR},
+    "set_rater": frozenset(),  # administrators of the installation
+    "run_rater": {R.ADMINISTRATOR},
+    "resume_rater": {R.ADMINISTRATOR},
+    "end_rater": {R.ADMINISTRATOR},
+    "verdicts": {R.ADMINISTRATOR},
 }
 BODIES = {
     "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
     "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
     "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
     "withdraw_texts": {"ids": ["left-0"]},
+    "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
+    "end_rater": {},
 }  # fmt: skip
 
 

@@ -424,7 +424,8 @@ def called(operation: Operation, a: Asking, project_id: int) -> Any:
         "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
         "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {},
         "change_texts": {"texts": [{"id": "newer", "text": "A newer text"}]}, "undo_texts": {}, "end_publication": {},
-        "withdraw_texts": {"ids": ["left-0"]},
+        "withdraw_texts": {"ids": ["left-0"]}, "run_rater": {"pairs": 3}, "resume_rater": {}, "end_rater": {},
+        "set_rater": {"name": "another", "function": "judges:another"},
     }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
     found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))
