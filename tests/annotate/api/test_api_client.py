@@ -66,12 +66,12 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project_id)).all()
     make_groups(engine, project_id, [items[:2], items[2:4]])
-    dora = make_person(engine, "Dora", project_id, Role.ADMINISTRATOR)
+    dora = make_person(engine, "Dora", project_id, Role.ADMINISTRATOR, administrator=True)
     use_all_of_it(app, tokens.make(engine, dora, "all", now(), 1, scopes=[*Scope]))
 
 
 def use_all_of_it(app: App, token: str) -> None:
-    """Read labels and jobs, start a round and cancel it."""
+    """Read labels and jobs, start a round and cancel it, set a machine rater up and end it."""
     client = Client(app.url, token)
     project = client.project("Help desk questions")
     assert len([label for label in project.labels() if label["annotator"] == "Carl"]) == 20
@@ -87,6 +87,14 @@ def use_all_of_it(app: App, token: str) -> None:
     assert project.change_texts({"new": "A new text"}, dry_run=True)["new"] == 1
     assert project.change_texts({"new": "A new text"})["change"] == 1
     assert project.withdraw_texts(["new"])["withdrawn"] == 1
+    assert project.rater() == {"raters": [], "worth": None}
+    (rater,) = project.set_rater("local", url="http://localhost:1/v1", model="m")["raters"]
+    assert rater["leaves"] and project.resume_rater()["raters"] == [rater]
+    dry = project.run_rater(3, dry_run=True)
+    asking = project.run_rater(3)
+    assert dry["job"] is None and dry["pairs"] == asking["pairs"] == 3
+    project.cancel(asking["job"])
+    assert project.end_rater()["raters"][0]["ended_at"] and list(project.verdicts()) == []
     job = project.train()
     assert project.job(job["id"])["state"] == "waiting" and project.jobs()[0]["id"] == job["id"]
     with pytest.raises(ApiError, match="unknown, revoked or expired") as refused:
