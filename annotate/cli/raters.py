@@ -80,7 +80,7 @@ def run(
     dry: Annotated[bool, typer.Option("--dry-run", help="Ask nothing: say what it would take.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask the machine rater about pairs that people answered, and then about the open batch, in a job of the worker.
+    """Ask the machine rater about pairs that people answered and about the open batch, in a job of the worker.
 
     Example: allpairs rater run questions --pairs 200 --dry-run
     """

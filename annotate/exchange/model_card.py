@@ -122,7 +122,7 @@ def _rounds(report: Report, matcher: Matcher) -> str:
         "## Labels and rounds",
         "",
         f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives. The table counts answers in "
-        "batches; imported labels are used for training, too.",
+        f"batches; imported labels are used for training, too.{_taught(matcher)}",
         "",
         "| batch | chosen by | pairs | answered | positive | negative | unsure |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -132,6 +132,17 @@ def _rounds(report: Report, matcher: Matcher) -> str:
         cells = (row.round, row.strategy, row.size, row.answered, row.positives, row.negatives, row.unsure)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join([*lines, ""])
+
+
+def _taught(matcher: Matcher) -> str:
+    """Say how many verdicts of a machine rater the model has learned from, if it has."""
+    found = matcher.details.get("rater")
+    if not found:
+        return ""
+    return (
+        f" It has also learned from {found['verdicts']:,} verdicts of the machine rater “{_line(found['name'])}” on "
+        f"pairs that nobody had answered, each with a weight of {found['weight']:.2f} beside a label."
+    )
 
 
 def _figures(report: Report, matcher: Matcher) -> str:

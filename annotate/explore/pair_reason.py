@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.explore.prepared import probability
-from allpairs.db.domain import AnswerKind, BatchOrder, Purpose
+from allpairs.db.domain import ROUTED, AnswerKind, BatchOrder, Purpose
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import DAMAGE, Damaged
@@ -81,7 +81,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             left=texts[task.left_id],
             right=texts[task.right_id],
             purpose=task.purpose,
-            strategy=task.strategy,
+            strategy=batch.strategy if task.strategy == ROUTED else task.strategy,  # a verdict is no reason to show
             batch=batch.number,
             rank=task.position + 1,
             of=batch.size,

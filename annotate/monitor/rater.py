@@ -74,7 +74,10 @@ class Together:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a rater is worth. error: the expected calibration error (ECE); None without probabilities."""
+    """What a rater is worth. error: the expected calibration error (ECE); None without probabilities.
+
+    weight: what a verdict counts beside a person's label where verdicts train.
+    """
 
     quality: Quality
     bands: list[Band]
@@ -82,28 +85,30 @@ class Worth:
     error: float | None
     together: Together | None
     test: AlternativeAnnotator | None
+    weight: float
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
-            "quality": asdict(self.quality), "bands": [asdict(band) for band in self.bands],
+            "quality": asdict(self.quality), "bands": [asdict(band) for band in self.bands], "weight": self.weight,
             "calibration": [asdict(one) for one in self.calibration], "calibration_error": self.error,
             "together": self.together and asdict(self.together),
             "alternative_annotator": self.test and asdict(self.test) | {"passes": self.test.passes},
         }  # fmt: skip
 
 
-def worth_of(judged: Sequence[Judged], verdicts: Mapping[Pair, Verdict], votes: Votes) -> Worth:
+def worth_of(judged: Sequence[Judged], verdicts: Mapping[Pair, Verdict], votes: Votes, weight: float = 0.0) -> Worth:
     """Return what the rater is worth.
 
-    judged: its verdicts on pairs that people answered; verdicts: all of them; votes: on pairs with several answers.
+    judged: its verdicts on pairs that people answered; verdicts: all of them; votes: on pairs with several answers;
+    weight: of a verdict in training.
     """
     shared = _opinions(votes, verdicts)
     said = [_as_match(verdicts[pair]) for pair in shared]
     tenths = calibration_of(judged)
     return Worth(
         quality_of(judged), _bands(judged), tenths, _calibration_error(tenths), _together(shared, said),
-        alternative_annotator(list(shared.values()), said),
+        alternative_annotator(list(shared.values()), said), weight,
     )  # fmt: skip
 
 

@@ -31,7 +31,13 @@ def with_interval(found: Estimate | None) -> str:
 def sentences(worth: Worth) -> list[str]:
     """Return what else is known: calibration, people's agreement beside the rater's, and the test."""
     found = [] if worth.error is None else [f"Expected calibration error of its probabilities: {worth.error:.2f}."]
-    return [*found, _together(worth.together), _test(worth.test)]
+    return [*found, _weight(worth.weight), _together(worth.together), _test(worth.test)]
+
+
+def _weight(weight: float) -> str:
+    if not weight:
+        return "In training its verdicts would count nothing: they do not agree with people's, or on too few pairs."
+    return f"Where verdicts train, one counts as much as {weight:.2f} of a person's label."
 
 
 def _together(one: Together | None) -> str:

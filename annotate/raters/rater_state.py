@@ -23,6 +23,7 @@ from allpairs.db.raters.examples import prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs, verdicts_of
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.rows import NO_RATER, Spent, rater_in_use, raters_of, setup_of, spent_by
+from allpairs.db.raters.training import trained_weight
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MachineRater
 
@@ -90,7 +91,8 @@ def read_worth(engine: Engine, project_id: int) -> Worth | None:
         if newest is None:
             return None
         votes = shared_votes(session, project_id, drawn=False)
-        return worth_of(judged_pairs(session, newest), verdicts_of(session, newest), votes)
+        judged, weight = judged_pairs(session, newest), trained_weight(session, newest)
+        return worth_of(judged, verdicts_of(session, newest), votes, weight)
 
 
 def dry_run(engine: Engine, project_id: int, most: int) -> DryRun:

@@ -115,6 +115,7 @@ class RaterWorth(Given):
     bands: list[RaterBand] = Field(description="By thirds of the matcher's scores; empty with fewer than 30.")
     calibration: list[RaterTenth] = Field(description="Of its probabilities; empty without them.")
     calibration_error: float | None = Field(description="The expected calibration error.")
+    weight: float = Field(description="What a verdict counts beside a person's label where verdicts train; 0: nothing.")
     together: RaterAndPeople | None = Field(description="Null: no rated pair has answers of several people.")
     alternative_annotator: AlternativeAnnotator | None = Field(description="Null: too few people or pairs.")
 
@@ -130,7 +131,7 @@ class RaterRun(Asked):
     """How many pairs to ask about."""
 
     pairs: Annotated[int, Field(ge=1, le=MOST_RATED), BeforeValidator(as_whole)] = Field(
-        100, description="Those that people answered come first, then those of the open batch."
+        100, description="Half of them pairs that people answered, if there are enough of both, the others of the batch."
     )
     dry_run: bool = Field(False, description="Ask nothing: say what it would take.")
 

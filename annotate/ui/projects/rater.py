@@ -27,6 +27,7 @@ TITLES = {
     "price_out": "Price of a million tokens of the answer", "budget": "Budget",
     "pairs_a_minute": "Most pairs a minute", "least_accuracy": "Pause below this accuracy",
 }  # fmt: skip
+WHICH = "Pairs that people answered, and pairs of the open batch; half of each, if there are enough."
 USUAL = 100  # pairs to ask about
 
 
@@ -34,8 +35,9 @@ def rater(project_id: int) -> None:
     """Draw the rater in use and what can be done with it, and the form that sets one up."""
     st.subheader("Machine rater", anchor=False)
     st.write(
-        "A language model that is asked whether pairs match. What it says is measured against people’s answers, and "
-        "kept apart from them: it trains nothing, chooses nothing, and nobody sees it while labelling."
+        "A language model that is asked whether pairs match. What it says is measured against people’s answers and "
+        "kept apart from them, and nobody sees it while labelling. It trains nothing and chooses nothing, unless "
+        "“Verdicts of the machine rater” in the group “Batches” says so."
     )
     found = read_raters(engine(), project_id)
     in_use = found[0] if found and found[0].in_use else None
@@ -71,8 +73,7 @@ def _in_use(project_id: int, one: RaterState) -> None:
 def _ask(project_id: int, one: RaterState) -> None:
     """Draw how many pairs to ask about, what that takes, and the button that asks."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        most = st.number_input("Pairs", 1, MOST_RATED, USUAL, key="rater_pairs", width=160,
-                               help="Pairs that people answered come first, then those of the open batch.")  # fmt: skip
+        most = st.number_input("Pairs", 1, MOST_RATED, USUAL, key="rater_pairs", width=160, help=WHICH)
         looks = st.button("Estimate", key="rater_estimate", icon=":material/calculate:")
         paused = one.row.paused_at is not None
         asks = st.button("Ask", key="rater_ask", type="primary", icon=":material/smart_toy:", disabled=paused)

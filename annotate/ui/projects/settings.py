@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "control_share": "Share drawn at random",
         "reranker": "Re-ranker of batches",
         "batch_order": "Re-ranker order",
+        "rater_use": "Verdicts of the machine rater",
     },
     "Evaluation": {
         "evaluation_share": "Share of evaluation items",
@@ -56,7 +57,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "lexical": "Use lexical features",
         "second_stage": "Second stage",
         "implied": "Train on implied pairs",
-        "rater_use": "Verdicts of the machine rater",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}

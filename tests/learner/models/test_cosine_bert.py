@@ -1,5 +1,6 @@
 """CosineBERT: repeatable, each text embedded once, and it learns what the pre-trained encoder does not know."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 
 from allpairs.db.domain import Distance, Settings
 from allpairs.learner.models import cosine_bert
-from allpairs.learner.models.cosine_bert import Head, Labelled, cosines, train
+from allpairs.learner.models.cosine_bert import Head, Labelled, Weighted, cosines, train
 from allpairs.learner.models.encoder import Encoder, Tokens, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
 from tests.helpers.tiny import tiny_encoder
@@ -81,6 +82,23 @@ def test_it_learns_what_the_pre_trained_encoder_does_not_know(encoder: Encoder, 
     layer = train(encoder, texts, pairs, Settings.model_validate(FAST))
     assert layer.loss < 0.2
     assert accuracy(layer, encoder, texts, unseen) > 0.95
+
+
+def test_further_pairs_teach_as_much_as_they_weigh(folder: Path, toy: Toy) -> None:
+    texts, pairs, unseen = toy
+    half = len(pairs) // 2
+    few, rest = pairs.take(np.arange(half)), pairs.take(np.arange(half, len(pairs)))
+    wrong = replace(rest, label=1 - rest.label)
+
+    def learned(also: Weighted | None) -> tuple[float, np.ndarray]:
+        encoder = load_encoder(str(folder), device="cpu")
+        layer = train(encoder, texts, few, Settings.model_validate(FAST), also=also)
+        return accuracy(layer, encoder, texts, unseen), encoder.encode(texts)
+
+    alone, vectors = learned(None)
+    assert np.array_equal(learned(Weighted(wrong, 0.0))[1], vectors)
+    assert learned(Weighted(rest, 1.0))[0] > alone
+    assert learned(Weighted(wrong, 1.0))[0] < 0.7 < learned(Weighted(wrong, 0.01))[0]
 
 
 def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
