@@ -81,7 +81,7 @@ PACKAGES = {
     "annotate.review": "access labelling stats db",
     "annotate.explore": "access jobs labelling labels monitor pipelines projects text db",
     "annotate.exchange": "access explore labels monitor pipelines projects text web db",
-    "annotate.api": "access explore jobs labelling labels monitor projects publish text web db",
+    "annotate.api": "access explore jobs labelling labels monitor projects publish raters text web db",
     "annotate.demo": "jobs projects db",
     "annotate.cli": "allpairs.program access demo exchange jobs labels monitor projects publish raters text db",
     "annotate.ui": "access exchange explore jobs labelling labels language monitor pipelines projects publish "
