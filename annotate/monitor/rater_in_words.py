@@ -20,12 +20,18 @@ def quality_rows(worth: Worth) -> list[tuple[str, ...]]:
 
 
 def _cells(one: Quality) -> tuple[str, ...]:
-    return tuple(map(with_interval, (one.sensitivity, one.specificity, one.accuracy, one.abstains)))
+    """Return the shares with their numbers of pairs; abstentions are among all pairs that were answered."""
+    among = [with_interval(share) for share in (one.sensitivity, one.specificity, one.accuracy)]
+    return *among, _interval(one.abstains) if one.abstains else NOTHING
 
 
 def with_interval(found: Estimate | None) -> str:
     """Return the share with its 95% interval and its number of pairs."""
-    return NOTHING if found is None else f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f}), n = {found.labels:,}"
+    return NOTHING if found is None else f"{_interval(found)}, n = {found.labels:,}"
+
+
+def _interval(found: Estimate) -> str:
+    return f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f})"
 
 
 def sentences(worth: Worth) -> list[str]:

@@ -127,11 +127,14 @@ def _prompts(session: Session, rater: MachineRater, setup: RaterSetup, pairs: li
 def in_words(found: DryRun) -> str:
     """Return what a run would take: pairs, tokens, money, time."""
     one = found.estimate
+    if not one.pairs:
+        return "no pair left: it has rated those that people answered and those of the open batch, or there are none"
     time = "" if one.minutes is None else f", {one.minutes:,.0f} minutes or more at its rate limit"
     budget = "" if found.left is None else f" of {found.left:,.2f} left of its budget"
     basis = "as before" if one.measured else "estimated"
     return (
-        f"{one.pairs:,} pairs, {one.tokens_in:,} + {one.tokens_out:,} tokens ({basis}), cost {one.cost:,.2f}"
+        f"{one.pairs:,} pairs, {one.tokens_in:,} tokens of prompts and {one.tokens_out:,} of answers ({basis}), "
+        f"cost {one.cost:,.2f}"
         f"{budget}{time}"
     )
 
@@ -142,7 +145,7 @@ def what_leaves(setup: RaterSetup) -> str:
         return f"Both texts of each pair go to the function {setup.function}, in the worker's own process."
     examples = f", up to {setup.examples} labelled pairs as examples" if setup.examples else ""
     return (
-        f"The project's question and guidelines{examples}, and both texts of each pair go to {host_of(setup)}. "
+        f"The question and guidelines of the project{examples}, and both texts of each pair go to {host_of(setup)}. "
         "No ids, no names of people, and nothing else."
     )
 

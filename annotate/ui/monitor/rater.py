@@ -15,8 +15,8 @@ from allpairs.annotate.ui.state import engine
 
 WHAT = (
     "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "
-    "its 95% interval and its number of pairs; abstentions count under “Abstains” alone. No figure of the model rests "
-    "on its verdicts."
+    "its 95% interval and its number of pairs. Abstentions count under “Abstains” alone, which is a share of all pairs "
+    "answered. No figure of the model rests on its verdicts."
 )
 
 
@@ -35,7 +35,8 @@ def rater(project_id: int) -> None:
     if worth is None or not worth.quality.pairs:
         st.caption("It has rated no pair that people answered yet: the page “Settings” asks it.")
         return
-    st.dataframe(pd.DataFrame(quality_rows(worth), columns=COLUMNS), hide_index=True)
+    named = {COLUMNS[0]: st.column_config.Column(pinned=True)}  # on a phone the rest scrolls
+    st.dataframe(pd.DataFrame(quality_rows(worth), columns=COLUMNS), hide_index=True, column_config=named)
     st.caption(WHAT)
     for line in sentences(worth):
         st.write(line)

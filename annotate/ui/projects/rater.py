@@ -78,7 +78,8 @@ def _ask(project_id: int, one: RaterState) -> None:
         paused = one.row.paused_at is not None
         asks = st.button("Ask", key="rater_ask", type="primary", icon=":material/smart_toy:", disabled=paused)
     if looks:
-        st.info(in_words(dry_run(engine(), project_id, most)), icon=":material/calculate:")
+        words = in_words(dry_run(engine(), project_id, most))
+        st.info(f"{words[0].upper()}{words[1:]}.", icon=":material/calculate:")
     if asks and _act(request_rating, project_id, most):
         st.rerun()
 

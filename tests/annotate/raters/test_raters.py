@@ -17,7 +17,7 @@ from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.projects import history, lifecycle
 from allpairs.annotate.raters.rater_setup import checked_setup, end, resume, set_up
-from allpairs.annotate.raters.rater_state import dry_run, read_raters, read_worth
+from allpairs.annotate.raters.rater_state import dry_run, in_words, read_raters, read_worth
 from allpairs.db.domain import AnswerKind, RaterKind, Role, Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
@@ -135,6 +135,8 @@ def test_the_dry_run_says_what_it_takes_and_what_leaves(engine: Engine, project:
     one = found.estimate
     assert (one.pairs, one.tokens_in, one.tokens_out, one.measured) == (8, 800, 80, True)
     assert found.left == pytest.approx(8.8)
+    add_verdicts(engine, 1, [(pair, Verdict.NO, None) for pair in pairs[20:]])
+    assert in_words(dry_run(engine, project, 99)).startswith("no pair left")
     set_up(engine, project, setup())
     assert "judges:judge" in dry_run(engine, project, 10).leaves
 
