@@ -94,17 +94,13 @@ def next_round(project_id: int) -> str:
         mark_passages(job_id, project_id)
         if plan["trains"]:
             describe_model(job_id, project_id, plan, matcher_id)
-        if (most := follow_with_rating(job_id, project_id)) is not None:
-            _enqueue(RATE, *most, project_id)
-        if (found := follow_with_groups(job_id, project_id)) is not None:
-            _enqueue(MATCHES_JOB, *found[:2], project_id, *found[2])
+        for kind, follow in ((RATE, follow_with_rating), (MATCHES_JOB, follow_with_groups)):
+            if (found := follow(job_id, project_id)) is not None:
+                next_job, queue, asked = found
+                # A job that is enqueued twice under the same id runs once.
+                options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": next_job}
+                DBOS.enqueue_workflow_with_options(options, project_id, *asked)
         return made
-
-
-def _enqueue(kind: str, job_id: str, queue: str, *arguments: Any) -> None:
-    # A job that is enqueued twice under the same id runs once.
-    options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}
-    DBOS.enqueue_workflow_with_options(options, *arguments)
 
 
 @job_step
@@ -317,8 +313,8 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
 
 
 @job_step
-def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, int] | None:
-    """Add the job that asks the machine rater about the batch, if it is used so; return id, queue and most pairs."""
+def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, tuple[int]] | None:
+    """Add the job that asks the machine rater about the batch, if it is used so; return id, queue and arguments."""
     with database() as engine, writing(engine) as session:
         use = Settings.model_validate(session.get_one(Project, project_id).settings).rater_use
         batch = newest_round(session, project_id)
@@ -328,7 +324,7 @@ def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, int] | N
         if session.get(Job, rating) is None:
             session.add(Job(id=rating, project_id=project_id, kind=RATE))
         tasks = session.scalar(select(func.count()).where(Task.round_id == batch.id)) or 0
-        return rating, queue_of(RATE, served_queues(session)), 2 * tasks
+        return rating, queue_of(RATE, served_queues(session)), (2 * tasks,)
 
 
 @job_step

@@ -131,7 +131,8 @@ class RaterRun(Asked):
     """How many pairs to ask about."""
 
     pairs: Annotated[int, Field(ge=1, le=MOST_RATED), BeforeValidator(as_whole)] = Field(
-        100, description="Half of them pairs that people answered, if there are enough of both, the others of the batch."
+        100,
+        description="Half of them pairs that people answered, if there are enough, the others of the batch.",
     )
     dry_run: bool = Field(False, description="Ask nothing: say what it would take.")
 

@@ -14,6 +14,7 @@ from allpairs.db.raters.rows import rater_in_use
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, Lease, MachineRater, Project, Task, now
 from allpairs.learner.jobs import next_round as steps
+from allpairs.learner.jobs.rate import plan_rating
 from allpairs.learner.jobs.route import route_batch
 from allpairs.learner.models.cosine_bert import Weighted
 from tests.helpers.factories import make_project
@@ -173,9 +174,12 @@ def test_each_batch_is_rated_if_the_project_uses_its_rater(engine: Engine, proje
     rater = add_rater(engine, project)
     assert steps.follow_with_rating("round-1", project) is None
     use(engine, project, "train")
-    job_id, _, most = steps.follow_with_rating("round-1", project) or pytest.fail("no job")
-    assert (job_id, most) == (f"{RATE}-round-1", 2 * len(newest(engine, project)[1]))
-    assert steps.follow_with_rating("round-1", project) == (job_id, "cpu", most)  # a step that runs again
+    job_id, _, asked = steps.follow_with_rating("round-1", project) or pytest.fail("no job")
+    tasks = newest(engine, project)[1]
+    assert (job_id, asked) == (f"{RATE}-round-1", (2 * len(tasks),))
+    assert steps.follow_with_rating("round-1", project) == (job_id, "cpu", asked)  # a step that runs again
+    at_work, to_rate = plan_rating(project, *asked)
+    assert at_work == rater and to_rate == [(task.left_id, task.right_id) for task in tasks]
     with writing(engine) as session:
         assert session.get_one(Job, job_id).kind == RATE
         session.get_one(MachineRater, rater).paused_at = now()
