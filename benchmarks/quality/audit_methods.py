@@ -15,6 +15,7 @@ from allpairs.learner.evaluation.audit.figures import as_estimate, figures, foun
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from allpairs.learner.evaluation.audit.strata import FIRST as FIRST_SHARE
 from allpairs.learner.evaluation.audit.strata import TOP, WHOLE, band_ends, least_top
+from allpairs.learner.evaluation.audit.verdicts import Verdicts, cell_sizes
 from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
 from benchmarks.quality import weighted
 from benchmarks.quality.activeeval_peer import activeeval
@@ -24,6 +25,7 @@ from benchmarks.quality.oasis_strata import calibrate, csf_strata
 Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
 BATCH = 50  # labels between two allocations
 DRAWS = 200  # posterior draws of the rates, for the allocation
+READ = 1_000  # pairs of each stratum that a rater reads
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,50 @@ def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.nda
     return np.array(answers)
 
 
+@dataclass(frozen=True)
+class Rater:
+    """A rater that reads 1,000 pairs of each stratum. deep: its sensitivity in bands below the highest 1 % of pairs."""
+
+    sensitivity: float
+    specificity: float
+    deep: float
+
+    def __call__(self, pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+        """Measure like the product where a rater has read pairs: people label by stratum and verdict."""
+        strata = our_strata(pool)
+        sizes, band = np.array([part.size for part in strata]), np.array([part.band for part in strata])
+        drawn = [part.draw(READ, rng) for part in strata]
+        said = [self._verdicts(part, positive, pool, rng) for part, (_, positive) in zip(strata, drawn, strict=True)]
+        read, called = (np.array([int(f(one)) for one in said]) for f in (len, np.sum))
+        cells = [np.flatnonzero(one == verdict) for one in said for verdict in (False, True)]
+        limit, labels = np.array([len(cell) for cell in cells]), np.zeros(len(cells), dtype=np.int64)
+        pairs = cell_sizes(sizes, read, called)
+
+        def seen() -> tuple[Sample, np.ndarray]:
+            stratum, yes = (np.repeat(column, labels) for column in np.divmod(np.arange(len(cells)), 2))
+            taken = [(drawn[at // 2], cells[at][:n]) for at, n in enumerate(labels.tolist())]
+            ranks, positive = (np.concatenate([pairs[which][at] for pairs, at in taken]) for which in (0, 1))
+            weight = np.maximum((pairs / np.maximum(labels, 1))[2 * stratum + yes], 1.0)
+            return Sample(stratum, positive, weight, sizes, band, verdicts=Verdicts(yes, read, called)), ranks
+
+        answers = []
+        for budget in budgets:
+            while (missing := budget - labels.sum()) > 0:
+                gain = None
+                first = int(np.maximum(np.minimum((FIRST + 1) // 2, limit) - labels, 0).sum())
+                if not first:
+                    gain = gain_of(seen()[0].draw_by_verdict(DRAWS, rng), pairs, np.repeat(band, 2))
+                labels = labels + allocate(
+                    labels, limit - labels, gain, min(missing, first or max(BATCH, int(labels.sum()) // 5))
+                )
+            answers.append(_estimates(pool, *seen(), rng))
+        return np.array(answers)
+
+    def _verdicts(self, part: Part, positive: np.ndarray, pool: Pool, rng: np.random.Generator) -> np.ndarray:
+        sensitivity = self.sensitivity if part.after < least_top(pool.pairs) else self.deep
+        return np.asarray(rng.random(len(positive)) < np.where(positive, sensitivity, 1 - self.specificity))
+
+
 def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rank = ranks.astype(np.float64)
     found = found_by(draw_posterior(seen, rng, ranks=rank[:, None]), seen.positive, rank)
@@ -150,4 +196,11 @@ METHODS: dict[str, Method] = {
     "near-random": near_random,
     "uniform": uniform,
     "activeeval": activeeval,
+}
+# Raters by sensitivity/specificity. They are given more than the others: verdicts on 1,000 pairs of each stratum.
+RATERS: dict[str, Method] = {
+    "rater 0.95/0.99": Rater(0.95, 0.99, 0.95),
+    "rater 0.9/0.9": Rater(0.9, 0.9, 0.9),
+    "rater 0.5/0.5": Rater(0.5, 0.5, 0.5),
+    "rater 0.95/0.99, deep 0.3": Rater(0.95, 0.99, 0.3),
 }

@@ -1,6 +1,7 @@
 """Compare the audit's estimators with uniform sampling, the paper's two strata, Horvitz–Thompson, OASIS, activeeval.
 
     python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,…,wikiqa,wikiqa_weak,…] [--budgets 300,1000,3000]
+    python -m benchmarks.quality.audits --raters      # ours with and without machine raters that have read pairs
 
 Simulated pools of 100 million pairs, and the ranks of real positives under the bundled encoder (hidden gold; the files
 are made by `python -m benchmarks.data.datasets`). Every method spends the same labels. Prints a table of bias, root
@@ -19,7 +20,7 @@ import numpy as np
 
 from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
 from benchmarks.data.real_pools import NAMES, real
-from benchmarks.quality.audit_methods import METHODS
+from benchmarks.quality.audit_methods import METHODS, RATERS
 
 TITLES = ("AP", "F1", "P@R20", "recall", "positives")  # of FIGURES; positives as a share of the true ones
 PARTS = 4  # parts of a method's repetitions on one pool, shared among the processes
@@ -55,8 +56,9 @@ class Result:
 
 def run(pool: Pool, method: str, budgets: Sequence[int], repeats: range) -> np.ndarray:
     """Return the answers of those repetitions, (repeats, budgets, 5, 3)."""
-    seed = list(METHODS).index(method)
-    return np.array([METHODS[method](pool, budgets, np.random.default_rng([seed, repeat])) for repeat in repeats])
+    every = METHODS | RATERS
+    seed = list(every).index(method)
+    return np.array([every[method](pool, budgets, np.random.default_rng([seed, repeat])) for repeat in repeats])
 
 
 def rows(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
@@ -103,6 +105,38 @@ def _best(ours: Result, others: Sequence[Result], at: int, figure: int) -> list[
     return [f"**{own:.3f}**" if own <= error else f"{own:.3f}", f"{error:.3f} ({method})"]
 
 
+def with_raters(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
+    """Return AP of ours, first without and then with each rater, in Markdown, and the labels that the rater saves.
+
+    Those are the share of the labels that ours alone needs less for intervals as wide, by log-linear interpolation; a
+    minus says that it needs more.
+    """
+    head = ["pool", "labels", "rater", "AP: bias", "RMSE", "covered", "width", "labels saved", "other figures covered"]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    alone = _widths(results[0])
+    for at, budget in enumerate(budgets):
+        for result in results:
+            covered, width = result.covered(result.pool.truth())[at], _widths(result)
+            saved = "" if result is results[0] else f"{_saved(alone, width, budgets, at):+.0%}"
+            name = result.method.removeprefix("rater ") if saved else "none"
+            cells = [f"{result.errors.mean(0)[at, 0]:+.3f}", f"{result.rmse[at, 0]:.3f}", f"{covered[0]:.2f}"]
+            cells += [f"{width[at]:.3f}", saved, f"{covered[1:].mean():.2f}"]
+            lines.append(f"| {' | '.join([result.pool.name, f'{budget:,}', name, *cells])} |")
+    return lines
+
+
+def _widths(result: Result) -> np.ndarray:
+    """Return the mean widths of AP's intervals, (budgets,)."""
+    return np.asarray((result.answers[:, :, 0, 2] - result.answers[:, :, 0, 1]).mean(0))
+
+
+def _saved(alone: np.ndarray, width: np.ndarray, budgets: Sequence[int], at: int) -> float:
+    """Return the share of labels saved: those of the budget against those with which ours alone is as wide."""
+    slope = np.polyfit(np.log(budgets), np.log(alone), 1)[0]
+    as_wide = np.log(budgets[at]) + np.log(width[at] / alone[at]) / min(slope, -0.1)
+    return float(1 - budgets[at] / np.exp(as_wide))
+
+
 def main() -> None:
     """Print the table, and write it to a file if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -111,6 +145,7 @@ def main() -> None:
     parser.add_argument("--budgets", default="300,1000,3000")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data", type=Path, default=Path("out/data"), help="the files of benchmarks.data.datasets")
+    parser.add_argument("--raters", action="store_true", help="compare ours with and without machine raters")
     parser.add_argument("--out", type=Path, help="a file for the table")
     options = parser.parse_args()
     budgets = [int(budget) for budget in options.budgets.split(",")]
@@ -118,15 +153,16 @@ def main() -> None:
         simulated(name) if name in SHAPES else real(name, options.data, Path("out/pools"))
         for name in options.pools.split(",")
     ]
+    methods, short_table = (["ours", *RATERS], with_raters) if options.raters else (list(METHODS), verdict)
     table: list[str] = []
     summary: list[str] = []
     with ProcessPoolExecutor(options.jobs) as workers:
         for pool in pools:
             start = perf_counter()
             results = [
-                Result(pool, method, _share(workers, pool, method, budgets, options.repeats)) for method in METHODS
+                Result(pool, method, _share(workers, pool, method, budgets, options.repeats)) for method in methods
             ]
-            lines, short = rows(results, budgets), verdict(results, budgets)
+            lines, short = rows(results, budgets), short_table(results, budgets)
             table += lines if not table else lines[2:]
             summary += short if not summary else short[2:]
             print("\n".join([*short, "", *lines, "", f"{perf_counter() - start:.0f} s"]), file=sys.stderr, flush=True)

@@ -25,7 +25,8 @@ class Found:
     """Positives found down to a rank, in each draw: straight lines between the labelled pairs.
 
     rank: (n + 1,) ascending from 0, of the labelled pairs among all pairs under the model; found: (draws, n + 1);
-    labels, positive: (n + 1,) int64, the labelled pairs down to each rank, and the positives among them.
+    labels, positive: (n + 1,), the labelled pairs down to each rank, and the positives among them, by what they count
+    for in their stratum.
     """
 
     rank: np.ndarray
@@ -130,8 +131,9 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, know
         mass[:, part] += share * (every * gap[part] / gap[part].sum() - pairs[:, part])
     found = np.maximum.accumulate(np.cumsum(mass, axis=1), axis=1)
     found = np.minimum(np.minimum(found, mass.sum(1, keepdims=True)) + np.cumsum(given), rank)
-    labels, positives = (np.searchsorted(np.sort(some), rank, side="right") for some in (ranks, ranks[positive]))
-    return Found(rank, found, labels + np.cumsum(given), positives + np.cumsum(given))
+    counts = np.ones(len(ranks)) if posterior.counts is None else posterior.counts
+    labels, positives = (np.cumsum(np.bincount(at, some, len(rank)) + given) for some in (counts, counts * positive))
+    return Found(rank, found, labels, positives)
 
 
 def _spread(n: int) -> np.ndarray:

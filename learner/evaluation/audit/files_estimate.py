@@ -10,7 +10,7 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.audit.label_files import AuditLabels
 from allpairs.learner.evaluation.audit.measure import LEAST, View, labels_needed, measure, strata_table
 from allpairs.learner.evaluation.audit.ranking import rank_all
-from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
+from allpairs.learner.evaluation.audit.sample import draw_posterior
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.inner_product import as_left, as_right
@@ -28,7 +28,7 @@ def measure_labels(
     right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
     rescored = scorer.rescored.within(dataset.evaluation_left, dataset.evaluation_right)
     ranking = rank_all(left, right, dataset.symmetric, progress, rescored=rescored)
-    sample = Sample(labels.stratum, labels.positive, 1 / labels.inclusion, labels.sizes, labels.band)
+    sample = labels.sample()
     if missing := labels_needed(sample.labels, sample.sizes):
         what = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"
         raise InputError(f"{what} are too few: label {missing} more, so that every stratum has {LEAST}")

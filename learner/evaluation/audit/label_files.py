@@ -13,9 +13,12 @@ from allpairs.db.corpus.gold import LABELS
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.evaluation.audit.sample import Sample
+from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES, Verdicts
 from allpairs.learner.search.exact import count_pairs
 
 NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size", "band")
+OF_RATER = ("verdict", "read", "called")
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class AuditLabels:
     """Labelled pairs, each once: rows of the dataset (n,), label (n,) bool and inclusion probability (n,).
 
     stratum: (n,) int64, from 0, in the order of the file's numbers; sizes: (strata,) int64, all pairs of each; band:
-    (strata,) int64, from 0: equal for the two strata of a divided band.
+    (strata,) int64, from 0: equal for the two strata of a divided band. verdicts: what a machine rater said, if one has
+    read pairs.
     """
 
     left: np.ndarray
@@ -33,18 +37,31 @@ class AuditLabels:
     stratum: np.ndarray
     sizes: np.ndarray
     band: np.ndarray
+    verdicts: Verdicts | None = None
+
+    def sample(self) -> Sample:
+        """Return the labelled pairs as an audit's sample."""
+        weight = 1 / self.inclusion
+        return Sample(self.stratum, self.positive, weight, self.sizes, self.band, verdicts=self.verdicts)
 
 
 def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
-    """Read the audit labels of a file: the columns id1, id2, label, inclusion and, optionally, stratum, size and band.
+    """Read the audit labels of a file: the columns id1, id2, label, inclusion and, optionally, stratum, size and band,
+    and with these three of a machine rater: verdict, read and called.
 
     Strata, and the bands that are one or two of them, are numbered from the highest score down. Without `stratum`,
     pairs with the same inclusion form a stratum, the largest inclusion first; without `size`, a stratum's size is
     estimated from its labels as Σ 1/inclusion (Horvitz and Thompson 1952); without `band`, each stratum is a band.
-    Raises InputError with row and column, and if the strata have more pairs than there are.
+    `verdict` is 1 if a machine rater calls the pair positive, 0 if not, empty if it has not read it; `read` and
+    `called` are how many random pairs of the stratum it has read and called positive. Raises InputError with row and
+    column, and if the strata have more pairs than there are.
     """
     reader = _Reader(path, corpus, dataset)
-    columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
+    named = column_names(path)
+    rated = OF_RATER if "verdict" in named else ()
+    if rated and "stratum" not in named:
+        raise InputError(f"{path.name}: verdicts are counted by stratum: add the column 'stratum'")
+    columns = (*NEEDED, *(name for name in OPTIONAL if name in named), *rated)
     for number, values in read_rows(path, columns):
         reader.add(number, dict(zip(columns, map(str.strip, values), strict=True)))
     return reader.labels()
@@ -63,6 +80,9 @@ class _Reader:
     stratum: list[float] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)  # stratum -> size
     bands: dict[float, int] = field(default_factory=dict)  # stratum -> band
+    said: list[int] = field(default_factory=list)
+    read: dict[float, int] = field(default_factory=dict)  # stratum -> pairs that the rater has read
+    called: dict[float, int] = field(default_factory=dict)  # stratum -> those that it calls positive
 
     def __post_init__(self) -> None:
         left = self.corpus.positions(Side.LEFT)
@@ -88,6 +108,20 @@ class _Reader:
             self._add_of_stratum(self.sizes, row, stratum, "size", values["size"])
         if "band" in values:
             self._add_of_stratum(self.bands, row, stratum, "band", values["band"])
+        if "verdict" in values:
+            self._add_verdict(row, stratum, values)
+
+    def _add_verdict(self, row: int, stratum: float, values: dict[str, str]) -> None:
+        verdict = LABELS.get(values["verdict"].lower())
+        if verdict is None and values["verdict"]:
+            what = f"the verdict is {shown(values['verdict'])}; write 1 or 0, or nothing where the rater was not asked"
+            raise bad(what, self.path, row, "verdict")
+        self.said.append(UNREAD if verdict is None else YES if verdict else NO)
+        self._add_of_stratum(self.read, row, stratum, "read", values["read"], least=0)
+        self._add_of_stratum(self.called, row, stratum, "called", values["called"], least=0)
+        if self.called[stratum] > self.read[stratum]:
+            what = f"{self.called[stratum]:,} pairs are called positive, but {self.read[stratum]:,} were read"
+            raise bad(what, self.path, row, "called")
 
     def labels(self) -> AuditLabels:
         left, right = np.array(list(self.pairs), dtype=np.int64).T
@@ -103,7 +137,16 @@ class _Reader:
                 raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
         self._check_sum(int(sizes.sum()))
         band = self._band(names.tolist())
-        return AuditLabels(left, right, np.array(self.positive), inclusion, stratum.astype(np.int64), sizes, band)
+        verdicts = self._verdicts(names.tolist())
+        positive, stratum = np.array(self.positive), stratum.astype(np.int64)
+        return AuditLabels(left, right, positive, inclusion, stratum, sizes, band, verdicts)
+
+    def _verdicts(self, strata: list[float]) -> Verdicts | None:
+        """Return what the rater said, if the file tells."""
+        if not self.said:
+            return None
+        read, called = (np.array([of[name] for name in strata], dtype=np.int64) for of in (self.read, self.called))
+        return Verdicts(np.array(self.said, dtype=np.int64), read, called)
 
     def _band(self, strata: list[float]) -> np.ndarray:
         """Return the band of each stratum, (strata,) int64 from 0."""
@@ -142,11 +185,14 @@ class _Reader:
             raise bad(what, self.path, row, column)
         return item
 
-    def _add_of_stratum(self, known: dict[float, int], row: int, stratum: float, column: str, value: str) -> None:
-        """Note the stratum's size or band, which is the same in each of its rows."""
+    def _add_of_stratum(
+        self, known: dict[float, int], row: int, stratum: float, column: str, value: str, least: int = 1
+    ) -> None:
+        """Note a whole number of the stratum, such as its size, which is the same in each of its rows."""
         number = self._number(value, row, column)
-        if number < 1 or not number.is_integer():
-            raise bad(f"{shown(value)} is no {column}; write a whole number above 0", self.path, row, column)
+        if number < least or not number.is_integer():
+            what = f"{shown(value)} is no {column}; write a whole number"
+            raise bad(f"{what} above 0" if least else what, self.path, row, column)
         before = known.setdefault(stratum, int(number))
         if before != number:
             what = f"the stratum's {column} is {before:,} in another row and {int(number):,} here; write one {column}"

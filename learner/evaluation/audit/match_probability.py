@@ -7,13 +7,18 @@ PRIOR = np.array([5.0, 2.0])  # standard deviation of the intercept and of the o
 FLAT = 30.0  # logits beyond this are as good as certain
 
 
-def draw_chances(positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+def draw_chances(
+    positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.random.Generator, said: np.ndarray | None = None
+) -> np.ndarray:
     """Draw (draws, n) each labelled pair's probability of being a positive, given its rank under every model.
 
-    positive: (n,) bool; ranks: (n, m). Features are the logarithms of the ranks; the coefficients are drawn from the
-    normal approximation of their posterior. The sampling design does not matter here, since it depends on ranks alone.
+    positive: (n,) bool; ranks: (n, m); said: (n,) int64, what a machine rater said of the pairs, if they were drawn by
+    it. Features are the logarithms of the ranks, and each verdict; the coefficients are drawn from the normal
+    approximation of their posterior. The sampling design does not matter here, since it depends on these alone.
     """
     features = _features(ranks)
+    if said is not None:
+        features = np.column_stack([features, *(said == verdict for verdict in np.unique(said)[1:])])
     mean, spread = _posterior(features, positive.astype(np.float64))
     coefficients = mean + rng.standard_normal((draws, len(mean))) @ spread.T
     return _chance(coefficients @ features.T)

@@ -6,6 +6,8 @@ import numpy as np
 
 from allpairs.learner.evaluation.audit.match_probability import draw_chances
 from allpairs.learner.evaluation.audit.stratum_rates import draw_rates, first_strata
+from allpairs.learner.evaluation.audit.verdict_rates import COARSE, draw_shares
+from allpairs.learner.evaluation.audit.verdicts import UNREAD, Verdicts
 
 DRAWS = 1_000
 LEAST = 0.2  # shape of the shares when very few positives were found
@@ -19,7 +21,8 @@ class Sample:
     stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
     probability; sizes: (h,) pairs in each stratum; band: (h,) int64 the band of each stratum, ascending, two strata at
     most to a band; without it each stratum is a band; known: (h,) known positives beside each stratum's pairs. Every
-    stratum has a labelled pair.
+    stratum has a labelled pair. verdicts: what a machine rater said, where the labelled pairs of a stratum were drawn
+    by it; a pair's inclusion probability is then that of its verdict.
     """
 
     stratum: np.ndarray
@@ -28,6 +31,7 @@ class Sample:
     sizes: np.ndarray
     band: np.ndarray | None = None
     known: np.ndarray | None = None
+    verdicts: Verdicts | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -46,8 +50,20 @@ class Sample:
         return labels * self._sum(self.weight * self.positive) / np.maximum(total, 1e-300), labels
 
     def draw_rates(self, draws: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw (draws, h) the strata's shares of positives from their posterior."""
+        """Draw (draws, h) the strata's shares of positives from their posterior, by labels alone."""
         return draw_rates(*self.effective(), self.sizes, draws, rng, self.band)
+
+    def draw_by_verdict(self, draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw roughly (draws, 2h) the shares of positives by stratum and verdict: no, yes, no, yes … It has some."""
+        assert self.verdicts is not None
+        counts = self.verdicts.count(self.stratum, self.positive, self.weight)
+        shares = draw_shares(self.verdicts, counts, self.sizes, draws, rng, self.band, COARSE)
+        return np.stack(shares.among(), axis=-1).reshape(draws, -1)
+
+    def relative(self) -> np.ndarray:
+        """Return what each labelled pair counts for among those of its stratum, (n,): 1 on average."""
+        mean = self._sum(self.weight) / np.maximum(self.labels, 1)
+        return np.asarray(self.weight / mean[self.stratum]) if self.verdicts else np.ones(len(self.stratum))
 
     def _sum(self, values: np.ndarray) -> np.ndarray:
         return np.bincount(self.stratum, values, minlength=len(self.sizes))
@@ -58,13 +74,28 @@ class Posterior:
     """Draws from the posterior.
 
     rates: (draws, h) shares of positives; mass, pairs: (draws, n) the positives, and all pairs, that each labelled pair
-    stands for; ends: (b,) the last rank of each band, ascending, under the model that made them.
+    stands for; ends: (b,) the last rank of each band, ascending, under the model that made them; counts: (n,) what each
+    labelled pair counts for among those of its stratum, 1 if it is not given.
     """
 
     rates: np.ndarray
     mass: np.ndarray
     pairs: np.ndarray
     ends: np.ndarray
+    counts: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """Pairs of a stratum that are alike. labelled: (n,) int64, positions of the labelled ones in the sample.
+
+    others, positives: (draws,) the unlabelled pairs, and the positives among them.
+    """
+
+    stratum: int
+    labelled: np.ndarray
+    others: np.ndarray
+    positives: np.ndarray
 
 
 def draw_posterior(
@@ -76,26 +107,59 @@ def draw_posterior(
     alike. Each labelled positive stands for itself and for a random, on average equal share of its stratum's other
     positives (a Bayesian bootstrap, Rubin 1981). Some of these are placed at any labelled pair, by its probability of
     being a positive: otherwise a model better than the one that made the strata would show no gain where few positives
-    are found.
+    are found. Where a machine rater has read pairs, those of each verdict stand for others of that verdict.
     """
-    rates = sample.draw_rates(draws, rng)
-    unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
-    alike = np.ones((len(sample.positive), 0))
-    chance = draw_chances(sample.positive, alike if ranks is None else ranks, draws, rng)
+    cells = _cells(sample, draws, rng)
+    known = np.ones((len(sample.positive), 0)) if ranks is None else ranks
+    said = None if sample.verdicts is None else sample.verdicts.said
+    chance = draw_chances(sample.positive, known, draws, rng, said)
     mass, pairs = np.empty_like(chance), np.empty_like(chance)
-    for stratum in range(len(sample.sizes)):
-        here = np.nonzero(sample.stratum == stratum)[0]
+    unseen = np.zeros((draws, len(sample.sizes)))
+    for cell in cells:
+        here = cell.labelled
+        unseen[:, cell.stratum] += cell.positives
         positive = sample.positive[here]
         likely = chance[:, here] / chance[:, here].sum(1, keepdims=True)
         shape = _evenness(positive.sum()) * (positive + SPREAD * likely)
         others = sample.weight[here] - 1  # a pair that was certain to be drawn stands for itself alone
         part = rng.standard_gamma(shape) * others + 1e-300
-        mass[:, here] = part * (unseen[:, stratum] / part.sum(1))[:, None] + positive
+        mass[:, here] = part * (cell.positives / part.sum(1))[:, None] + positive
         other = rng.standard_gamma(1.0, part.shape) * others * ~positive + 1e-300
-        rest = sample.sizes[stratum] - sample.labels[stratum] - unseen[:, stratum]
+        rest = cell.others - cell.positives
         pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
     ends = np.cumsum(np.add.reduceat(sample.sizes, first_strata(sample.sizes, sample.band))).astype(np.float64)
-    return Posterior((sample.positives + unseen) / sample.sizes, mass, pairs, ends)
+    return Posterior((sample.positives + unseen) / sample.sizes, mass, pairs, ends, sample.relative())
+
+
+def _cells(sample: Sample, draws: int, rng: np.random.Generator) -> list[_Cell]:
+    """Draw the unlabelled positives of each stratum, or of each verdict in it."""
+    left = np.maximum(sample.sizes - sample.labels, 0).astype(np.int64)
+    own = [np.flatnonzero(sample.stratum == h) for h in range(len(left))]
+    if sample.verdicts is None:
+        unseen = rng.binomial(left, sample.draw_rates(draws, rng))
+        return [_Cell(h, here, np.full(draws, left[h]), unseen[:, h]) for h, here in enumerate(own)]
+    said = sample.verdicts
+    counts = said.count(sample.stratum, sample.positive, sample.weight)
+    shares = draw_shares(said, counts, sample.sizes, draws, rng, sample.band)
+    called = np.clip(shares.called, 0.0, 1.0)
+    rates = [np.clip(rate, 0.0, 1.0) for rate in shares.among()]
+    cells = []
+    for h, here in enumerate(own):
+        labels = np.bincount(said.said[here], minlength=UNREAD + 1)
+        read, yes = int(said.read[h]), int(said.called[h])
+        unread = rng.binomial(max(int(sample.sizes[h]) - read, 0), called[:, h])
+        all_yes = np.clip(yes + unread - labels[1], 0, left[h])
+        of_stratum = []
+        for verdict, others in enumerate((left[h] - all_yes, all_yes)):
+            mine = here[said.said[here] == verdict]
+            of_stratum.append(_Cell(h, mine, others, rng.binomial(others, rates[verdict][:, h])))
+        cells += of_stratum if min(labels[0], labels[1]) and not labels[UNREAD] else [_together(here, *of_stratum)]
+    return cells
+
+
+def _together(labelled: np.ndarray, one: _Cell, other: _Cell) -> _Cell:
+    """Return both cells of a stratum as one: where not every labelled pair has a verdict, or none has one of them."""
+    return _Cell(one.stratum, labelled, one.others + other.others, one.positives + other.positives)
 
 
 def _evenness(positives: int) -> float:

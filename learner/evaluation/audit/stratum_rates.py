@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import toeplitz
+from scipy.special import ndtr
 from scipy.stats import norm
 
 FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
@@ -34,11 +35,52 @@ SURE = 1e-9  # a share is no closer to 0 or 1 than this
 
 
 @dataclass(frozen=True)
-class _Band:
+class Band:
     """A band's strata. rates: (a, g, k) shares of positives by a and log-odds; likelihood: (a, states) of labels."""
 
     rates: np.ndarray
     likelihood: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of an audit's strata, before any label.
+
+    strata: of each band; whole: (b,) pairs of each; grid: (g,) log-odds; exponents: (a,) how a band may be divided.
+    """
+
+    strata: list[slice]
+    whole: np.ndarray
+    grid: np.ndarray
+    exponents: np.ndarray
+
+    @classmethod
+    def of(cls, sizes: np.ndarray, band: np.ndarray | None, every: int = 1) -> "Bands":
+        """Return the bands of strata of these sizes (h,); band: as in `Sample`; every: of so many values of a one."""
+        first = first_strata(sizes, band)
+        strata = [slice(a, b) for a, b in zip(first, [*first[1:], len(sizes)], strict=True)]
+        whole = np.add.reduceat(sizes, first)
+        grid = np.arange(HIGHEST, np.log(LEAST / whole.max()), -WIDTH)[::-1]
+        return cls(strata, whole, grid, EXPONENTS[::every] if len(strata) < len(sizes) else EXPONENTS[:1])
+
+    def draw(
+        self, bands: list[Band], draws: int, rng: np.random.Generator, slow: "Slow | None" = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the state of each band from the posterior: its slow state (b, draws), and its log-odds' place.
+
+        slow: of the states that seldom change from band to band, those of a if it is not given.
+        """
+        slow = slow or slow_states(len(self.exponents))
+        path = _draw_path(bands, _steps(self.grid, _deepening(self.whole)), self.grid, draws, rng, slow)
+        return path // len(FALLS) // len(self.grid), path % len(self.grid)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """States that seldom change: the probabilities of the next band's (s, s) given this one's, and the prior ones."""
+
+    kept: np.ndarray
+    prior: np.ndarray
 
 
 def draw_rates(
@@ -50,15 +92,10 @@ def draw_rates(
     positives, labels: (h,) how many of the labelled pairs are positives, and how many are labelled (whole numbers, or
     effective ones where weights differ); sizes: (h,) pairs in each stratum; band: (h,) int64, as in `Sample`.
     """
-    first = first_strata(sizes, band)
-    strata = [slice(a, b) for a, b in zip(first, [*first[1:], len(sizes)], strict=True)]
-    whole = np.add.reduceat(sizes, first)
-    grid = np.arange(HIGHEST, np.log(LEAST / whole.max()), -WIDTH)[::-1]
-    exponents = EXPONENTS if len(strata) < len(sizes) else EXPONENTS[:1]
-    bands = [_band(positives[at], labels[at], sizes[at], grid, exponents) for at in strata]
-    path = _draw_path(bands, _steps(grid, _deepening(whole)), grid, draws, rng)
-    found = [one.rates[at // len(FALLS) // len(grid), at % len(grid)] for one, at in zip(bands, path, strict=True)]
-    return np.concatenate(found, axis=1)
+    bands = Bands.of(sizes, band)
+    seen = [_band(positives[at], labels[at], sizes[at], bands) for at in bands.strata]
+    drawn = zip(seen, *bands.draw(seen, draws, rng), strict=True)
+    return np.concatenate([one.rates[exponent, place] for one, exponent, place in drawn], axis=1)
 
 
 def first_strata(sizes: np.ndarray, band: np.ndarray | None) -> np.ndarray:
@@ -66,43 +103,44 @@ def first_strata(sizes: np.ndarray, band: np.ndarray | None) -> np.ndarray:
     return np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
 
 
-def _band(
-    positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, grid: np.ndarray, exponents: np.ndarray
-) -> _Band:
+def _band(positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, bands: Bands) -> Band:
+    rates = shares_on(bands.grid, bands.exponents, sizes)
+    seen = (positives * np.log(rates) + (labels - positives) * np.log1p(-rates)).sum(-1)
+    return Band(rates, np.tile(np.exp(seen - seen.max()), (1, len(FALLS))))
+
+
+def shares_on(grid: np.ndarray, exponents: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the shares of positives (a, g, k) in a band's strata of these sizes (k,), by a and the band's log-odds."""
     share = np.repeat(1 / (1 + np.exp(-grid))[None, :], len(exponents), axis=0)
     if len(sizes) == 1:
-        rates = share[:, :, None]
-    else:
-        part = sizes[0] / sizes.sum()
-        inside = np.minimum(share * (part**exponents / part)[:, None], np.minimum(share / part, 1 - SURE))
-        outside = np.clip((share - part * inside) / (1 - part), 1e-3 * SURE, 1 - SURE)
-        rates = np.stack([inside, outside], axis=-1)
-    seen = (positives * np.log(rates) + (labels - positives) * np.log1p(-rates)).sum(-1)
-    return _Band(rates, np.tile(np.exp(seen - seen.max()), (1, len(FALLS))))
+        return share[:, :, None]
+    part = sizes[0] / sizes.sum()
+    inside = np.minimum(share * (part**exponents / part)[:, None], np.minimum(share / part, 1 - SURE))
+    outside = np.clip((share - part * inside) / (1 - part), 1e-3 * SURE, 1 - SURE)
+    return np.stack([inside, outside], axis=-1)
 
 
 def _draw_path(
-    bands: list[_Band], steps: list[np.ndarray], grid: np.ndarray, draws: int, rng: np.random.Generator
+    bands: list[Band], steps: list[np.ndarray], grid: np.ndarray, draws: int, rng: np.random.Generator, slow: Slow
 ) -> np.ndarray:
-    """Draw (bands, draws) the state of each band: a, kind and log-odds in one number."""
-    kept, prior = _keeping(len(bands[0].likelihood))
-    after, reached = _backward(bands, steps, kept)
-    start = np.kron(KINDS, norm.pdf(grid, 0, START)) * after[0] * prior[:, None]
+    """Draw (bands, draws) the state of each band: slow state, kind and log-odds in one number."""
+    after, reached = _backward(bands, steps, slow.kept)
+    start = np.kron(KINDS, norm.pdf(grid, 0, START)) * after[0] * slow.prior[:, None]
     path = np.empty((len(bands), draws), dtype=np.int64)
     path[0] = rng.choice(start.size, size=draws, p=start.ravel() / start.sum())
     for h, step in enumerate(steps, start=1):
         before, state = np.divmod(path[h - 1], start.shape[1])
-        exponent = _draw(kept[before] * reached[h][:, state].T, rng)
+        exponent = _draw(slow.kept[before] * reached[h][:, state].T, rng)
         path[h] = exponent * start.shape[1] + _draw(step[state] * after[h][exponent], rng)
     return path
 
 
-def _keeping(exponents: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probabilities of the next band's a given this one's, and the prior ones."""
+def slow_states(exponents: int) -> Slow:
+    """Return how so many values of a follow one another from band to band."""
     if exponents == 1:
-        return np.ones((1, 1)), np.ones(1)
+        return Slow(np.ones((1, 1)), np.ones(1))
     prior = np.r_[ALIKE, np.full(exponents - 1, (1 - ALIKE) / (exponents - 1))]
-    return KEEP * np.eye(exponents) + (1 - KEEP) * prior, prior
+    return Slow(KEEP * np.eye(exponents) + (1 - KEEP) * prior, prior)
 
 
 def _deepening(sizes: np.ndarray) -> np.ndarray:
@@ -122,17 +160,18 @@ def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
     kinds = []
     for low, high in FALLS:
         steps = np.linspace(low, high, STEPS) * ratio
-        chance = norm.pdf(lost[:, None], steps, SMOOTH).mean(1) * WIDTH
+        chance = np.exp(-(((lost[:, None] - steps) / SMOOTH) ** 2) / 2).mean(1)
         near = toeplitz(chance[len(grid) - 1 :], chance[len(grid) - 1 :: -1])
         # a step below the grid ends at its bottom
-        near[:, 0] = norm.sf(grid[:, None] - grid[0] - WIDTH / 2, steps, SMOOTH).mean(1)
+        below = (steps - grid[:, None] + grid[0] + WIDTH / 2) / SMOOTH
+        near[:, 0] = ndtr(below).mean(1) * (SMOOTH * np.sqrt(2 * np.pi) / WIDTH)
         kinds.append(near / near.sum(1, keepdims=True))
     states = len(FALLS) * len(grid)
     return np.einsum("jk,kgh->jgkh", SWITCH, np.array(kinds)).reshape(states, states)
 
 
 def _backward(
-    bands: list[_Band], steps: list[np.ndarray], kept: np.ndarray
+    bands: list[Band], steps: list[np.ndarray], kept: np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return, each (a, states) up to a factor, the likelihoods of the labels from each band down: by that band's state,
     and by its a and the state of the band above it.

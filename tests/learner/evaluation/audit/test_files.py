@@ -14,6 +14,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import AuditLabels, read_audit
+from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
@@ -49,6 +50,19 @@ def test_what_is_written_is_read(tmp_path: Path, corpus: Corpus) -> None:
     assert found.inclusion.tolist() == [1, 0.5, 0.5]
     assert found.stratum.tolist() == [0, 1, 1]
     assert found.sizes.tolist() == [1, 4]
+
+
+def test_verdicts_are_read(tmp_path: Path, corpus: Corpus) -> None:
+    rows = "q1,q0,1,1,0,1,1,1,1", "q2,q3,0,0.5,3,4,0,3,1", "q2,q4,1,0.5,3,4,,3,1"
+    found = read(tmp_path, corpus, *rows, header=f"{HEADER},verdict,read,called").sample().verdicts
+    assert found is not None
+    assert (found.said.tolist(), found.read.tolist(), found.called.tolist()) == ([YES, NO, UNREAD], [1, 3], [1, 1])
+
+
+@pytest.mark.parametrize("rest", ["maybe,3,1", "1,3,4", "1,-1,0", "1,3,", "1,2.5,1"])
+def test_verdicts_that_cannot_be_are_refused(tmp_path: Path, corpus: Corpus, rest: str) -> None:
+    with pytest.raises(InputError, match=r"audit\.csv.*row 2"):
+        read(tmp_path, corpus, f"q2,q3,0,0.5,3,4,{rest}", header=f"{HEADER},verdict,read,called")
 
 
 def test_strata_follow_from_the_probabilities_where_they_are_missing(tmp_path: Path, corpus: Corpus) -> None:

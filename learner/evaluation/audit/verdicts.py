@@ -1,0 +1,64 @@
+"""What a machine rater said of an audit's pairs: it reads many of each stratum, and people label some of each verdict.
+
+Verdicts are never truth. The labels of the same pairs tell how often the rater is right; its verdicts tell of a
+stratum's positives as much as that allows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NO, YES, UNREAD = range(3)  # of a labelled pair; an abstention counts as no
+VERDICTS = 3
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What the rater said.
+
+    said: (n,) int64 of each labelled pair, NO, YES or UNREAD; read: (h,) int64, pairs of each stratum that it has read,
+    drawn from all of it whatever they are, the labelled ones among them; called: (h,) int64, those of them that it
+    calls positive.
+    """
+
+    said: np.ndarray
+    read: np.ndarray
+    called: np.ndarray
+
+    def cells(self, stratum: np.ndarray) -> np.ndarray:
+        """Return the cell, stratum by verdict, of each labelled pair (n,) int64; stratum: (n,) of each."""
+        return VERDICTS * stratum + self.said
+
+    def count(self, stratum: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the effective labels (h, 3) of each cell (Kish 1965), and the positives among them."""
+        cells, n = self.cells(stratum), VERDICTS * len(self.read)
+        total, squares, found = (np.bincount(cells, one, n) for one in (weight, weight**2, weight * positive))
+        labels = total**2 / np.maximum(squares, 1e-300)
+        positives = labels * found / np.maximum(total, 1e-300)
+        return labels.reshape(-1, VERDICTS), positives.reshape(-1, VERDICTS)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Draws (draws, h) of each stratum's share of positives, and of what the rater calls positive of both kinds."""
+
+    positive: np.ndarray
+    sensitivity: np.ndarray
+    false: np.ndarray
+
+    @property
+    def called(self) -> np.ndarray:
+        """The shares of pairs that the rater calls positive."""
+        return self.positive * self.sensitivity + (1 - self.positive) * self.false
+
+    def among(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shares of positives among the pairs that the rater does not call positive, and among those."""
+        inside, outside = self.positive * self.sensitivity, self.positive * (1 - self.sensitivity)
+        called, others = inside + (1 - self.positive) * self.false, outside + (1 - self.positive) * (1 - self.false)
+        return outside / np.maximum(others, 1e-300), inside / np.maximum(called, 1e-300)
+
+
+def cell_sizes(sizes: np.ndarray, read: np.ndarray, called: np.ndarray) -> np.ndarray:
+    """Return about how many pairs each stratum has by verdict, (2h,): no, yes, no, yes …; others: (h,) as above."""
+    share = (called + 0.5) / (read + 1)
+    return np.column_stack([sizes * (1 - share), sizes * share]).ravel()
