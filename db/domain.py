@@ -400,6 +400,13 @@ class RaterKind(StrEnum):
     FUNCTION = "function"  # a Python function that the worker can import
 
 
+class RatedFor(StrEnum):
+    """What a machine rater is asked about pairs for: to compare it with labels and help with the batch, or an audit."""
+
+    LABELS = "labels"
+    AUDIT = "audit"
+
+
 LINE = r"^[^\x00-\x1f\x7f]*$"  # text without control characters
 
 

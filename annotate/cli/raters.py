@@ -10,7 +10,7 @@ from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sent
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, read_worth, what_leaves
-from allpairs.db.domain import RaterSetup
+from allpairs.db.domain import RatedFor, RaterSetup
 from allpairs.program import group
 
 rater = group("A program that is asked whether pairs match, kept apart from people's answers, and measured.")
@@ -77,19 +77,26 @@ def show(project: Name, as_json: Json = False) -> None:
 def run(
     project: Name,
     pairs: Annotated[int, typer.Option(help="Ask about so many pairs at most.", min=1)] = 100,
+    purpose: Annotated[
+        RatedFor,
+        typer.Option("--for", help="labels: pairs that people answered, then the open batch. audit: audit pairs."),
+    ] = RatedFor.LABELS,
     dry: Annotated[bool, typer.Option("--dry-run", help="Ask nothing: say what it would take.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask the machine rater about pairs that people answered and about the open batch, in a job of the worker.
 
+    With `--for audit` it reads random pairs of the audit's strata, so that people label where its verdicts tell most.
+
     Example: allpairs rater run questions --pairs 200 --dry-run
+    Example: allpairs rater run questions --for audit --pairs 5000
     """
     from allpairs.annotate.jobs.requests import request_rating, worker_alive  # DBOS takes long to import
 
     engine = database()
     project_id = project_by_name(engine, project).id
-    found = dry_run(engine, project_id, pairs)
-    job_id = None if dry else request_rating(engine, project_id, pairs)
+    found = dry_run(engine, project_id, pairs, purpose)
+    job_id = None if dry else request_rating(engine, project_id, pairs, purpose)
     if as_json:
         print_json(found.as_dict() | {"job": job_id})
         return

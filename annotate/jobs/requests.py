@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import project_for, require_models, require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.db.domain import Kind, Settings
+from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.private import private_files
 from allpairs.db.groups.grouping import USUAL, Grouping
@@ -44,6 +44,7 @@ from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
 from allpairs.db.projects.stable_groups import asked_as_before
+from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import NO_RATER, rater_in_use
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading
@@ -175,10 +176,11 @@ def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, 
     return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt, check=check)
 
 
-def request_rating(engine: Engine, project_id: int, most: int) -> str:
+def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor = RatedFor.LABELS) -> str:
     """Request the job that asks the machine rater about up to `most` pairs; return its id. No other job waits for it.
 
-    Raises InputError while it is being asked, if the project has no rater, and if it is paused.
+    Raises InputError while it is being asked, if the project has no rater, if it is paused, and if it is to read pairs
+    of an audit that there is not yet, or that draws by another rater's verdicts.
     """
 
     def check(session: Session, project_id: int) -> None:
@@ -187,10 +189,13 @@ def request_rating(engine: Engine, project_id: int, most: int) -> str:
             raise InputError(NO_RATER)
         if rater.paused_at is not None:
             raise InputError(f"the machine rater is paused: {rater.paused_why}. Resume it first")
+        if purpose == RatedFor.AUDIT:
+            require_readable(session, rater)
 
     if not 1 <= most <= MOST_RATED:
         raise InputError(f"one job can ask about 1 to {MOST_RATED:,} pairs, not {most:,}")
-    return _request_apart(engine, project_id, RATE, "the machine rater is being asked already", most, check=check)
+    busy = "the machine rater is being asked already"
+    return _request_apart(engine, project_id, RATE, busy, most, purpose.value, check=check)
 
 
 def _request_apart(

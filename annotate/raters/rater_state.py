@@ -12,12 +12,13 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
 from allpairs.annotate.monitor.rater import Worth, worth_of
-from allpairs.db.domain import RaterKind, RaterSetup, Settings
+from allpairs.db.domain import RatedFor, RaterKind, RaterSetup, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.projects import project_of
+from allpairs.db.raters.audits import pairs_like_unread
 from allpairs.db.raters.costs import Estimate, estimate
 from allpairs.db.raters.examples import prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs, verdicts_of
@@ -95,10 +96,11 @@ def read_worth(engine: Engine, project_id: int) -> Worth | None:
         return worth_of(judged, verdicts_of(session, newest), votes, weight)
 
 
-def dry_run(engine: Engine, project_id: int, most: int) -> DryRun:
+def dry_run(engine: Engine, project_id: int, most: int, purpose: RatedFor = RatedFor.LABELS) -> DryRun:
     """Return what it would take to ask about up to `most` pairs. Asks nothing.
 
-    Raises InputError if no rater is in use, and Refused without the right to change the project.
+    Raises InputError if no rater is in use, or it cannot read the audit's pairs, and Refused without the right to
+    change the project.
     """
     with reading(engine) as session:
         require(session, Right.CHANGE, project_id)
@@ -106,7 +108,8 @@ def dry_run(engine: Engine, project_id: int, most: int) -> DryRun:
         if rater is None:
             raise InputError(NO_RATER)
         setup, spent = setup_of(rater), spent_by(session, rater.id)
-        prompts = _prompts(session, rater, setup, pairs_to_rate(session, rater, most))
+        choose = pairs_like_unread if purpose == RatedFor.AUDIT else pairs_to_rate
+        prompts = _prompts(session, rater, setup, choose(session, rater, most))
     left = setup.budget - spent.cost if setup.budget else None
     return DryRun(estimate(setup, prompts, spent), what_leaves(setup), left)
 

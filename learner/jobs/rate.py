@@ -14,13 +14,14 @@ from dbos import DBOS
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import RaterSetup, Settings
+from allpairs.db.domain import RatedFor, RaterSetup, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.raters.agreement import wrong_too_often
+from allpairs.db.raters.audits import let_read
 from allpairs.db.raters.costs import cost_of, most_cost
 from allpairs.db.raters.examples import Known, prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs
@@ -29,6 +30,7 @@ from allpairs.db.raters.prompt import Prompt
 from allpairs.db.raters.rows import NO_RATER, pause, rated_pairs, rater_in_use, setup_of, spent_by
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MachineRater, PairVerdict, Project
+from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -43,28 +45,45 @@ MINUTE = 60.0
 
 
 @DBOS.workflow(name=RATE, max_recovery_attempts=MOST_ATTEMPTS)
-def rate(project_id: int, most: int) -> str:
-    """Run the job and return a summary. most: how many pairs to ask about."""
+def rate(project_id: int, most: int, purpose: str = RatedFor.LABELS) -> str:
+    """Run the job and return a summary. most: how many pairs to ask about; purpose: a `RatedFor`."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        rater_id, pairs = plan_rating(project_id, most)
+        rater_id, pairs = plan_rating(project_id, most, purpose)
         rated = rate_pairs(job_id, rater_id, pairs)
-        return f"{rated}{route_batch(project_id)}"
+        return f"{rated}{route_batch(project_id)}" if purpose == RatedFor.LABELS else rated
 
 
 @job_step
-def plan_rating(project_id: int, most: int) -> tuple[int, list[Pair]]:
+def plan_rating(project_id: int, most: int, purpose: str = RatedFor.LABELS) -> tuple[int, list[Pair]]:
     """Return the rater in use and the pairs to ask about: a job that is resumed asks about no others.
 
-    Raises InputError if the project has no rater, or it is paused.
+    Raises InputError if the project has no rater, or it is paused, and if it cannot read the audit's pairs.
     """
-    with database() as engine, reading(engine) as session:
-        rater = rater_in_use(session, project_id)
-        if rater is None:
-            raise InputError(NO_RATER)
-        if rater.paused_at is not None:
-            raise InputError(f"the machine rater is paused: {rater.paused_why}")
-        return rater.id, pairs_to_rate(session, rater, most)
+    with database() as engine:
+        if purpose == RatedFor.AUDIT:
+            return _plan_reading(engine, project_id, most)
+        with reading(engine) as session:
+            rater = _rater_to_ask(session, project_id)
+            return rater.id, pairs_to_rate(session, rater, most)
+
+
+def _rater_to_ask(session: Session, project_id: int) -> MachineRater:
+    rater = rater_in_use(session, project_id)
+    if rater is None:
+        raise InputError(NO_RATER)
+    if rater.paused_at is not None:
+        raise InputError(f"the machine rater is paused: {rater.paused_why}")
+    return rater
+
+
+def _plan_reading(engine: Engine, project_id: int, most: int) -> tuple[int, list[Pair]]:
+    """Return the same for the newest audit, which draws by the rater's verdicts from now on."""
+    with writing(engine) as session:
+        let_read(session, _rater_to_ask(session, project_id))
+    with reading(engine) as session:
+        rater = _rater_to_ask(session, project_id)
+        return rater.id, pairs_to_read(session, rater, most)
 
 
 @job_step

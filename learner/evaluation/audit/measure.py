@@ -4,16 +4,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.audit.allocation import MOST, average_precision, gain_of, labels_to_halve
+from allpairs.learner.evaluation.audit.cells import cells_of
 from allpairs.learner.evaluation.audit.figures import TAILS, Found, as_estimate, curve, figures, found_by
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
+from allpairs.learner.evaluation.audit.verdicts import UNREAD, YES
 from allpairs.learner.evaluation.exact import BARS, AllPairs
-from allpairs.learner.metrics.confidence_sequence import stratified_lower
+from allpairs.learner.metrics.confidence_sequence import ALPHA, stratified_lower
 
 LEAST = 5  # labels that every stratum needs before there are figures
+OF_SIZES = 0.005  # of the error of a bound: the part for how many pairs a machine rater would call positive
 CHANGES = ("average_precision", "precision_at_recall_20")
 
 
@@ -107,14 +111,38 @@ def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, An
     above = view.threshold_rank
     if view.threshold is None or above is None or above < 1:
         return None
-    sizes, labels = sample.sizes[:top], sample.labels[:top]
-    found = sample.stratum[sample.positive & (view.scores >= view.threshold)]
-    positives = np.bincount(found[found < top], minlength=top)
     # In each stratum: the pairs that are positive and above the threshold, among all of the stratum's pairs.
-    share = stratified_lower(sizes, positives, labels)
+    sizes, positives, labels, alpha = _bounded(sample, sample.positive & (view.scores >= view.threshold), top)
+    share = stratified_lower(sizes, positives, labels, alpha)
     listed = int((view.known >= view.threshold).sum())
     low = min(1.0, (share * float(sizes.sum()) + listed) / above)
     return {"target": target, "precision_low": low, "reached": low >= target}
+
+
+def _bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return sizes, found and labelled pairs of the `top` strata, or of each verdict in them, and the error left.
+
+    found: (n,) bool. How many pairs a verdict has is known by those that were read: the size is a lower bound of it.
+    """
+    said = sample.verdicts
+    if said is None:
+        strata = sample.stratum[found]
+        return sample.sizes[:top], np.bincount(strata[strata < top], minlength=top), sample.labels[:top], ALPHA
+    split, part = said.read > 0, OF_SIZES / (2 * top)
+    exact = said.read >= sample.sizes
+    yes = np.where(exact, said.called / sample.sizes, lower_share(said.called, said.read, part))
+    no = np.where(exact, 1 - said.called / sample.sizes, lower_share(said.read - said.called, said.read, part))
+    sizes = np.column_stack([np.where(split, no, 1.0), np.where(split, yes, 0.0)]) * sample.sizes[:, None]
+    counted = ~split[sample.stratum] | (said.said != UNREAD)
+    cells = 2 * sample.stratum + (said.said == YES)
+    positives, labels = (np.bincount(cells[which], minlength=2 * len(split))[: 2 * top] for which in
+                         (found & counted, counted))  # fmt: skip
+    return sizes.ravel()[: 2 * top], positives, labels, ALPHA - OF_SIZES
+
+
+def lower_share(k: np.ndarray, n: np.ndarray, alpha: float) -> np.ndarray:
+    """Return the lower bound of a share (Clopper and Pearson 1934), 0 where k is 0."""
+    return np.where(k > 0, beta.ppf(alpha, np.maximum(k, 1), n - k + 1), 0.0)
 
 
 def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
@@ -123,11 +151,14 @@ def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
     halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
     the strata below the `top` ones cause, as far as labels can tell, None if there are none below.
     """
-    strata = sample.sizes, sample.band, sample.known
-    gain = gain_of(posterior.rates, *strata)
-    available = (sample.sizes - sample.labels).astype(np.int64)
-    variance = float(average_precision(posterior.rates, *strata).var())
-    explained = gain.of(np.full(len(sample.sizes), MOST))
-    below = float(explained[top:].sum() / max(float(explained.sum()), 1e-300))
-    halve = labels_to_halve(sample.labels, available, gain, variance)
-    return {"halve": halve, "below": below if top < len(explained) else None}
+    cells = cells_of(sample)
+    rates = posterior.rates if posterior.cells is None else posterior.cells
+    strata = cells.sizes, cells.band, cells.known
+    gain = gain_of(rates, *strata)
+    available = np.maximum(cells.sizes - cells.labels, 0).astype(np.int64)
+    variance = float(average_precision(rates, *strata).var())
+    explained = gain.of(np.full(len(cells.sizes), MOST))
+    from_below = explained[top * len(cells.sizes) // len(sample.sizes) :]
+    below = float(from_below.sum() / max(float(explained.sum()), 1e-300))
+    halve = labels_to_halve(cells.labels, available, gain, variance)
+    return {"halve": halve, "below": below if len(from_below) else None}

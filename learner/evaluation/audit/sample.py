@@ -7,7 +7,7 @@ import numpy as np
 from allpairs.learner.evaluation.audit.match_probability import draw_chances
 from allpairs.learner.evaluation.audit.stratum_rates import draw_rates, first_strata
 from allpairs.learner.evaluation.audit.verdict_rates import COARSE, draw_shares
-from allpairs.learner.evaluation.audit.verdicts import UNREAD, Verdicts
+from allpairs.learner.evaluation.audit.verdicts import UNREAD, Shares, Verdicts
 
 DRAWS = 1_000
 LEAST = 0.2  # shape of the shares when very few positives were found
@@ -58,7 +58,7 @@ class Sample:
         assert self.verdicts is not None
         counts = self.verdicts.count(self.stratum, self.positive, self.weight)
         shares = draw_shares(self.verdicts, counts, self.sizes, draws, rng, self.band, COARSE)
-        return np.stack(shares.among(), axis=-1).reshape(draws, -1)
+        return shares.by_cell(self.verdicts.read)
 
     def relative(self) -> np.ndarray:
         """Return what each labelled pair counts for among those of its stratum, (n,): 1 on average."""
@@ -75,7 +75,9 @@ class Posterior:
 
     rates: (draws, h) shares of positives; mass, pairs: (draws, n) the positives, and all pairs, that each labelled pair
     stands for; ends: (b,) the last rank of each band, ascending, under the model that made them; counts: (n,) what each
-    labelled pair counts for among those of its stratum, 1 if it is not given.
+    labelled pair counts for among those of its stratum, 1 if it is not given. With a machine rater's verdicts also
+    cells: (draws, 2h) shares of positives by stratum and verdict; sensitivity: (draws,) the share of all positives that
+    it calls positive, of the strata that it has read.
     """
 
     rates: np.ndarray
@@ -83,6 +85,8 @@ class Posterior:
     pairs: np.ndarray
     ends: np.ndarray
     counts: np.ndarray | None = None
+    cells: np.ndarray | None = None
+    sensitivity: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ def draw_posterior(
     being a positive: otherwise a model better than the one that made the strata would show no gain where few positives
     are found. Where a machine rater has read pairs, those of each verdict stand for others of that verdict.
     """
-    cells = _cells(sample, draws, rng)
+    shares = None if sample.verdicts is None else _shares(sample, sample.verdicts, draws, rng)
+    cells = _whole(sample, draws, rng) if shares is None else _by_verdict(sample, shares, rng)
     known = np.ones((len(sample.positive), 0)) if ranks is None else ranks
     said = None if sample.verdicts is None else sample.verdicts.said
     chance = draw_chances(sample.positive, known, draws, rng, said)
@@ -128,23 +133,39 @@ def draw_posterior(
         rest = cell.others - cell.positives
         pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
     ends = np.cumsum(np.add.reduceat(sample.sizes, first_strata(sample.sizes, sample.band))).astype(np.float64)
-    return Posterior((sample.positives + unseen) / sample.sizes, mass, pairs, ends, sample.relative())
+    rates, counts = (sample.positives + unseen) / sample.sizes, sample.relative()
+    if shares is None or sample.verdicts is None:
+        return Posterior(rates, mass, pairs, ends, counts)
+    read = sample.verdicts.read
+    found = shares.positive * sample.sizes * (read > 0) + 1e-300
+    sensitivity = (found * shares.sensitivity).sum(1) / found.sum(1)
+    return Posterior(rates, mass, pairs, ends, counts, shares.by_cell(read), sensitivity)
 
 
-def _cells(sample: Sample, draws: int, rng: np.random.Generator) -> list[_Cell]:
-    """Draw the unlabelled positives of each stratum, or of each verdict in it."""
+def _shares(sample: Sample, verdicts: Verdicts, draws: int, rng: np.random.Generator) -> Shares:
+    counts = verdicts.count(sample.stratum, sample.positive, sample.weight)
+    return draw_shares(verdicts, counts, sample.sizes, draws, rng, sample.band)
+
+
+def _whole(sample: Sample, draws: int, rng: np.random.Generator) -> list[_Cell]:
+    """Draw the unlabelled positives of each stratum."""
     left = np.maximum(sample.sizes - sample.labels, 0).astype(np.int64)
-    own = [np.flatnonzero(sample.stratum == h) for h in range(len(left))]
-    if sample.verdicts is None:
-        unseen = rng.binomial(left, sample.draw_rates(draws, rng))
-        return [_Cell(h, here, np.full(draws, left[h]), unseen[:, h]) for h, here in enumerate(own)]
+    unseen = rng.binomial(left, sample.draw_rates(draws, rng))
+    return [
+        _Cell(h, np.flatnonzero(sample.stratum == h), np.full(draws, left[h]), unseen[:, h]) for h in range(len(left))
+    ]
+
+
+def _by_verdict(sample: Sample, shares: Shares, rng: np.random.Generator) -> list[_Cell]:
+    """Draw the unlabelled positives of each verdict in each stratum."""
     said = sample.verdicts
-    counts = said.count(sample.stratum, sample.positive, sample.weight)
-    shares = draw_shares(said, counts, sample.sizes, draws, rng, sample.band)
+    assert said is not None
+    left = np.maximum(sample.sizes - sample.labels, 0).astype(np.int64)
     called = np.clip(shares.called, 0.0, 1.0)
     rates = [np.clip(rate, 0.0, 1.0) for rate in shares.among()]
     cells = []
-    for h, here in enumerate(own):
+    for h in range(len(left)):
+        here = np.flatnonzero(sample.stratum == h)
         labels = np.bincount(said.said[here], minlength=UNREAD + 1)
         read, yes = int(said.read[h]), int(said.called[h])
         unread = rng.binomial(max(int(sample.sizes[h]) - read, 0), called[:, h])

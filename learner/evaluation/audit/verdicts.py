@@ -29,6 +29,11 @@ class Verdicts:
         """Return the cell, stratum by verdict, of each labelled pair (n,) int64; stratum: (n,) of each."""
         return VERDICTS * stratum + self.said
 
+    def labelled(self, stratum: np.ndarray) -> np.ndarray:
+        """Return the labelled pairs of each stratum by verdict, (h, 2); one without a verdict counts as a no."""
+        cells = 2 * stratum + (self.said == YES)
+        return np.bincount(cells, minlength=2 * len(self.read)).reshape(-1, 2)
+
     def count(self, stratum: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the effective labels (h, 3) of each cell (Kish 1965), and the positives among them."""
         cells, n = self.cells(stratum), VERDICTS * len(self.read)
@@ -50,6 +55,14 @@ class Shares:
     def called(self) -> np.ndarray:
         """The shares of pairs that the rater calls positive."""
         return self.positive * self.sensitivity + (1 - self.positive) * self.false
+
+    def by_cell(self, read: np.ndarray) -> np.ndarray:
+        """Return the shares of positives (draws, 2h) by stratum and verdict: no, yes, no, yes …
+
+        read: (h,) pairs that the rater has read; of a stratum without any both shares are the stratum's.
+        """
+        pairs = [np.where(read > 0, one, self.positive) for one in self.among()]
+        return np.stack(pairs, axis=-1).reshape(len(self.positive), -1)
 
     def among(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of positives among the pairs that the rater does not call positive, and among those."""

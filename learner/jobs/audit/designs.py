@@ -1,15 +1,20 @@
 """Audit designs: strata computed from a model's scores, stored as a row and a folder with the sampling orders."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import DesignKind
+from allpairs.db.domain import DesignKind, Verdict
 from allpairs.db.labels.audits import newest_design
+from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
+from allpairs.db.raters.audits import rater_of_design
+from allpairs.db.raters.judged import verdicts_of
+from allpairs.db.raters.rows import setup_of
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, Matcher
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
@@ -31,7 +36,8 @@ class Drawn:
     """A design with its sampling orders, as item ids.
 
     vectors, rescored: of the evaluation items under its model, as in `Seen`; lexical: (n, d) of `lexical_of`, where it
-    divides bands. rows: (n,) of these items in the project; drawn_of: how many they were when it was made.
+    divides bands. rows: (n,) of these items in the project; drawn_of: how many they were when it was made. verdicts,
+    rater: what the machine rater of this name said, if pairs are drawn by its verdicts.
     """
 
     id: int
@@ -44,6 +50,8 @@ class Drawn:
     rows: np.ndarray
     drawn_of: int
     rescored: Rescored = NOTHING
+    verdicts: Mapping[Pair, Verdict] = field(default_factory=dict)
+    rater: str = ""
 
     def among(self, data: ProjectData) -> "Drawn":
         """Return the design of those of its texts that are there: withdrawn ones leave its strata and orders.
@@ -79,7 +87,12 @@ class Drawn:
 def read_designs(session: Session, project_id: int, data: ProjectData) -> list[Drawn]:
     """Return the project's audit designs, oldest first, each of those of its texts that are there."""
     mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
-    return [_read(design, data).among(data) for design in session.scalars(mine.order_by(Design.number))]
+    return [_with_verdicts(session, one, data) for one in session.scalars(mine.order_by(Design.number))]
+
+
+def _with_verdicts(session: Session, design: Design, data: ProjectData) -> Drawn:
+    drawn, rater = _read(design, data).among(data), rater_of_design(session, design)
+    return drawn if rater is None else replace(drawn, verdicts=verdicts_of(session, rater), rater=setup_of(rater).name)
 
 
 def _read(design: Design, data: ProjectData) -> Drawn:

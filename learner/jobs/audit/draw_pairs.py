@@ -8,8 +8,10 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from allpairs.learner.evaluation.audit.allocation import Gain, allocate, gain_of
+from allpairs.learner.evaluation.audit.cells import Cells, cells_of, draw_cells
 from allpairs.learner.evaluation.audit.measure import labels_needed
-from allpairs.learner.evaluation.audit.sample import DRAWS, Sample
+from allpairs.learner.evaluation.audit.sample import Sample
+from allpairs.learner.evaluation.audit.verdicts import YES
 from allpairs.learner.jobs.audit.designs import Drawn, read_designs
 from allpairs.learner.jobs.audit.labels import Labelled, read_under
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -17,7 +19,7 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair to audit: its items, stratum, score under the design's model, and inclusion probability."""
+    """A pair to audit: its items, stratum, score under the design's model, and inclusion probability, about."""
 
     left_id: int
     right_id: int
@@ -27,37 +29,47 @@ class Candidate:
 
 
 def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
-    """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out."""
+    """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out.
+
+    Where a machine rater has read the first pairs of an order, they are drawn by its verdicts.
+    """
     designs = read_designs(session, project_id, data)
     design = designs[-1]
     labelled = read_under(session, project_id, data, designs, design)
-    sample = labelled.sample
-    orders = _left_in_orders(design, labelled, len(sample.sizes))
+    sample, cells = labelled.sample, cells_of(labelled.sample)
+    orders = _left_in_orders(design, labelled)
     available = np.array([len(order) for order in orders])
-    gain = _gain(sample, np.random.default_rng([data.settings.seed, design.number]))
-    wanted = allocate(sample.labels, available, gain, draw)
-    inclusion = (sample.labels + wanted) / sample.sizes
-    chosen = [at for order, n in zip(orders, wanted.tolist(), strict=True) for at in order[:n].tolist()]
+    gain = _gain(sample, cells, np.random.default_rng([data.settings.seed, design.number]))
+    wanted = allocate(cells.labels, available, gain, draw)
+    chosen = [order[:n] for order, n in zip(orders, wanted.tolist(), strict=True)]
+    inclusion = np.minimum((cells.labels + wanted) / np.maximum(cells.sizes, 1.0), 1.0)
     order = design.order
     return design.id, [
         Candidate(int(order.left[at]), int(order.right[at]), int(order.stratum[at]), float(order.score[at]),
-                  float(min(1.0, inclusion[order.stratum[at]])))
-        for at in chosen
+                  float(share))
+        for positions, share in zip(chosen, inclusion, strict=True)
+        for at in positions.tolist()
     ]  # fmt: skip
 
 
-def _gain(sample: Sample, rng: np.random.Generator) -> Gain | None:
-    """Return what more labels of each stratum would gain; None while too few pairs are labelled."""
+def _gain(sample: Sample, cells: Cells, rng: np.random.Generator) -> Gain | None:
+    """Return what more labels of each cell would gain; None while too few pairs are labelled."""
     if labels_needed(sample.labels, sample.sizes):
         return None
-    return gain_of(sample.draw_rates(DRAWS, rng), sample.sizes, sample.band, sample.known)
+    return gain_of(draw_cells(sample, rng), cells.sizes, cells.band, cells.known)
 
 
-def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:
-    """For each stratum, return the positions of the unanswered pairs in its sampling order."""
-    pairs = zip(design.order.left.tolist(), design.order.right.tolist(), strict=True)
+def _left_in_orders(design: Drawn, labelled: Labelled) -> list[np.ndarray]:
+    """For each cell, return the positions of the unanswered pairs in its stratum's sampling order."""
+    pairs = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
     open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
-    return [np.nonzero(open_ & (design.order.stratum == stratum))[0] for stratum in range(strata)]
+    stratum, read = design.order.stratum, labelled.read
+    if not read.head.any():
+        return [np.nonzero(open_ & (stratum == h))[0] for h in range(len(read.head))]
+    place = np.arange(len(stratum)) - np.searchsorted(stratum, stratum)
+    yes = read.said(pairs, stratum) == YES
+    open_ &= (read.head[stratum] == 0) | (place < read.head[stratum])
+    return [np.nonzero(open_ & (stratum == h) & (yes == said))[0] for h in range(len(read.head)) for said in (0, 1)]
 
 
 def columns_of(pairs: Sequence[Candidate], positions: Sequence[int]) -> list[dict[str, Any]]:

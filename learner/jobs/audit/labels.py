@@ -1,6 +1,6 @@
 """The audit labels of a project as a stratified sample under the newest design."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,9 @@ from allpairs.db.domain import AnswerKind, DesignKind
 from allpairs.db.labels.audits import AuditLabel, audit_labels
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, VERDICTS, YES, Verdicts
 from allpairs.learner.jobs.audit.designs import Drawn
+from allpairs.learner.jobs.audit.read_pairs import ReadPairs, read_of
 from allpairs.learner.jobs.data.evaluation_snapshot import rows_of, scores_of, similarities_of
 from allpairs.learner.jobs.data.project_data import ProjectData
 
@@ -21,6 +23,7 @@ class Labelled:
 
     unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn. known: (k, 2)
     item ids of the known positives: those that came with the data, and those that checks of false positives found.
+    read: what a machine rater has read of the design.
     """
 
     sample: Sample
@@ -29,11 +32,17 @@ class Labelled:
     unsure: int
     answered: set[tuple[int, int]]
     known: np.ndarray
+    read: ReadPairs
 
     def placed(self) -> list[list[float]]:
         """Return items, stratum and inclusion probability of each labelled pair."""
         columns = self.left_ids, self.right_ids, self.sample.stratum, 1 / self.sample.weight
         return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def rated(self) -> dict[str, list[int]] | None:
+        """Return what a machine rater said: of each labelled pair, and how many it read and called positive."""
+        found = self.sample.verdicts
+        return found and {name: getattr(found, name).tolist() for name in ("said", "read", "called")}
 
 
 def read_usable(
@@ -63,13 +72,17 @@ def read_labelled(
     other pairs the audit's labels are a random sample as before.
     """
     given = audit_labels(session, project_id, DesignKind.AUDIT)
-    every = _drawn_by(designs, given)
+    checks = _checked(session, project_id)
+    gone = {(one.left_id, one.right_id) for one in checks}
+    labels = gone | {(one.left_id, one.right_id) for one in given}
+    read = {design.id: read_of(design, labels, gone) for design in designs}
+    every = _drawn_by(designs, given, read)
     decided = [label for label in every if label.answer != AnswerKind.UNSURE]
     left, right = _items(decided)
     answered = {(one.left_id, one.right_id) for one in every}
     there = set(data.item_ids[rows_of(data)].tolist())
     checked = [
-        one for one in _checked(session, project_id)
+        one for one in checks
         if (one.left_id, one.right_id) not in answered and one.left_id in there and one.right_id in there
     ]  # fmt: skip
     known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
@@ -78,15 +91,25 @@ def read_labelled(
     np.add.at(beside, _placed(under, data, *known.T), 1)
     positive = np.array([one.answer == AnswerKind.POSITIVE for one in decided], dtype=bool)
     strata = [_strata(design, decided, data, left, right) for design in designs]
-    inclusion = np.max([_inclusion(design, decided, at) for design, at in zip(designs, strata, strict=True)], axis=0)
+    inclusion = np.max(
+        [_inclusion(design, decided, at, read[design.id]) for design, at in zip(designs, strata, strict=True)], axis=0
+    )
     stratum = strata[[design.id for design in designs].index(under.id)]
-    return Labelled(
-        Sample(stratum, positive, 1 / inclusion, sizes, under.strata.band, beside), left, right,
-        len(every) - len(decided), answered | {(one.left_id, one.right_id) for one in (*given, *checked)}, known,
+    sample = Sample(
+        stratum, positive, 1 / inclusion, sizes, under.strata.band, beside,
+        _verdicts(read[under.id], decided, stratum),
     )  # fmt: skip
+    answered |= {(one.left_id, one.right_id) for one in (*given, *checked)}
+    return Labelled(sample, left, right, len(every) - len(decided), answered, known, read[under.id])
 
 
-def _drawn_by(designs: Sequence[Drawn], labels: Sequence[AuditLabel]) -> list[AuditLabel]:
+def _verdicts(read: ReadPairs, labels: Sequence[AuditLabel], stratum: np.ndarray) -> Verdicts | None:
+    return Verdicts(read.said(_pairs(labels), stratum), read.read, read.called) if read.head.any() else None
+
+
+def _drawn_by(
+    designs: Sequence[Drawn], labels: Sequence[AuditLabel], read: Mapping[int, ReadPairs]
+) -> list[AuditLabel]:
     """Return the labels whose pair one of these designs has drawn by now, and has in its texts."""
     own = {design.id: order_places(design) for design in designs}
     mine = [one for one in labels if (one.left_id, one.right_id) in own.get(one.design_id, {})]
@@ -94,11 +117,14 @@ def _drawn_by(designs: Sequence[Drawn], labels: Sequence[AuditLabel]) -> list[Au
         return mine
     found = {(one.left_id, one.right_id): one for one in mine}
     for design in designs:
-        depth = _depth(design, mine)
-        stratum = dict(zip(own[design.id], design.order.stratum.tolist(), strict=True))
-        for one in labels:
-            pair = one.left_id, one.right_id
-            if pair in stratum and own[design.id][pair] < depth[stratum[pair]]:
+        depth = _depth(design, mine, read[design.id])
+        places = own[design.id]
+        there = [one for one in labels if (one.left_id, one.right_id) in places]
+        of_order = dict(zip(places, design.order.stratum.tolist(), strict=True))
+        stratum = np.array([of_order[pair] for pair in _pairs(there)], dtype=np.int64)
+        deepest = depth[stratum, read[design.id].said(_pairs(there), stratum)]
+        for one, pair, until in zip(there, _pairs(there), deepest.tolist(), strict=True):
+            if places[pair] < until:
                 found.setdefault(pair, one)
     return list(found.values())
 
@@ -147,24 +173,32 @@ def _placed(design: Drawn, data: ProjectData, left: np.ndarray, right: np.ndarra
     return design.strata.place(scores_of(data, design.vectors, left, right, design.rescored), similarities)
 
 
-def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:
-    """Return the probability that the design has drawn each labelled pair by now, (n,).
+def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray, read: ReadPairs) -> np.ndarray:
+    """Return the probability that the design has drawn each labelled pair by now, (n,), given its verdict.
 
-    A design has drawn each of its sampling orders down to the deepest drawn pair, and a pair's permanent random number
-    is equally likely to be any of that order's. Designs share these numbers, so the inclusion probability under several
-    designs is the highest of theirs.
+    A design has drawn each of its sampling orders, or the pairs of each verdict in it, down to the deepest drawn pair,
+    and a pair's permanent random number is equally likely to be any of that order's. Designs share these numbers, so
+    the inclusion probability under several designs is the highest of theirs.
     """
-    found: np.ndarray = np.minimum(_depth(design, labels) / design.strata.sizes, 1.0)[stratum]
+    share = np.minimum(_depth(design, labels, read) / design.strata.sizes[:, None], 1.0)
+    found: np.ndarray = share[stratum, read.said(_pairs(labels), stratum)]
     return found
 
 
-def _depth(design: Drawn, labels: Sequence[AuditLabel]) -> np.ndarray:
-    """Return how deep the design has drawn each stratum's sampling order, (h,)."""
-    depth, places = np.zeros(len(design.strata.sizes)), order_places(design)
-    for one in labels:
-        if one.design_id == design.id:
-            depth[one.stratum] = max(depth[one.stratum], places[one.left_id, one.right_id] + 1)
+def _depth(design: Drawn, labels: Sequence[AuditLabel], read: ReadPairs) -> np.ndarray:
+    """Return how deep the design has drawn each stratum's sampling order, by verdict, (h, 3)."""
+    depth, places = np.zeros((len(design.strata.sizes), VERDICTS)), order_places(design)
+    mine = [one for one in labels if one.design_id == design.id]
+    stratum = np.array([one.stratum for one in mine], dtype=np.int64)
+    place = np.array([places[pair] for pair in _pairs(mine)], dtype=np.int64)
+    np.maximum.at(depth, (stratum, read.said(_pairs(mine), stratum)), place + 1)
+    # a pair that another design drew, and of which this one's rater said nothing, may have either verdict
+    depth[:, UNREAD] = np.maximum(depth[:, UNREAD], np.minimum(depth[:, NO], depth[:, YES]))
     return depth
+
+
+def _pairs(labels: Sequence[AuditLabel]) -> list[tuple[int, int]]:
+    return [(one.left_id, one.right_id) for one in labels]
 
 
 def order_places(design: Drawn) -> dict[tuple[int, int], int]:

@@ -14,6 +14,7 @@ from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Evaluation, Matcher
+from allpairs.learner.evaluation.audit.figures import as_estimate
 from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
     advice,
@@ -101,7 +102,7 @@ def measure_models(
         if bare:
             session.get_one(Matcher, newest.id).details = newest.details | bare
         row = session.get_one(Design, design.id)
-        row.details = row.details | {"sample": labelled.placed()}
+        row.details = row.details | {"sample": labelled.placed(), "rated": labelled.rated()}
 
 
 def _store(session: Session, found: Evaluation, beside: bool) -> None:
@@ -199,7 +200,16 @@ def _audit(
         "reached": reached(sample, view, settings.target_precision, design.strata.top) if posterior else None,
         "changes": {},
         "beyond": 0.0,
+        "rater": _rater(design, sample, posterior),
     }  # fmt: skip
+
+
+def _rater(design: Drawn, sample: Sample, posterior: Posterior | None) -> dict[str, Any] | None:
+    """Return how many pairs a machine rater has read for the audit, and its sensitivity over all of their strata."""
+    if sample.verdicts is None or posterior is None or posterior.sensitivity is None:
+        return None
+    sensitivity = as_estimate(posterior.sensitivity, len(sample.positive)).as_dict()
+    return {"name": design.rater, "read": int(sample.verdicts.read.sum()), "sensitivity": sensitivity}
 
 
 def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
