@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import cycle, islice
+from itertools import cycle, islice, zip_longest
 from typing import Any
 
 from allpairs.annotate.labels.checksum_chain import CHAIN, chained
@@ -62,7 +62,8 @@ COLUMNS: dict[Form, dict[str, type]] = {
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.POSITIVES: {"anchor": str, "positive": str},
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
-    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int, "band": int},
+    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int, "band": int}
+    | {"verdict": int, "read": int, "called": int},
     Form.IMPLIED: _TEXTS | {"implied": int},
     Form.VERDICTS: _TEXTS
     | {"rater": str, "number": int, "verdict": str, "p": float, "prompt": str, "created_at": str, "cost": float},
@@ -162,11 +163,16 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
         return
     newest = measured[-1]
     answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
-    for left, right, stratum, inclusion in newest.details["sample"]:
+    rated = newest.details.get("rated") or {"said": [], "read": [], "called": []}  # said: 0 no, 1 yes, 2 not read
+    drawn = zip_longest(newest.details["sample"], rated["said"])
+    for (left, right, stratum, inclusion), said in drawn:
         if answers.get((left, right)) in NUMBERS:
             label, of = NUMBERS[answers[left, right]], newest.strata[stratum]
             band = of.get("band", stratum) + 1
-            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, of["size"], band
+            by_rater = (None, None, None)
+            if said is not None:
+                by_rater = said if said < 2 else None, rated["read"][stratum], rated["called"][stratum]
+            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, of["size"], band, *by_rater
 
 
 def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:

@@ -11,6 +11,10 @@ from allpairs.db.schema.tables import Evaluation
 
 HEAVY = 50  # a positive that represents more pairs than this changes the figures a lot if it is wrong
 APART = "A pair of evaluation items never trains a model."
+BY_VERDICT = (
+    "People labelled pairs of either verdict. Their labels alone tell which pairs are positives, and how much its "
+    "verdicts on other pairs tell."
+)
 
 
 def meaning(evaluation: Evaluation) -> list[str]:
@@ -92,10 +96,20 @@ def _sampled(evaluation: Evaluation, which: str) -> list[str]:
 
 def _audit(evaluation: Evaluation) -> list[str]:
     audit = evaluation.audit
-    return [_drawn(evaluation), _posterior(audit), _below(evaluation), _reused(), *_double_check(audit)]
+    by_rater = [f"{read_by(audit['rater'])} {BY_VERDICT}"] if audit.get("rater") else []
+    return [_drawn(evaluation), *by_rater, _posterior(audit), _below(evaluation), _reused(), *_double_check(audit)]
 
 
 _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified, "audit": _audit}
+
+
+def read_by(rater: dict[str, Any]) -> str:
+    """Return how many pairs a machine rater has read for the audit, and the share of positives that it finds."""
+    found = rater["sensitivity"]
+    return (
+        f"The machine rater {rater['name']} has read {rater['read']:,} pairs for this audit. Of the positives it finds "
+        f"{found['value']:.0%} (95% interval {found['low']:.0%} to {found['high']:.0%})."
+    )
 
 
 def _drawn(evaluation: Evaluation) -> str:

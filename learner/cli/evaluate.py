@@ -33,7 +33,7 @@ def evaluate(
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label.")] = None,
     right: Right = None,
     audit: Annotated[
-        Path | None, typer.Option(help="Audit labels instead of gold: id1, id2, label, inclusion, stratum, size, band.")
+        Path | None, typer.Option(help="Audit labels instead of gold: the columns of `labels export --format audit`.")
     ] = None,
     method: Method = None,
     sample: Sample = 200_000,

@@ -7,6 +7,7 @@ from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.monitor.audit_rater import audit_rater
 from allpairs.annotate.ui.monitor.correction import corrections
 from allpairs.annotate.ui.monitor.entities import entity_audit
 from allpairs.annotate.ui.monitor.strata import strata
@@ -90,6 +91,7 @@ def audit_form(report: Report, project_id: int) -> None:
         pairs = st.number_input("Pairs to draw", 1, 10_000, DRAW, step=10, width=160, key="audit_draw")
         drawing = st.button("Draw audit pairs", key="draw_audit", type="primary", icon=":material/casino:")
         updating = st.button("Update figures", key="update_audit", icon=":material/refresh:", help=UPDATE)
+    audit_rater(project_id, report.audited.audit if report.audited else {})
     if drawing or updating:
         _ask(project_id, pairs if drawing else 0)
 

@@ -53,8 +53,8 @@ def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
     pairs with the same inclusion form a stratum, the largest inclusion first; without `size`, a stratum's size is
     estimated from its labels as Σ 1/inclusion (Horvitz and Thompson 1952); without `band`, each stratum is a band.
     `verdict` is 1 if a machine rater calls the pair positive, 0 if not, empty if it has not read it; `read` and
-    `called` are how many random pairs of the stratum it has read and called positive. Raises InputError with row and
-    column, and if the strata have more pairs than there are.
+    `called` are how many random pairs of the stratum it has read and called positive, empty for none.
+    Raises InputError with row and column, and if the strata have more pairs than there are.
     """
     reader = _Reader(path, corpus, dataset)
     named = column_names(path)
@@ -117,8 +117,8 @@ class _Reader:
             what = f"the verdict is {shown(values['verdict'])}; write 1 or 0, or nothing where the rater was not asked"
             raise bad(what, self.path, row, "verdict")
         self.said.append(UNREAD if verdict is None else YES if verdict else NO)
-        self._add_of_stratum(self.read, row, stratum, "read", values["read"], least=0)
-        self._add_of_stratum(self.called, row, stratum, "called", values["called"], least=0)
+        for of, column in ((self.read, "read"), (self.called, "called")):
+            self._add_of_stratum(of, row, stratum, column, values[column] or "0", least=0)
         if self.called[stratum] > self.read[stratum]:
             what = f"{self.called[stratum]:,} pairs are called positive, but {self.read[stratum]:,} were read"
             raise bad(what, self.path, row, "called")
@@ -143,7 +143,7 @@ class _Reader:
 
     def _verdicts(self, strata: list[float]) -> Verdicts | None:
         """Return what the rater said, if the file tells."""
-        if not self.said:
+        if not any(self.read.values()):
             return None
         read, called = (np.array([of[name] for name in strata], dtype=np.int64) for of in (self.read, self.called))
         return Verdicts(np.array(self.said, dtype=np.int64), read, called)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
@@ -14,6 +14,8 @@ from allpairs.annotate.projects.projects import create_project, list_projects
 from allpairs.db.corpus.corpus import Corpus, Item
 from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Design
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import N, P, R, S, U, answer, labelled, place, read, stored
 
@@ -160,6 +162,9 @@ def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: i
             "stratum": "1",
             "size": "16",
             "band": "2",
+            "verdict": None,
+            "read": None,
+            "called": None,
         },
         {
             "id1": "left-4",
@@ -169,8 +174,22 @@ def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: i
             "stratum": "1",
             "size": "16",
             "band": "2",
+            "verdict": None,
+            "read": None,
+            "called": None,
         },
     ]
+
+
+def test_an_audit_export_has_what_a_machine_rater_said(engine: Engine, audited: int, tmp_path: Path) -> None:
+    place(engine, audited, stratum=1, inclusion=0.25)
+    with writing(engine) as session:
+        for design in session.scalars(select(Design)):
+            said = [1] + [2] * (len(design.details.get("sample", ())) - 1)
+            design.details = design.details | {"rated": {"said": said, "read": [0, 12], "called": [0, 3]}}
+    export_labels(engine, "Questions", tmp_path / "audit.csv", Form.AUDIT)
+    found = [tuple(row[name] for name in ("verdict", "read", "called")) for row in read(tmp_path / "audit.csv")]
+    assert found == [("1", "12", "3"), (None, "12", "3")]
 
 
 def test_an_audit_export_knows_the_strata_of_the_newest_design_alone(

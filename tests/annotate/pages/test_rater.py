@@ -11,11 +11,13 @@ from allpairs.annotate.jobs import requests
 from allpairs.annotate.raters.rater_state import read_raters
 from allpairs.annotate.ui.projects.rater import TITLES
 from allpairs.db.domain import AnswerKind, RaterSetup, Verdict
+from allpairs.db.estimate import Estimate
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.raters.rows import pause, rater_in_use
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import make_design, make_project, make_round
+from tests.helpers.figures.measured import make_audited_project
 from tests.helpers.pages import open_page
 from tests.helpers.paths import ROOT
 from tests.helpers.raters import add_rater, add_verdicts, answer_pairs
@@ -36,6 +38,29 @@ def words(page: AppTest) -> str:
     assert not page.exception
     kinds = (page.markdown, page.caption, page.info, page.warning, page.error)
     return "\n".join(element.value.replace("\\", "") for kind in kinds for element in kind)
+
+
+def test_the_rater_in_use_reads_the_pairs_of_an_audit(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: asked.append(arguments))
+    found = Estimate(0.7, 0.5, 0.85, "audit", 200).as_dict()
+    project = make_audited_project(engine, rater={"name": "judge", "read": 1_500, "sensitivity": found})
+    assert "audit_rater_read" not in {button.key for button in open_page(MONITOR, tab="Audit").button}
+    add_rater(engine, project)
+    page = open_page(MONITOR, tab="Audit")
+    assert "judge has read 1,500 pairs" in words(page) and "70%" in words(page)
+    page.get_by_key("audit_rater_pairs").set_value(50)
+    page.get_by_key("audit_rater_read").click().run()
+    assert "no audit yet" in words(page) and not asked
+    make_design(engine, project)
+    page = open_page(MONITOR, tab="Audit")
+    page.get_by_key("audit_rater_estimate").click().run()
+    assert "tokens (estimated)" in words(page)
+    assert "2,000 pairs" in words(page) or "pairs," in words(page)
+    page.get_by_key("audit_rater_read").click().run()
+    assert [one[-2:] for one in asked] == [(2_000, "audit")]
 
 
 def test_every_field_has_a_title() -> None:

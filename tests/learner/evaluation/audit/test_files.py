@@ -59,7 +59,7 @@ def test_verdicts_are_read(tmp_path: Path, corpus: Corpus) -> None:
     assert (found.said.tolist(), found.read.tolist(), found.called.tolist()) == ([YES, NO, UNREAD], [1, 3], [1, 1])
 
 
-@pytest.mark.parametrize("rest", ["maybe,3,1", "1,3,4", "1,-1,0", "1,3,", "1,2.5,1"])
+@pytest.mark.parametrize("rest", ["maybe,3,1", "1,3,4", "1,-1,0", "1,,1", "1,2.5,1"])
 def test_verdicts_that_cannot_be_are_refused(tmp_path: Path, corpus: Corpus, rest: str) -> None:
     with pytest.raises(InputError, match=r"audit\.csv.*row 2"):
         read(tmp_path, corpus, f"q2,q3,0,0.5,3,4,{rest}", header=f"{HEADER},verdict,read,called")
