@@ -108,8 +108,8 @@ def _best(ours: Result, others: Sequence[Result], at: int, figure: int) -> list[
 def with_raters(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
     """Return AP of ours, first without and then with each rater, in Markdown, and the labels that the rater saves.
 
-    Those are the share of the labels that ours alone needs less for intervals as wide, by log-linear interpolation; a
-    minus says that it needs more.
+    Those are the share of the labels that ours alone needs more for intervals as wide, by log-linear interpolation; a
+    minus says that it needs fewer.
     """
     head = ["pool", "labels", "rater", "AP: bias", "RMSE", "covered", "width", "labels saved", "other figures covered"]
     lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
@@ -117,7 +117,7 @@ def with_raters(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
     for at, budget in enumerate(budgets):
         for result in results:
             covered, width = result.covered(result.pool.truth())[at], _widths(result)
-            saved = "" if result is results[0] else f"{_saved(alone, width, budgets, at):+.0%}"
+            saved = "" if result is results[0] else _saved(alone, width, budgets, at)
             name = result.method.removeprefix("rater ") if saved else "none"
             cells = [f"{result.errors.mean(0)[at, 0]:+.3f}", f"{result.rmse[at, 0]:.3f}", f"{covered[0]:.2f}"]
             cells += [f"{width[at]:.3f}", saved, f"{covered[1:].mean():.2f}"]
@@ -130,11 +130,15 @@ def _widths(result: Result) -> np.ndarray:
     return np.asarray((result.answers[:, :, 0, 2] - result.answers[:, :, 0, 1]).mean(0))
 
 
-def _saved(alone: np.ndarray, width: np.ndarray, budgets: Sequence[int], at: int) -> float:
+def _saved(alone: np.ndarray, width: np.ndarray, budgets: Sequence[int], at: int) -> str:
     """Return the share of labels saved: those of the budget against those with which ours alone is as wide."""
-    slope = np.polyfit(np.log(budgets), np.log(alone), 1)[0]
-    as_wide = np.log(budgets[at]) + np.log(width[at] / alone[at]) / min(slope, -0.1)
-    return float(1 - budgets[at] / np.exp(as_wide))
+    if width[at] < alone.min():
+        return f"more than {1 - budgets[at] / budgets[-1]:.0%}"
+    if width[at] > alone.max():
+        return "less than 0%"
+    falling = np.minimum.accumulate(alone)
+    as_wide = np.exp(np.interp(-width[at], -falling, np.log(budgets)))
+    return f"{1 - budgets[at] / as_wide:.0%}"
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ from allpairs.annotate.ui.state import engine
 WHAT = (
     "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "
     "its 95% interval and its number of pairs. Abstentions count under “Abstains” alone, which is a share of all pairs "
-    "answered. No figure of the model rests on its verdicts."
+    "answered. No figure of the model rests on its verdicts, but where an audit’s pairs were drawn by them, as the tab "
+    "Audit then says."
 )
 
 
