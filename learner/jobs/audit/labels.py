@@ -42,7 +42,9 @@ class Labelled:
     def rated(self) -> dict[str, list[int]] | None:
         """Return what a machine rater said: of each labelled pair, and how many it read and called positive."""
         found = self.sample.verdicts
-        return found and {name: getattr(found, name).tolist() for name in ("said", "read", "called")}
+        if found is None:
+            return None
+        return {"said": found.said.tolist(), "read": found.read.tolist(), "called": found.called.tolist()}
 
 
 def read_usable(
