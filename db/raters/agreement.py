@@ -8,21 +8,24 @@ from allpairs.db.domain import RaterSetup, Verdict
 from allpairs.db.estimate import wilson
 from allpairs.db.raters.judged import Judged
 
+LEAST = 0.05  # a smaller weight teaches next to nothing, but would still order a batch by what may be chance
+
 
 def weight_of(judged: Sequence[Judged]) -> float:
     """Return the weight of a verdict beside a person's label, from 0 to 1; judged: pairs that people answered, too.
 
     It is the square of the lower end of Youden's (1950) J = sensitivity + specificity - 1: a label that errs so often
     holds J² of the information of one that never does, where matches and others are alike frequent. The 95 % interval
-    is that of Newcombe (1998, method 10) for a difference of two shares. A rater that is no better than a coin has 0,
-    and so has one of which too little is known.
+    is that of Newcombe (1998, method 10) for a difference of two shares. Below 0.05 the weight is 0: a rater that is no
+    better than a coin has it, and so has one of which too little is known.
     """
     pairs, hits = _pairs_and_hits(judged)
     if not (pairs[True] and pairs[False]):
         return 0.0
     shares = {match: hits[match] / pairs[match] for match in pairs}
     below = sqrt(sum((shares[match] - wilson(hits[match], pairs[match])[0]) ** 2 for match in pairs))
-    return round(max(0.0, sum(shares.values()) - 1 - below) ** 2, 4)
+    weight = max(0.0, sum(shares.values()) - 1 - below) ** 2
+    return round(weight, 4) if weight >= LEAST else 0.0
 
 
 def wrong_too_often(judged: Sequence[Judged], setup: RaterSetup) -> str | None:

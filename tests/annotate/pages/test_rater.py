@@ -57,7 +57,7 @@ def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     make_design(engine, project)
     page = open_page(MONITOR, tab="Audit")
     page.get_by_key("audit_rater_estimate").click().run()
-    assert "tokens (estimated)" in words(page)
+    assert "(estimated)" in words(page)
     assert "2,000 pairs" in words(page) or "pairs," in words(page)
     page.get_by_key("audit_rater_read").click().run()
     assert [one[-2:] for one in asked] == [(2_000, "audit")]

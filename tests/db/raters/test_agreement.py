@@ -37,7 +37,7 @@ def test_more_agreement_and_more_pairs_count_more() -> None:
     )
 
 
-def test_a_coin_has_a_weight_in_few_samples_and_then_a_small_one() -> None:
+def test_a_coin_has_no_weight_even_by_luck() -> None:
     rng = random.Random(0)
     found = [
         weight_of(
@@ -45,4 +45,4 @@ def test_a_coin_has_a_weight_in_few_samples_and_then_a_small_one() -> None:
         )
         for _ in range(400)
     ]
-    assert sum(weight > 0 for weight in found) < 0.04 * len(found) and max(found) < 0.03
+    assert set(found) == {0.0}
