@@ -112,14 +112,14 @@ def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, An
     if view.threshold is None or above is None or above < 1:
         return None
     # In each stratum: the pairs that are positive and above the threshold, among all of the stratum's pairs.
-    sizes, positives, labels, alpha = _bounded(sample, sample.positive & (view.scores >= view.threshold), top)
+    sizes, positives, labels, alpha = bounded(sample, sample.positive & (view.scores >= view.threshold), top)
     share = stratified_lower(sizes, positives, labels, alpha)
     listed = int((view.known >= view.threshold).sum())
     low = min(1.0, (share * float(sizes.sum()) + listed) / above)
     return {"target": target, "precision_low": low, "reached": low >= target}
 
 
-def _bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return sizes, found and labelled pairs of the `top` strata, or of each verdict in them, and the error left.
 
     found: (n,) bool. How many pairs a verdict has is known by those that were read: the size is a lower bound of it.

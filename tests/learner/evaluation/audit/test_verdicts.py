@@ -5,10 +5,12 @@ import pytest
 from scipy.stats import binom
 
 from allpairs.learner.evaluation.audit.figures import TAILS, figures, found_by
+from allpairs.learner.evaluation.audit.measure import bounded
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from allpairs.learner.evaluation.audit.stratum_rates import START
 from allpairs.learner.evaluation.audit.verdict_rates import draw_shares
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES, Verdicts, cell_sizes
+from allpairs.learner.metrics.confidence_sequence import stratified_lower
 from tests.helpers.figures.audited import Pool, normal_pool
 
 READ, RUNS, DRAWS = 600, 24, 300
@@ -125,3 +127,18 @@ def test_pairs_that_the_rater_has_not_read_stand_for_all_of_their_stratum() -> N
     posterior = draw_posterior(sample, np.random.default_rng(0), 200)
     assert posterior.pairs.sum(1) == pytest.approx(np.full(200, 1_200))
     assert posterior.mass.sum(1) == pytest.approx(posterior.rates[:, 0] * 1_200)
+
+
+@pytest.mark.parametrize("sensitivity", [0.95, 0.5])
+def test_the_bound_of_a_precision_holds_where_pairs_are_drawn_by_verdict(sensitivity: float) -> None:
+    """Plain counts would not: most labelled pairs are those that the rater calls a match."""
+    rng, top, held = np.random.default_rng(3), 8, 0
+    for _ in range(40):
+        pool = normal_pool(4.55, 1.0, rng)
+        sample, _ = rate(pool, sensitivity, 0.95, 40, rng)
+        sizes, positives, labels, alpha = bounded(sample, sample.positive, top)
+        least = stratified_lower(sizes, positives, labels, alpha) * sizes.sum()
+        truth = (pool.positives <= pool.sizes[:top].sum()).sum()
+        assert least > 0.1 * truth
+        held += least <= truth
+    assert held >= 38
