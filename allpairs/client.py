@@ -194,9 +194,12 @@ class RemoteProject:
         """
         return dict(self._call("PUT", "/rater", {"name": name, **setup}))
 
-    def run_rater(self, pairs: int = 100, dry_run: bool = False) -> dict[str, Any]:
-        """Ask the machine rater about so many pairs at most, in a `job`; return what it takes. dry_run: ask nothing."""
-        return dict(self._call("POST", "/rater/run", {"pairs": pairs, "dry_run": dry_run}))
+    def run_rater(self, pairs: int = 100, dry_run: bool = False, purpose: str = "labels") -> dict[str, Any]:
+        """Ask the machine rater about so many pairs at most, in a `job`; return what it takes. dry_run: ask nothing.
+
+        purpose: `labels`, pairs that people answered and those of the batch; `audit`, random ones of its strata.
+        """
+        return dict(self._call("POST", "/rater/run", {"pairs": pairs, "dry_run": dry_run, "purpose": purpose}))
 
     def resume_rater(self) -> dict[str, Any]:
         """Let a paused machine rater be asked again; return what `rater` does."""

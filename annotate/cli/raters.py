@@ -79,7 +79,7 @@ def run(
     pairs: Annotated[int, typer.Option(help="Ask about so many pairs at most.", min=1)] = 100,
     purpose: Annotated[
         RatedFor,
-        typer.Option("--for", help="labels: pairs that people answered, then the open batch. audit: audit pairs."),
+        typer.Option("--for", help="labels: pairs that people answered, and the open batch. audit: audit pairs."),
     ] = RatedFor.LABELS,
     dry: Annotated[bool, typer.Option("--dry-run", help="Ask nothing: say what it would take.")] = False,
     as_json: Json = False,

@@ -9,7 +9,7 @@ from allpairs.annotate.api.models.base import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.api.models.metrics import Figure
 from allpairs.annotate.api.models.webhooks import HOST
 from allpairs.annotate.jobs.requests import MOST_RATED
-from allpairs.db.domain import RaterSetup, Verdict
+from allpairs.db.domain import RatedFor, RaterSetup, Verdict
 
 MOST_VERDICTS = 1_000
 
@@ -128,12 +128,13 @@ class Raters(Given):
 
 
 class RaterRun(Asked):
-    """How many pairs to ask about."""
+    """How many pairs to ask about, and what for."""
 
     pairs: Annotated[int, Field(ge=1, le=MOST_RATED), BeforeValidator(as_whole)] = Field(
         100,
-        description="Half of them pairs that people answered, if there are enough, the others of the batch.",
+        description="For labels: half of them pairs that people answered, if there are enough; else of the batch.",
     )
+    purpose: RatedFor = Field(RatedFor.LABELS, description="Audit: it reads random pairs of the audit's strata.")
     dry_run: bool = Field(False, description="Ask nothing: say what it would take.")
 
 

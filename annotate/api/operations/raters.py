@@ -30,8 +30,9 @@ def set_rater(call: Call) -> m.Raters:
 
 def run_rater(call: Call) -> m.RaterEstimate:
     """Ask the machine rater in a job of the worker; with `dry_run`, only say what it would take."""
-    found = dry_run(call.engine, call.here.id, call.given.pairs)
-    job = None if call.given.dry_run else request_rating(call.engine, call.here.id, call.given.pairs)
+    asked = call.here.id, call.given.pairs, call.given.purpose
+    found = dry_run(call.engine, *asked)
+    job = None if call.given.dry_run else request_rating(call.engine, *asked)
     return m.RaterEstimate(**found.as_dict(), job=job)
 
 

@@ -99,6 +99,7 @@ def test_a_run_says_what_it_takes_and_a_dry_run_asks_nothing(engine: Engine, rat
     assert "models.example.org" in dry["leaves"]
     with reading(engine) as session:
         assert session.scalars(select(Job)).all() == []
+    assert "no audit" in root.post(f"{rater}/run", json={"purpose": "audit", "dry_run": True}).json()["detail"]
     run = given(root.post(f"{rater}/run", json={"pairs": 3}))
     assert run == dry | {"job": run["job"]}
     assert given(root.get(f"/projects/1/jobs/{run['job']}"))["state"] == "waiting"
