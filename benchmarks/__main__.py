@@ -3,6 +3,7 @@
     python -m benchmarks [--quick] [--only NAME ...]          (`make bench`)
 
 `--quick` takes minutes: small sizes, figures are printed but not kept. A failed benchmark keeps its last figures.
+`python -m benchmarks public` is the comparison with other tools: benchmarks/public/command.py.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import date
@@ -31,6 +33,7 @@ BENCHMARKS = {
     "load": "scale.load",
     "import_rows": "speed.import_rows",
 }
+PUBLIC = "public"
 
 
 def measure_of(name: str) -> Measure:
@@ -65,6 +68,9 @@ def about(name: str) -> dict[str, str]:
 
 def main() -> int:
     """Run the benchmarks, update the page, and return 0, or 1 if a benchmark failed."""
+    if sys.argv[1:2] == [PUBLIC]:
+        compare: Callable[[list[str]], int] = importlib.import_module("benchmarks.public.command").main
+        return compare(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, takes minutes, keeps no figures")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=tuple(BENCHMARKS), metavar="NAME")

@@ -72,6 +72,9 @@ class Labels:
         return Labelled(*(np.array(column, dtype=np.int64) for column in (self.left, self.right, self.label)))
 
 
+After = Callable[[Labels, Dataset, VectorScorer], None]
+
+
 class Stopwatch:
     """Seconds by stage."""
 
@@ -116,6 +119,8 @@ def simulate(
     composition: Composition | None = None,
     development: Corpus | None = None,
     start: Start = Encoder.encode,
+    sizes: Sequence[int] = (),
+    after: After | None = None,
 ) -> list[dict[str, Any]]:
     """Run the rounds; return one object a round, as written to `out/rounds.jsonl`.
 
@@ -124,6 +129,8 @@ def simulate(
     The encoder gets the pooling and the distance of the settings, and is trained in place. composition: the positives
     and negatives of each round, for stratified-match. development: the corpus with the split of a development set,
     whose figures every round has as `development`. start: returns the pre-trained encoder's vectors of the texts.
+    sizes: the pairs of each round, where the settings' first batch and growth do not say. after: called with the
+    labels so far, the dataset and what scores its pairs, before the first round and after each.
     Raises InputError if there is nothing to measure or to train on, or if the strategy lacks what it needs.
     """
     dataset = dataset_of(corpus)
@@ -145,12 +152,14 @@ def simulate(
     base_row = _row(0, labels, None, measured, watch) | near_by(dataset, encoded, progress)
     base_row |= _beside(beside, state, watch, progress)
     (out / "base.json").write_text(json.dumps(base_row, indent=2), encoding="utf-8")
+    if after:
+        after(labels, dataset, state.scorer)
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):
             watch = Stopwatch()
             with watch.stage("choose"):
-                known, size = labels.keys(dataset), _size(number, settings)
+                known, size = labels.keys(dataset), sizes[number - 1] if sizes else _size(number, settings)
                 gold = gold_of(dataset, known, composition[number - 1] if composition else None)
                 seen = Background(labels.arrays(), pretrained, gold)
                 space = state.matcher.space
@@ -166,6 +175,8 @@ def simulate(
             written.append(row | _beside(beside, state, watch, progress))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
+            if after:
+                after(labels, dataset, state.scorer)
     matcher, bare = state.matcher, {}
     if state.staged is not None:
         bare = measured_bare(dataset, state.vectors, matcher.blend, labels.arrays(), settings, progress)

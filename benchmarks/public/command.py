@@ -1,0 +1,60 @@
+"""Make docs/comparison.md from the runs that are kept; with --run, first do those that are missing.
+
+    python -m benchmarks public [--run] [--data NAME ...] [--peers NAME ...] [--seeds N ...]
+
+--data, --peers and --seeds say which runs to do; without them all. A run that is kept is not done again: delete its
+line in docs/comparison to have it anew. Environments, scores and models go to --out. What is still missing is printed.
+`python -m benchmarks.data.datasets` writes the data sets.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from benchmarks.public.catalog import PEERS, Peer
+from benchmarks.public.run import Places, run
+from benchmarks.public.runs import keep, read_runs
+from benchmarks.public.work import SEEDS, WORK, Data
+
+Wanted = tuple[Data, int, Peer]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do the runs, write the page, and return 0, or 1 if a run failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", action="store_true", help="do the runs that are missing")
+    parser.add_argument("--data", nargs="+", choices=WORK, default=list(WORK))
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    parser.add_argument("--files", type=Path, default=Path("out/data"))
+    parser.add_argument("--out", type=Path, default=Path("out/public"))
+    chosen = parser.parse_args(arguments)
+    places = Places(chosen.files.absolute(), chosen.out.absolute())
+    todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
+    failed = [one for one in todo if not attempt(*one, places)]
+    for data, seed, peer in missing(list(WORK), SEEDS, list(PEERS)):
+        print(f"missing: {data.name}, seed {seed}, {peer.name}")
+    return 1 if failed else 0
+
+
+def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) -> Iterator[Wanted]:
+    """Yield the runs that are not kept, seed by seed."""
+    for name in names:
+        done = {(one["seed"], one["peer"]) for one in read_runs(name)}
+        for seed, peer in product(seeds, (PEERS[peer] for peer in peers)):
+            if (seed, peer.name) not in done and (not peer.data or name in peer.data):
+                yield WORK[name], seed, peer
+
+
+def attempt(data: Data, seed: int, peer: Peer, places: Places) -> bool:
+    """Do one run and keep it. Return whether it succeeded."""
+    print(f"{data.name}, seed {seed}, {peer.name} …", file=sys.stderr, flush=True)
+    try:
+        keep(run(peer, data, seed, places))
+    except subprocess.CalledProcessError as error:
+        print(f"error: {peer.name} failed (exit code {error.returncode}): see above", file=sys.stderr)
+        return False
+    return True

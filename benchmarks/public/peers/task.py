@@ -1,0 +1,120 @@
+"""What a peer is given and what it hands back: CSV and JSON in, scores of pairs out. Needs numpy alone.
+
+A task's folder holds `left.csv` and `right.csv` (row, text, the columns; left: also `part`, train or evaluation),
+`matches.csv` (left, right: the matches among training pairs, from which the answers come) and `task.json`. The answers
+of evaluation pairs are not there. Records are numbered from 0 in each list.
+"""
+
+import csv
+import json
+import resource
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Record = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work: two lists of records, the left records to label from and to measure on, and the budgets.
+
+    train, evaluation: rows of `left`, ascending int64; labels: how many answers may be asked for, ascending, 0 among
+    them if the peer can do without.
+    """
+
+    data: str
+    seed: int
+    columns: Sequence[str]
+    labels: Sequence[int]
+    left: list[Record]
+    right: list[Record]
+    train: np.ndarray
+    evaluation: np.ndarray
+    matches: frozenset[tuple[int, int]]
+    asked: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def answer(self, left: int, right: int) -> bool:
+        """Return whether two records match, as the annotator; the pair counts as a label once.
+
+        Raises ValueError for a left record that is kept for measuring.
+        """
+        if self.left[left]["part"] != "train":
+            raise ValueError(f"left record {left} is kept for measuring: ask about training records alone")
+        return self.asked.setdefault((left, right), (left, right) in self.matches)
+
+
+class Answers:
+    """Collects what a peer hands back at each budget, with the computing it took until then."""
+
+    def __init__(self, folder: Path, task: Task) -> None:
+        self.folder, self.task, self.rows = folder, task, list[dict[str, Any]]()
+
+    def dense(self, labels: int, matches: int, scores: np.ndarray) -> None:
+        """Keep the scores of all pairs of evaluation records, (evaluation, right)."""
+        np.savez(self._path(labels), scores=scores.astype(np.float32))
+        self._row(labels, matches, scores.size)
+
+    def sparse(self, labels: int, matches: int, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> None:
+        """Keep the scores of some pairs, each once: left: positions in `evaluation`, right: rows of `right`."""
+        np.savez(self._path(labels), left=left, right=right, score=score.astype(np.float32))
+        self._row(labels, matches, len(score))
+
+    def every(self, labels: int, scores: np.ndarray) -> None:
+        """Keep what a peer that blocks would score if it did not, (evaluation, right), beside what it does."""
+        np.savez(self.folder / f"every-{labels}.npz", scores=scores.astype(np.float32))
+
+    def finish(self, settings: dict[str, Any], versions: dict[str, str]) -> None:
+        """Write what was set, with which versions, and a row for each budget."""
+        report = {"settings": settings, "versions": versions, "budgets": self.rows}
+        (self.folder / "report.json").write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+
+    def _path(self, labels: int) -> Path:
+        return self.folder / f"scores-{labels}.npz"
+
+    def _row(self, labels: int, matches: int, scored: int) -> None:
+        row = {"labels": labels, "matches": matches, "scored": scored, "cpu_seconds": round(cpu_seconds(), 1)}
+        self.rows.append(row)
+        print(json.dumps(row), file=sys.stderr, flush=True)
+
+
+def cpu_seconds() -> float:
+    """Return the processor's seconds of this process and its children so far."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def begun() -> tuple[Task, Answers]:
+    """Return the task whose folder is the command's only argument, and where its answers go."""
+    folder = Path(sys.argv[1])
+    task = read_task(folder)
+    return task, Answers(folder, task)
+
+
+def read_task(folder: Path) -> Task:
+    """Read a task's folder."""
+    about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    left, right, matches = (_rows(folder / f"{name}.csv") for name in ("left", "right", "matches"))
+    part = np.array([row["part"] for row in left])
+    return Task(
+        about["data"], about["seed"], about["columns"], about["labels"], left, right,
+        np.flatnonzero(part == "train"), np.flatnonzero(part == "evaluation"),
+        frozenset((int(row["left"]), int(row["right"])) for row in matches),
+    )  # fmt: skip
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file of a task."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def _rows(path: Path) -> list[Record]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

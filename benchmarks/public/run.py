@@ -1,0 +1,67 @@
+"""One run: a peer on a data set with one seed, at all of its budgets, in a process of its own."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT
+from benchmarks.public.catalog import Peer
+from benchmarks.public.environments import python_of
+from benchmarks.public.measure import figures, read_scored
+from benchmarks.public.work import Data, Part, part_of
+
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+Run = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the data sets lie, and where environments and scores go."""
+
+    files: Path
+    out: Path
+
+
+def run(peer: Peer, data: Data, seed: int, places: Places) -> Run:
+    """Let the peer work, and return what docs/comparison keeps of it.
+
+    A process whose report lies there already is not started again. Raises CalledProcessError if it fails.
+    """
+    part = part_of(data, seed, places.files)
+    folder = places.out / data.name / f"{peer.name}-{seed}"
+    if not (folder / "process.json").is_file():
+        part.write(folder, places.files, peer.labels)
+        used = _process(peer, folder, places)
+        (folder / "process.json").write_text(json.dumps(used), encoding="utf-8")
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    command = f"python -m benchmarks public --run --data {data.name} --peers {peer.name} --seeds {seed}"
+    about = {"data": data.name, "peer": peer.name, "seed": seed, "command": command}
+    used = json.loads((folder / "process.json").read_text(encoding="utf-8"))
+    budgets = [row | _rounded(part, folder / f"scores-{row['labels']}.npz") for row in report["budgets"]]
+    return {**about, **used, "versions": report["versions"], "settings": report["settings"], "budgets": budgets}
+
+
+def _process(peer: Peer, folder: Path, places: Places) -> dict[str, Any]:
+    """Run the peer's module on the task, and return when, where and with how much memory."""
+    python = python_of(peer.environment, places.out / "environments")
+    more = [] if peer.environment else ["--files", str(places.files)]
+    command = [str(python), "-m", f"benchmarks.public.peers.{peer.module}", str(folder), *more]
+    path = os.environ.get("PYTHONPATH", str(ROOT)) if not peer.environment else str(ROOT)
+    repeatable = {**os.environ, **ONE_THREAD, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+    started = subprocess.Popen(command, env=repeatable, cwd=ROOT, stdout=sys.stderr)
+    _, status, usage = os.wait4(started.pid, 0)
+    if status:
+        raise subprocess.CalledProcessError(os.waitstatus_to_exitcode(status), command)
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, one thread"
+    return {"date": str(date.today()), "machine": machine, "peak_mib": usage.ru_maxrss // 1024}
+
+
+def _rounded(part: Part, scores: Path) -> dict[str, float]:
+    found = figures(read_scored(scores, part.dataset), part.dataset)
+    return {name: round(value, 4) for name, value in found.items()}
