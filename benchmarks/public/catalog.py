@@ -33,9 +33,36 @@ PEERS = {
     for peer in (
         Peer(
             OURS, "Allpairs", "ours", PROJECT,
-            "A new project: batches by uncertainty, the encoder trained after each, hubness correction, lexical features, "
-            "a second stage that compares the columns.",
-            "–", "running-a-project.md",
+            "A new project: batches by uncertainty, the encoder trained after each, hubness correction, lexical "
+            "features, a second stage that compares the columns.",
+            "–", "running-a-project.md#how-a-score-is-made",
+        ),
+        Peer(
+            "dedupe", "dedupe", "dedupe_link", "dedupe",
+            "As its example for products of two shops: its own questions, blocking rules and classifier by `train()`.",
+            "Start without labels.",
+            "https://github.com/dedupeio/dedupe-examples/tree/main/record_linkage_example",
+            labels=tuple(filter(None, LABELS)), data=("amazon_google",),
+        ),
+        Peer(
+            "splink", "Splink", "splink_link", "splink",
+            "Trained in the order of its guide; words compared by frequency as in its example for business names; "
+            "labels estimate m as in its example of pairwise labels.",
+            "Choose what to label: it gets a random part of its own 2,000 likeliest training pairs.",
+            "https://moj-analytical-services.github.io/splink/topic_guides/training/training_rationale.html",
+            data=("amazon_google",),
+        ),
+        Peer(
+            "active_loop", "plain loop", "active_loop", PROJECT,
+            "Uncertainty on the cosine of all-MiniLM-L6-v2, which is trained anew by `OnlineContrastiveLoss` after "
+            "each batch.",
+            "Compare columns: a record is one text.",
+            "https://sbert.net/docs/sentence_transformer/loss_overview.html",
+        ),
+        Peer(
+            "supervised", "Allpairs, 5,000 labels", "ours", PROJECT,
+            "The upper bound: the 5,000 most similar training pairs labelled at once, otherwise as Allpairs.",
+            "–", "running-a-project.md#how-a-score-is-made", labels=(5_000,), data=("amazon_google",),
         ),
     )
 }  # fmt: skip

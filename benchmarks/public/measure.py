@@ -78,4 +78,4 @@ def best_f1(curve: Curve) -> tuple[float, float]:
 
 def _groups(pairs: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return the connected component of each evaluation record, left ones first."""
-    return graph.components(rows + columns, pairs + [0, rows])
+    return graph.components(rows + columns, np.add(pairs, [0, rows]))

@@ -16,7 +16,7 @@ from benchmarks.public.environments import python_of
 from benchmarks.public.measure import figures, read_scored
 from benchmarks.public.work import Data, Part, part_of
 
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 Run = dict[str, Any]
 
 
@@ -43,7 +43,7 @@ def run(peer: Peer, data: Data, seed: int, places: Places) -> Run:
     command = f"python -m benchmarks public --run --data {data.name} --peers {peer.name} --seeds {seed}"
     about = {"data": data.name, "peer": peer.name, "seed": seed, "command": command}
     used = json.loads((folder / "process.json").read_text(encoding="utf-8"))
-    budgets = [row | _rounded(part, folder / f"scores-{row['labels']}.npz") for row in report["budgets"]]
+    budgets = [row | _figures(part, folder, row["labels"]) for row in report["budgets"]]
     return {**about, **used, "versions": report["versions"], "settings": report["settings"], "budgets": budgets}
 
 
@@ -62,6 +62,11 @@ def _process(peer: Peer, folder: Path, places: Places) -> dict[str, Any]:
     return {"date": str(date.today()), "machine": machine, "peak_mib": usage.ru_maxrss // 1024}
 
 
-def _rounded(part: Part, scores: Path) -> dict[str, float]:
-    found = figures(read_scored(scores, part.dataset), part.dataset)
+def _figures(part: Part, folder: Path, labels: int) -> dict[str, float]:
+    """Return the figures at one budget; of a peer that blocks, also the average precision if it did not."""
+    found = figures(read_scored(folder / f"scores-{labels}.npz", part.dataset), part.dataset)
+    every = folder / f"every-{labels}.npz"
+    if every.is_file():
+        unblocked = figures(read_scored(every, part.dataset), part.dataset)
+        found["average_precision_unblocked"] = unblocked["average_precision"]
     return {name: round(value, 4) for name, value in found.items()}

@@ -1,4 +1,4 @@
-"""The runs that are kept: one line of JSON for each, in a file for each data set, and every run's headline in another."""
+"""The runs that are kept: a line of JSON each, in a file for each data set; every run's headline in another one."""
 
 import json
 from collections.abc import Sequence

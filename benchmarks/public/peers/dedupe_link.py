@@ -2,8 +2,8 @@
 
     PYTHON_WITH_DEDUPE -m benchmarks.public.peers.dedupe_link TASK
 
-It asks about its own uncertain pairs, learns blocking rules and a classifier by `train()`, and scores the pairs that the
-rules leave. In `every-N.npz` the same classifier has scored every pair, as if nothing were blocked.
+It asks about its own uncertain pairs, learns blocking rules and a classifier by `train()`, and scores the pairs that
+the rules leave. In `every-N.npz` the same classifier has scored every pair, as if nothing were blocked.
 """
 
 import io
@@ -17,7 +17,7 @@ import dedupe
 import numpy as np
 from dedupe.variables import Price, String, Text
 
-from benchmarks.public.peers.task import Answers, Record, Task, begun
+from benchmarks.public.peers.task import Record, Task, begun
 
 SAMPLE = 15_000  # pairs that it samples, as in the example
 PART = 20_000  # pairs whose distances are computed at once

@@ -1,0 +1,84 @@
+"""A plain active-learning loop, as one would write it on sentence-transformers: uncertainty on the cosine.
+
+    python -m benchmarks.public.peers.active_loop TASK
+
+Each round asks about the pairs on which a logistic regression of the cosine is least certain, among the nearest 20
+right records of each left one (the first round about the most similar ones), then trains the pre-trained encoder on all
+answers. Records are one text each.
+"""
+
+import random
+from importlib.metadata import version
+
+import numpy as np
+import torch
+from sentence_transformers import InputExample, SentenceTransformer
+from sentence_transformers.sentence_transformer.losses import OnlineContrastiveLoss
+from sklearn.linear_model import LogisticRegression
+from torch.utils.data import DataLoader
+
+from allpairs.learner.models.encoder import bundled_minilm
+from benchmarks.public.peers.task import Task, begun
+
+NEAREST, EPOCHS, BATCH, RATE, WARM = 20, 3, 16, 2e-5, 0.1
+Answered = dict[tuple[int, int], bool]
+
+
+def main() -> None:
+    """Ask, train and score at each budget."""
+    task, answers = begun()
+    model, answered = SentenceTransformer(str(bundled_minilm())), Answered()
+    base = {name: value.clone() for name, value in model.state_dict().items()}
+    cosine = cosines(model, task)
+    for labels in task.labels:
+        if labels:
+            answered |= {pair: task.answer(*pair) for pair in chosen(cosine, task, answered, labels - len(answered))}
+            model.load_state_dict(base)
+            train(model, task, answered)
+            cosine = cosines(model, task)
+        answers.dense(labels, sum(answered.values()), cosine[task.evaluation])
+    settings = {
+        "model": "all-MiniLM-L6-v2", "loss": "OnlineContrastiveLoss", "epochs": EPOCHS, "batch_size": BATCH,
+        "learning_rate": RATE, "warm_up": WARM, "candidates": f"nearest {NEAREST}", "query": "uncertainty",
+    }  # fmt: skip
+    answers.finish(settings, {name: version(name) for name in ("sentence-transformers", "torch", "scikit-learn")})
+
+
+def cosines(model: SentenceTransformer, task: Task) -> np.ndarray:
+    """Return the cosine of every pair, (left, right)."""
+    sides = [model.encode([record["text"] for record in records], normalize_embeddings=True, show_progress_bar=False)
+             for records in (task.left, task.right)]  # fmt: skip
+    return np.asarray(sides[0] @ sides[1].T)
+
+
+def chosen(cosine: np.ndarray, task: Task, answered: Answered, number: int) -> list[tuple[int, int]]:
+    """Return the training pairs to ask about next."""
+    nearest = np.argpartition(-cosine[task.train], NEAREST, axis=1)[:, :NEAREST]
+    left, right = np.repeat(task.train, NEAREST), nearest.ravel()
+    new = [pair not in answered for pair in zip(left.tolist(), right.tolist(), strict=True)]
+    left, right = left[new], right[new]
+    score, label = cosine[left, right], list(answered.values())
+    if len(set(label)) == 2:
+        known = np.array([[cosine[pair]] for pair in answered])
+        score = -np.abs(LogisticRegression().fit(known, label).predict_proba(score[:, None])[:, 1] - 0.5)
+    best = np.argsort(-score, kind="stable")[:number]
+    return list(zip(left[best].tolist(), right[best].tolist(), strict=True))
+
+
+def train(model: SentenceTransformer, task: Task, answered: Answered) -> None:
+    """Train the encoder in place on all answers."""
+    torch.manual_seed(task.seed)
+    random.seed(task.seed)
+    examples = [
+        InputExample(texts=[task.left[left]["text"], task.right[right]["text"]], label=int(label))
+        for (left, right), label in answered.items()
+    ]
+    batches: DataLoader[InputExample] = DataLoader(examples, shuffle=True, batch_size=BATCH)  # type: ignore[arg-type]
+    model.old_fit(
+        [(batches, OnlineContrastiveLoss(model))], epochs=EPOCHS, warmup_steps=round(WARM * EPOCHS * len(batches)),
+        optimizer_params={"lr": RATE}, show_progress_bar=False,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
