@@ -66,3 +66,12 @@ PEERS = {
         ),
     )
 }  # fmt: skip
+
+UNRUN = (
+    "GoldenMatch 3.22 installs from PyPI; its module is not written yet. What its documents recommend for products, a "
+    "language model that scores pairs, needs a service outside the machine.",
+    "Zingg 0.7 with Spark 3.5 installs from PyPI (its jar is in the package, Java 17 is there); its module is not "
+    "written yet.",
+    "A cross-encoder fine-tuned on random pairs: not written yet.",
+    "One list of texts (QQP, the demo): the task's files know two lists alone.",
+)

@@ -15,8 +15,11 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.public.catalog import PEERS, Peer
+from benchmarks.public.page import PAGE, page
+from benchmarks.public.plot import save
 from benchmarks.public.run import Places, run
-from benchmarks.public.runs import keep, read_runs
+from benchmarks.public.runs import KEPT, keep, read_runs
+from benchmarks.public.summary import Summary
 from benchmarks.public.work import SEEDS, WORK, Data
 
 Wanted = tuple[Data, int, Peer]
@@ -35,9 +38,18 @@ def main(arguments: Sequence[str]) -> int:
     places = Places(chosen.files.absolute(), chosen.out.absolute())
     todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
     failed = [one for one in todo if not attempt(*one, places)]
+    write()
     for data, seed, peer in missing(list(WORK), SEEDS, list(PEERS)):
         print(f"missing: {data.name}, seed {seed}, {peer.name}")
     return 1 if failed else 0
+
+
+def write() -> None:
+    """Write the page, and the plot of each data set that has a run."""
+    PAGE.write_text(page(), encoding="utf-8")
+    for name in WORK:
+        if runs := read_runs(name):
+            save(Summary(runs), KEPT / f"{name}.svg")
 
 
 def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) -> Iterator[Wanted]:

@@ -21,6 +21,7 @@ from allpairs.learner.models.encoder import bundled_minilm
 from benchmarks.public.peers.task import Task, begun
 
 NEAREST, EPOCHS, BATCH, RATE, WARM = 20, 3, 16, 2e-5, 0.1
+FREE = 1e4  # inverse of the penalty: a cosine spans less than one, and must not be held near zero
 Answered = dict[tuple[int, int], bool]
 
 
@@ -60,7 +61,7 @@ def chosen(cosine: np.ndarray, task: Task, answered: Answered, number: int) -> l
     score, label = cosine[left, right], list(answered.values())
     if len(set(label)) == 2:
         known = np.array([[cosine[pair]] for pair in answered])
-        score = -np.abs(LogisticRegression().fit(known, label).predict_proba(score[:, None])[:, 1] - 0.5)
+        score = -np.abs(LogisticRegression(C=FREE).fit(known, label).predict_proba(score[:, None])[:, 1] - 0.5)
     best = np.argsort(-score, kind="stable")[:number]
     return list(zip(left[best].tolist(), right[best].tolist(), strict=True))
 

@@ -1,0 +1,163 @@
+"""docs/comparison.md, from the runs that are kept and the words in page.md."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from string import Template
+
+from benchmarks.common import ROOT
+from benchmarks.public.catalog import OURS, PEERS, UNRUN
+from benchmarks.public.runs import KEPT, read_runs
+from benchmarks.public.summary import FIGURES, Mean, Summary
+from benchmarks.public.work import SEEDS, WORK
+
+PAGE = ROOT / "docs" / "comparison.md"
+WORDS = Path(__file__).with_suffix(".md")
+AP = "average_precision"
+WHY_LOWER = "Batches by uncertainty are no random sample; we have not found out which part of the model they mislead."
+COSTS = (
+    "tool", "labels", "matches among them", "pairs scored", "lost by blocking", "AP if every pair were scored",
+    "CPU minutes", "peak MiB",
+)  # fmt: skip
+
+
+def page(folder: Path = KEPT) -> str:
+    """Return the whole page."""
+    found = {name: Summary(read_runs(name, folder)) for name in WORK}
+    run = {name: summary for name, summary in found.items() if summary.runs}
+    parts = {
+        "incomplete": incomplete(run),
+        "losses": "\n".join(line for name, summary in run.items() for line in losses(name, summary)),
+        "results": "\n".join(part for name, summary in run.items() for part in results(name, summary)),
+        "peers": tools([one for summary in run.values() for one in summary.runs]),
+        "missing": "\n".join(unrun(run)),
+    }
+    return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+
+
+def incomplete(run: dict[str, Summary]) -> str:
+    """Say how many of the runs there are."""
+    done = sum(len(summary.runs) for summary in run.values())
+    wanted = len(SEEDS) * sum(not peer.data or name in peer.data for peer in PEERS.values() for name in WORK)
+    sets = ", ".join(WORK[name].title for name in run)
+    return (
+        f"{done} of the {wanted} runs that the code knows have been done, on {len(run)} of {len(WORK)} data sets "
+        f"({sets}). Each figure names its number of seeds; one seed says little about small differences."
+    )
+
+
+def losses(name: str, summary: Summary) -> Iterable[str]:
+    """Yield where a peer is ahead on a data set: by figure, and by cost; and where more labels made ours worse."""
+    title = WORK[name].title
+    for figure, about in FIGURES.items():
+        for peer, labels, difference in summary.losses(figure):
+            by = f"{-difference.value:.3f} ({of_seeds(difference)})"
+            yield f"- **{title}, {about}, {labels:,} labels:** {PEERS[peer].title} is ahead by {by}."
+    if not any(summary.losses(figure) for figure in FIGURES):
+        yield f"- **{title}:** no tool that was run is ahead in a figure of quality at the same number of labels."
+    ours = [(labels, mean) for labels in summary.labels() if (mean := summary.mean(OURS, labels, AP))]
+    for (one, before), (other, after) in pairwise(ours):
+        if after.value < before.value:
+            fall = f"from {shown(before)} with {one:,} labels to {shown(after)} with {other:,}"
+            yield f"- **{title}, more labels, lower AP:** ours falls {fall}. {WHY_LOWER}"
+    yield from costs(title, summary)
+
+
+def costs(title: str, summary: Summary) -> Iterable[str]:
+    """Yield which peers compute less, or take less memory, than ours."""
+    last = max(summary.labels(), key=lambda labels: (bool(summary.values(OURS, labels, AP)), labels))
+    ours, ours_mib = summary.mean(OURS, last, "cpu_seconds"), memory(summary, OURS)
+    for peer in summary.peers():
+        theirs = summary.mean(peer, last, "cpu_seconds")
+        if peer == OURS or theirs is None or ours is None:
+            continue
+        better = [f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} minutes of computing for {last:,} labels"]
+        better = better if theirs.value < ours.value else []
+        if memory(summary, peer) < ours_mib:
+            better.append(f"{memory(summary, peer):,} instead of {ours_mib:,} MiB")
+        if better:
+            yield f"- **{title}, cost:** {PEERS[peer].title} needs {' and '.join(better)}."
+
+
+def memory(summary: Summary, peer: str) -> int:
+    """Return the most memory of a peer's runs, in MiB."""
+    return max(run["peak_mib"] for run in summary.runs if run["peer"] == peer)
+
+
+def results(name: str, summary: Summary) -> Iterable[str]:
+    """Yield the section of a data set."""
+    title, peers, budgets = WORK[name].title, summary.peers(), summary.labels()
+    columns = [labels for labels in budgets if any(summary.values(peer, labels, AP) for peer in peers)]
+    yield f"## {title}\n"
+    yield f"![Average precision against labels on {title}](comparison/{name}.svg)\n"
+    yield "Bands: the 95 % interval, or the range of two seeds. Dashed: the upper bound.\n"
+    for figure, about in FIGURES.items():
+        yield f"**{about[0].upper()}{about[1:]}**, by labels; seeds in brackets.\n"
+        rows = [
+            [PEERS[peer].title, *(shown(summary.mean(peer, labels, figure)) for labels in columns)] for peer in peers
+        ]
+        yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
+    yield "**Ours minus theirs**, AP over all pairs.\n"
+    others = [peer for peer in peers if peer != OURS and any(summary.difference(peer, each) for each in columns)]
+    rows = [[PEERS[peer].title, *(shown(summary.difference(peer, each), "+") for each in columns)] for peer in others]
+    yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
+    yield "**Blocking and cost**, at each tool's last budget.\n"
+    yield table(COSTS, [cost(summary, peer) for peer in peers])
+
+
+def cost(summary: Summary, peer: str) -> list[str]:
+    """Return a peer's line of the table of costs, at its last budget."""
+    last = max(labels for labels in summary.labels() if summary.values(peer, labels, AP))
+    get = {figure: summary.mean(peer, last, figure) for figure in ("matches", "scored", "cpu_seconds", "blocking_loss")}
+    matches, scored, seconds, lost = (found.value if found else 0.0 for found in get.values())
+    unblocked = summary.mean(peer, last, "average_precision_unblocked")
+    whole = shown(unblocked) if unblocked else "–" if lost else "as above"
+    return [PEERS[peer].title, f"{last:,}", f"{matches:,.0f}", f"{scored:,.0f}", f"{lost:.1%}", whole,
+            f"{seconds / 60:.1f}", f"{memory(summary, peer):,}"]  # fmt: skip
+
+
+def tools(runs: Sequence[dict[str, object]]) -> str:
+    """Return how each peer ran, what it cannot do, and its settings in the newest run."""
+    rows, listed = [], []
+    newest = {str(run["peer"]): run for run in runs}
+    for name, peer in PEERS.items():
+        if name in newest:
+            versions, settings = newest[name]["versions"], newest[name]["settings"]
+            assert isinstance(versions, dict) and isinstance(settings, dict)
+            of = ", ".join(f"{package} {version}" for package, version in versions.items())
+            rows.append([f"[{peer.title}]({peer.source})", of, peer.how, peer.cannot])
+            shown_settings = "; ".join(f"{key}: {value}" for key, value in settings.items())
+            listed.append(f"- **{peer.title}** – {shown_settings}. `{newest[name]['command']}`, {newest[name]['date']}")
+    header = ["tool", "version", "how it ran", "what it cannot do"]
+    return table(header, rows) + "\n**Settings**, command and date of the newest run:\n\n" + "\n".join(listed)
+
+
+def unrun(run: dict[str, Summary]) -> Iterable[str]:
+    """Yield what is missing, by hand and by count."""
+    for name, data in WORK.items():
+        for peer in PEERS.values():
+            if not peer.data or name in peer.data:
+                done = {one["seed"] for one in run[name].runs if one["peer"] == peer.name} if name in run else set()
+                left = [str(seed) for seed in SEEDS if seed not in done]
+                if left:
+                    yield f"- {data.title}, {peer.title}: seeds {', '.join(left)}"
+    yield from (f"- {what}" for what in UNRUN)
+
+
+def shown(mean: Mean | None, sign: str = "") -> str:
+    """Return `0.758 [1]`, or with an interval `0.758 (0.741–0.775) [5]`."""
+    if mean is None:
+        return "–"
+    band = "" if mean.low is None or mean.high is None else f" ({mean.low:{sign}.3f}–{mean.high:{sign}.3f})"
+    return f"{mean.value:{sign}.3f}{band} [{mean.seeds}]"
+
+
+def of_seeds(mean: Mean) -> str:
+    """Return how many seeds a mean rests on, in words."""
+    return "1 seed" if mean.seeds == 1 else f"{mean.seeds} seeds"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown; all columns but the first are figures or short words."""
+    lines = [header, ["---" for _ in header], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

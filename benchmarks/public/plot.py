@@ -1,0 +1,63 @@
+"""The plot of a data set: average precision against labels. It has no background: it stands on light and dark pages."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from allpairs.learner.reports.charts import COLOURS, VEGA_LITE
+from benchmarks.public.catalog import PEERS
+from benchmarks.public.summary import Summary
+
+GREY = "#7d7d7d"  # is read on white and on black
+SIZE = {"width": 560, "height": 300}
+
+
+def rows(summary: Summary) -> list[dict[str, Any]]:
+    """Return a row for each peer and budget: the mean, and its interval or, of few seeds, their range."""
+    found = []
+    for peer in summary.peers():
+        for labels in summary.labels():
+            values = list(summary.values(peer, labels, "average_precision").values())
+            mean = summary.mean(peer, labels, "average_precision")
+            if mean:
+                low = min(values) if mean.low is None else mean.low
+                high = max(values) if mean.high is None else mean.high
+                title = PEERS[peer].title
+                found.append({"peer": title, "labels": labels, "ap": mean.value, "low": low, "high": high})
+    return found
+
+
+def drawing(summary: Summary) -> alt.LayerChart:
+    """Return the chart; a peer with one budget is a dashed line."""
+    found = rows(summary)
+    titles = list(dict.fromkeys(row["peer"] for row in found))
+    single = {title for title in titles if sum(row["peer"] == title for row in found) == 1}
+    curves = alt.Data(values=[row for row in found if row["peer"] not in single])
+    bounds = alt.Data(values=[row for row in found if row["peer"] in single])
+    colour = alt.Color("peer:N", title=None, scale=alt.Scale(domain=titles, range=list(COLOURS[: len(titles)])))
+    x = alt.X("labels:Q", title="labels", axis=alt.Axis(format=",d", grid=False))
+    y = alt.Y("ap:Q", title="average precision over all pairs", scale=alt.Scale(domain=[0, 1]))
+    base = alt.Chart(curves)
+    return alt.layer(
+        base.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_line(point=True).encode(x=x, y=y, color=colour),
+        alt.Chart(bounds).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(y=y, color=colour),
+    ).properties(**SIZE)
+
+
+def save(summary: Summary, path: Path) -> None:
+    """Write the plot as SVG, and in its first line which figures it shows."""
+    axis = {"labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY, "gridColor": GREY,
+            "gridOpacity": 0.25, "labelFontSize": 12, "titleFontSize": 12}  # fmt: skip
+    chart = drawing(summary).configure(background="transparent").configure_view(stroke=None)
+    chart = chart.configure_axis(**axis).configure_legend(labelColor=GREY, labelFontSize=12, labelLimit=300)
+    path.write_text(stamp(summary) + vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE) + "\n", "utf-8")
+
+
+def stamp(summary: Summary) -> str:
+    """Return the line that names the figures of a plot."""
+    return f"<!-- {hashlib.sha256(json.dumps(rows(summary)).encode()).hexdigest()} -->\n"

@@ -1,0 +1,78 @@
+"""The runs of a data set in figures: means over seeds, their intervals, and paired differences to ours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t
+
+from benchmarks.public.catalog import OURS, PEERS
+from benchmarks.public.run import Run
+
+FIGURES = {
+    "average_precision": "AP over all pairs",
+    "best_f1": "best F1 over all pairs",
+    "precision_at_recall_20": "precision at a recall of 0.20",
+    "b_cubed_f1": "B³ F1 of the groups",
+}
+LEAST = 3  # seeds from which on there is an interval
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds with its 95 % interval by Student's t, which fewer than three seeds do not have."""
+
+    value: float
+    seeds: int
+    low: float | None = None
+    high: float | None = None
+
+
+def mean_of(values: Sequence[float]) -> Mean:
+    """Return the mean of one value for each seed."""
+    found = np.array(values)
+    if len(found) < LEAST:
+        return Mean(float(found.mean()), len(found))
+    half = float(t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / len(found) ** 0.5)
+    return Mean(float(found.mean()), len(found), float(found.mean()) - half, float(found.mean()) + half)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The runs of one data set: figures by peer, labels and seed."""
+
+    runs: Sequence[Run]
+
+    def peers(self) -> list[str]:
+        """Return the peers that have been run, in the catalogue's order."""
+        run = {one["peer"] for one in self.runs}
+        return [name for name in PEERS if name in run]
+
+    def labels(self) -> list[int]:
+        """Return all budgets, ascending."""
+        return sorted({row["labels"] for run in self.runs for row in run["budgets"]})
+
+    def values(self, peer: str, labels: int, figure: str) -> Mapping[int, float]:
+        """Return a figure by seed."""
+        return {
+            run["seed"]: row[figure]
+            for run in self.runs if run["peer"] == peer
+            for row in run["budgets"] if row["labels"] == labels and figure in row
+        }  # fmt: skip
+
+    def mean(self, peer: str, labels: int, figure: str) -> Mean | None:
+        """Return the mean over seeds, or None if there is no run."""
+        found = self.values(peer, labels, figure)
+        return mean_of(list(found.values())) if found else None
+
+    def difference(self, peer: str, labels: int, figure: str = "average_precision") -> Mean | None:
+        """Return the mean of ours minus the peer's over the seeds that both have, or None if they share none."""
+        ours, theirs = self.values(OURS, labels, figure), self.values(peer, labels, figure)
+        both = sorted(ours.keys() & theirs.keys())
+        return mean_of([ours[seed] - theirs[seed] for seed in both]) if both else None
+
+    def losses(self, figure: str) -> list[tuple[str, int, Mean]]:
+        """Return peer, labels and difference wherever the peer's mean is higher than ours."""
+        found = [(peer, labels, self.difference(peer, labels, figure))
+                 for peer in self.peers() if peer != OURS for labels in self.labels()]  # fmt: skip
+        return [(peer, labels, each) for peer, labels, each in found if each and each.value < 0]
