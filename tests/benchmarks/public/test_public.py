@@ -1,0 +1,136 @@
+"""The comparison: its page is as its runs are, peers see no answer they should not, one measurement for all."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from allpairs.learner.data.dataset import Dataset, make_dataset
+from benchmarks.public import plot
+from benchmarks.public.catalog import OURS, PEERS
+from benchmarks.public.command import missing
+from benchmarks.public.environments import REQUIREMENTS
+from benchmarks.public.measure import Scored, figures, read_scored
+from benchmarks.public.page import PAGE, page
+from benchmarks.public.peers.task import Answers, read_task
+from benchmarks.public.runs import HISTORY, KEPT, keep, read_runs
+from benchmarks.public.summary import Summary, mean_of
+from benchmarks.public.work import WORK, Data, part_of
+
+
+def test_the_page_and_its_plots_are_as_the_runs_are() -> None:
+    again = "run `python -m benchmarks public` and commit docs/comparison"
+    assert PAGE.read_text(encoding="utf-8") == page(), f"docs/comparison.md is not as its runs are: {again}"
+    for name in WORK:
+        if runs := read_runs(name):
+            first = (KEPT / f"{name}.svg").read_text(encoding="utf-8").splitlines(keepends=True)[0]
+            assert first == plot.stamp(Summary(runs)), f"{name}.svg is not as its runs are: {again}"
+
+
+def run(peer: str, seed: int, *ap: float) -> dict[str, object]:
+    budgets = [{"labels": 64 * at, "average_precision": value} for at, value in enumerate(ap)]
+    return {"data": "wikiqa", "peer": peer, "seed": seed, "date": "2026-11-27", "versions": {}, "budgets": budgets}
+
+
+def test_a_run_replaces_the_one_before_and_the_history_keeps_both(tmp_path: Path) -> None:
+    for each in (run(OURS, 1, 0.5), run(OURS, 0, 0.4), run(OURS, 1, 0.6)):
+        keep(each, tmp_path)
+    assert read_runs("wikiqa", tmp_path) == [run(OURS, 0, 0.4), run(OURS, 1, 0.6)]
+    history = [json.loads(line) for line in (tmp_path / HISTORY).read_text(encoding="utf-8").splitlines()]
+    assert [one["average_precision"]["0"] for one in history] == [0.5, 0.4, 0.6]
+
+
+def test_runs_that_are_kept_are_not_missing() -> None:
+    done = {(one["seed"], one["peer"]) for one in read_runs("amazon_google")}
+    wanted = {(seed, peer.name) for _, seed, peer in missing(["amazon_google"], [0, 1], list(PEERS))}
+    assert done and not done & wanted
+    assert "dedupe" not in {peer.name for _, _, peer in missing(["wikiqa"], [0], list(PEERS))}
+
+
+def test_differences_are_paired_by_seed() -> None:
+    summary = Summary([run(OURS, 0, 0.5), run(OURS, 1, 0.9), run("splink", 1, 0.95)])
+    found = summary.difference("splink", 0)
+    assert found and found.seeds == 1 and found.value == pytest.approx(-0.05)
+    assert [(peer, labels) for peer, labels, _ in summary.losses("average_precision")] == [("splink", 0)]
+    assert summary.difference("dedupe", 0) is None
+
+
+def test_few_seeds_have_no_interval() -> None:
+    assert mean_of([0.5, 0.7]).low is None
+    three = mean_of([0.5, 0.6, 0.7])
+    assert three.low == pytest.approx(0.6 - 4.303 * 0.1 / 3**0.5, abs=1e-4)  # t with 2 degrees of freedom
+
+
+def small() -> Dataset:
+    """Two left and three right texts, all measured; the matches are (0, 0) and (1, 2)."""
+    splits = ["evaluation"] * 2 + ["both"] * 3
+    texts, sides = [f"text {row}" for row in range(5)], ["left"] * 2 + ["right"] * 3
+    return make_dataset(texts, sides, splits, False, np.array([(0, 2), (1, 4)]))
+
+
+def test_pairs_that_are_not_scored_come_last_and_tie() -> None:
+    scored = Scored(np.array([0, 0]), np.array([1, 0]), np.array([0.2, 0.9]))
+    found = figures(scored, small())
+    assert found["average_precision"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 6)
+    assert found["best_f1"] == pytest.approx(2 / 3)
+    assert found["blocking_loss"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("left", "score"), [([0, 0], [0.1, 0.2]), ([0, 7], [0.1, 0.2]), ([0, 1], [0.1, np.nan])], ids=str
+)
+def test_scores_that_cannot_be_are_refused(left: list[int], score: list[float], tmp_path: Path) -> None:
+    np.savez(tmp_path / "scores.npz", left=np.array(left), right=np.array([1, 1]), score=np.array(score))
+    with pytest.raises(ValueError, match=r"scores\.npz"):
+        read_scored(tmp_path / "scores.npz", small())
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Data:
+    names = ("id,text,title,price", *(f"a{row},item {row} | {row},item {row},{row}" for row in range(10)))
+    (tmp_path / "left.csv").write_text("\n".join(names), encoding="utf-8")
+    (tmp_path / "right.csv").write_text("\n".join(names).replace("item", "thing"), encoding="utf-8")
+    gold = "\n".join(("id1,id2", *(f"a{row},a{row}" for row in range(10))))
+    (tmp_path / "gold.csv").write_text(gold, encoding="utf-8")
+    return Data("small", "Small", "left", "right", "gold", ("title", "price"))
+
+
+def test_a_peer_is_told_no_answer_about_what_is_measured(data: Data, tmp_path: Path) -> None:
+    part = part_of(data, 1, tmp_path)
+    part.write(tmp_path / "task", tmp_path, [0, 4])
+    task = read_task(tmp_path / "task")
+    assert (len(task.train), len(task.evaluation), len(task.matches)) == (7, 3, 7)
+    assert not {left for left, _ in task.matches} & set(task.evaluation.tolist())
+    assert task.left[3]["title"] == "item 3" and task.right[3] == {
+        "row": "3", "text": "thing 3 | 3", "title": "thing 3", "price": "3",
+    }  # fmt: skip
+    row = int(task.train[0])
+    assert task.answer(row, row) and not task.answer(row, (row + 1) % 10)
+    with pytest.raises(ValueError, match="kept for measuring"):
+        task.answer(int(task.evaluation[0]), 0)
+
+
+def test_each_seed_measures_on_other_records(data: Data, tmp_path: Path) -> None:
+    assert len({tuple(part_of(data, seed, tmp_path).dataset.evaluation_left) for seed in range(5)}) > 1
+
+
+def test_what_a_peer_hands_back_is_read_as_it_was(tmp_path: Path, data: Data) -> None:
+    part = part_of(data, 0, tmp_path)
+    part.write(tmp_path / "task", tmp_path, [4])
+    answers = Answers(tmp_path, read_task(tmp_path / "task"))
+    scores = np.arange(30, dtype=np.float32).reshape(3, 10)
+    answers.dense(4, 2, scores)
+    answers.finish({}, {"peer": "1.0"})
+    scored = read_scored(tmp_path / "scores-4.npz", part.dataset)
+    assert scores[scored.left, scored.right].tolist() == scored.score.tolist() and len(scored.score) == 30
+    (row,) = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["budgets"]
+    assert (row["labels"], row["matches"], row["scored"]) == (4, 2, 30)
+
+
+@pytest.mark.parametrize("peer", PEERS.values(), ids=lambda peer: peer.name)
+def test_every_peer_has_a_module_and_its_environment(peer: object) -> None:
+    module, environment = peer.module, peer.environment  # type: ignore[attr-defined]
+    assert importlib.util.find_spec(f"benchmarks.public.peers.{module}")
+    assert not environment or all("==" in line for line in (REQUIREMENTS / f"{environment}.txt").read_text().split())
