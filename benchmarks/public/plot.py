@@ -38,7 +38,9 @@ def drawing(summary: Summary) -> alt.LayerChart:
     single = {title for title in titles if sum(row["peer"] == title for row in found) == 1}
     curves = alt.Data(values=[row for row in found if row["peer"] not in single])
     bounds = alt.Data(values=[row for row in found if row["peer"] in single])
-    colour = alt.Color("peer:N", title=None, scale=alt.Scale(domain=titles, range=list(COLOURS[: len(titles)])))
+    scale = alt.Scale(domain=titles, range=list(COLOURS[: len(titles)]))
+    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+    colour = alt.Color("peer:N", title=None, scale=scale, legend=legend)
     x = alt.X("labels:Q", title="labels", axis=alt.Axis(format=",d", grid=False))
     y = alt.Y("ap:Q", title="average precision over all pairs", scale=alt.Scale(domain=[0, 1]))
     base = alt.Chart(curves)
