@@ -90,7 +90,8 @@ def results(name: str, summary: Summary) -> Iterable[str]:
     columns = [labels for labels in budgets if any(summary.values(peer, labels, AP) for peer in peers)]
     yield f"## {title}\n"
     yield f"![Average precision against labels on {title}](comparison/{name}.svg)\n"
-    yield "Bands: the 95 % interval, or the range of two seeds. Dashed: the upper bound.\n"
+    bound = " Dashed: the upper bound." if "supervised" in peers else ""
+    yield f"Bands: the 95 % interval, or the range of two seeds.{bound}\n"
     for figure, about in FIGURES.items():
         yield f"**{about[0].upper()}{about[1:]}**, by labels; seeds in brackets.\n"
         rows = [
