@@ -45,7 +45,7 @@ from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
 from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.audits import require_readable
-from allpairs.db.raters.rows import NO_RATER, rater_in_use
+from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import jobs_url, reading
 from allpairs.db.schema.tables import Job, Worker, now
@@ -184,11 +184,7 @@ def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor
     """
 
     def check(session: Session, project_id: int) -> None:
-        rater = rater_in_use(session, project_id)
-        if rater is None:
-            raise InputError(NO_RATER)
-        if rater.paused_at is not None:
-            raise InputError(f"the machine rater is paused: {rater.paused_why}. Resume it first")
+        rater = rater_to_ask(session, project_id)
         if purpose == RatedFor.AUDIT:
             require_readable(session, rater)
 

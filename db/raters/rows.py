@@ -7,6 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, RaterUse
+from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.events import add_event
 from allpairs.db.schema.tables import MachineRater, PairVerdict, now
@@ -41,6 +42,16 @@ def rater_in_use(session: Session, project_id: int, lock: bool = False) -> Machi
     mine = select(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
     mine = mine.order_by(MachineRater.number.desc()).limit(1)
     return session.scalar(mine.with_for_update() if lock else mine)
+
+
+def rater_to_ask(session: Session, project_id: int) -> MachineRater:
+    """Return the rater in use. Raises InputError if the project has none, or it is paused."""
+    rater = rater_in_use(session, project_id)
+    if rater is None:
+        raise InputError(NO_RATER)
+    if rater.paused_at is not None:
+        raise InputError(f"the machine rater is paused: {rater.paused_why}. Resume it first")
+    return rater
 
 
 def rater_at_work(session: Session, project_id: int, use: RaterUse) -> MachineRater | None:

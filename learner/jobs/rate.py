@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import RatedFor, RaterSetup, Settings
-from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
@@ -27,7 +26,7 @@ from allpairs.db.raters.examples import Known, prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.prompt import Prompt
-from allpairs.db.raters.rows import NO_RATER, pause, rated_pairs, rater_in_use, setup_of, spent_by
+from allpairs.db.raters.rows import pause, rated_pairs, rater_to_ask, setup_of, spent_by
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MachineRater, PairVerdict, Project
 from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
@@ -64,25 +63,16 @@ def plan_rating(project_id: int, most: int, purpose: str = RatedFor.LABELS) -> t
         if purpose == RatedFor.AUDIT:
             return _plan_reading(engine, project_id, most)
         with reading(engine) as session:
-            rater = _rater_to_ask(session, project_id)
+            rater = rater_to_ask(session, project_id)
             return rater.id, pairs_to_rate(session, rater, most)
-
-
-def _rater_to_ask(session: Session, project_id: int) -> MachineRater:
-    rater = rater_in_use(session, project_id)
-    if rater is None:
-        raise InputError(NO_RATER)
-    if rater.paused_at is not None:
-        raise InputError(f"the machine rater is paused: {rater.paused_why}")
-    return rater
 
 
 def _plan_reading(engine: Engine, project_id: int, most: int) -> tuple[int, list[Pair]]:
     """Return the same for the newest audit, which draws by the rater's verdicts from now on."""
     with writing(engine) as session:
-        let_read(session, _rater_to_ask(session, project_id))
+        let_read(session, rater_to_ask(session, project_id))
     with reading(engine) as session:
-        rater = _rater_to_ask(session, project_id)
+        rater = rater_to_ask(session, project_id)
         return rater.id, pairs_to_read(session, rater, most)
 
 
