@@ -20,7 +20,10 @@ class NewRater(RaterSetup):
     `kind` may be left out: it follows from what is named.
     """
 
-    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["url", "model"]}, {"required": ["function"]}]})
+    model_config = ConfigDict(json_schema_extra={"anyOf": [
+        {"required": ["url", "model"], "properties": {"url": {"minLength": 1}, "model": {"minLength": 1}}},
+        {"required": ["function"], "properties": {"function": {"pattern": r"^[A-Za-z_]\w*:[A-Za-z_]\w*$"}}},
+    ]})  # fmt: skip
 
     url: str = Field(
         "",
