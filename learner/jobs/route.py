@@ -1,18 +1,20 @@
 """The step of the job `rate` that puts a batch into the order in which people are asked, by a rater's verdicts."""
 
 import random
+from collections.abc import Mapping
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import ROUTED, Purpose, Settings
+from allpairs.db.domain import ROUTED, Purpose, Settings, Verdict
+from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.raters.judged import verdicts_of
 from allpairs.db.raters.routing import Asked, routed
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.raters.training import trained_weight
-from allpairs.db.schema.engine import writing
+from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Lease, Project, Round, Task, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.steps import job_step
@@ -27,25 +29,32 @@ def route_batch(project_id: int) -> str:
 
     Pairs that are answered, leased or for several people keep their places, and so do audit pairs.
     """
-    with database() as engine, writing(engine) as session:
-        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
-        rater = rater_at_work(session, project_id, settings.rater_use)
-        batch = newest_round(session, project_id, lock=True)
-        if settings.rater_use != "route" or rater is None or batch is None or not trained_weight(session, rater):
-            return ""
-        tasks, said = _free(session, batch), verdicts_of(session, rater)
-        rated = sum((task.left_id, task.right_id) in said for task in tasks)
-        if not tasks or rated < LEAST_RATED * len(tasks) or _is_routed(session, batch):
-            return ""
-        size = sum(task.position < batch.size for task in tasks)
-        asked = [Asked((task.left_id, task.right_id), (task.p or 0.0) > EVEN) for task in tasks]
-        found = routed(asked, said, size, random.Random(f"{settings.seed} {batch.id}"))
-        places = [task.position for task in tasks]
-        for place, at in zip(places, found.order, strict=True):
-            tasks[at].position = place
-            if at not in found.checks:
-                tasks[at].strategy = ROUTED
-        return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(found.checks):,} of them spot checks"
+    with database() as engine:
+        with reading(engine) as session:
+            settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+            rater = rater_at_work(session, project_id, settings.rater_use)
+            if settings.rater_use != "route" or rater is None or not trained_weight(session, rater):
+                return ""
+            said = verdicts_of(session, rater)
+        with writing(engine) as session:
+            return _put_in_order(session, project_id, said, settings.seed)
+
+
+def _put_in_order(session: Session, project_id: int, said: Mapping[Pair, Verdict], seed: int) -> str:
+    batch = newest_round(session, project_id, lock=True)
+    tasks = [] if batch is None else _free(session, batch)
+    rated = sum((task.left_id, task.right_id) in said for task in tasks)
+    if batch is None or not tasks or rated < LEAST_RATED * len(tasks) or _is_routed(session, batch):
+        return ""
+    size = sum(task.position < batch.size for task in tasks)
+    asked = [Asked((task.left_id, task.right_id), (task.p or 0.0) > EVEN) for task in tasks]
+    found = routed(asked, said, size, random.Random(f"{seed} {batch.id}"))
+    places = [task.position for task in tasks]
+    for place, at in zip(places, found.order, strict=True):
+        tasks[at].position = place
+        if at not in found.checks:
+            tasks[at].strategy = ROUTED
+    return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(found.checks):,} of them spot checks"
 
 
 def _free(session: Session, batch: Round) -> list[Task]:
