@@ -21,7 +21,7 @@ USUAL = 2_000  # pairs to read
 WHY = (
     "It reads random pairs of every stratum. People then label some of each verdict, so that their labels go where "
     "they tell most. What it says is no label: people’s labels tell how often it is right, and a rater that is no "
-    "better than chance changes nothing."
+    "better than chance changes little."
 )
 
 

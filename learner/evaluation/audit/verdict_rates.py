@@ -4,7 +4,7 @@ The model is that of `stratum_rates`, with a sensitivity and a false positive ra
 sensitivity of a band's strata seldom changes from band to band, and rather falls where it does, since low pairs that
 match are the hard ones; the false positive rate is any in each stratum. Both are known as far as labels of pairs with
 either verdict tell. So a rater that is worse in some bands misleads no further than the labels there allow, and one
-that knows nothing changes nothing.
+that knows nothing changes little.
 """
 
 from dataclasses import dataclass
