@@ -113,7 +113,7 @@ def make_plan(project_id: int) -> Plan:
         data = read_project(session, project_id)
         labelled = read_labels(session, project_id, data, cutoff)
         teaching = teaching_of(session, project_id, data.settings.rater_use)
-        verdicts = read_verdicts(session, teaching, data, cutoff) if teaching else None
+        verdicts = read_verdicts(session, teaching, data, with_implied(labelled, data), cutoff) if teaching else None
     number = newest.number if newest and newest.number and has_base else 0
     trains = number > 0 and labelled.has_both_classes
     taught = len(verdicts.pairs) if verdicts else 0
@@ -144,7 +144,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
             teaching = _teaching(plan)
-            verdicts = read_verdicts(session, teaching, data, plan["cutoff"]) if teaching else None
+            verdicts = read_verdicts(session, teaching, data, labelled, plan["cutoff"]) if teaching else None
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
         if data.settings.warm_start and before and before.folder and before.encoder == start and has_model(before):

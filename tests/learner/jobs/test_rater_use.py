@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
@@ -14,6 +15,7 @@ from allpairs.db.raters.rows import rater_in_use
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, Lease, MachineRater, Project, Task, now
 from allpairs.learner.jobs import next_round as steps
+from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
 from allpairs.learner.jobs.rate import plan_rating
 from allpairs.learner.jobs.route import route_batch
 from allpairs.learner.models.cosine_bert import Weighted
@@ -115,6 +117,30 @@ def test_verdicts_train_where_nobody_has_answered(
     assert own.pairs.positives == sum(truth.values())
     assert matcher_of(engine, 1).details["rater"] == {"name": "judge", "verdicts": len(own.pairs), "weight": own.weight}
     assert matcher_of(engine, 1).labels == 40, "verdicts are no labels"
+
+
+def test_labels_that_others_imply_are_not_the_raters(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rated(engine, project, "train")
+    found = taught(monkeypatch)
+    run(engine, project)
+    with writing(engine) as session:
+        row = session.get_one(Project, project)
+        row.settings = row.settings | {"implied": True}
+    answer_rightly(engine, project)
+    rate(engine, project)
+    run(engine, project)
+    before, own = found[0], found[1]
+    assert before is not None and own is not None
+    with reading(engine) as session:
+        data = read_project(session, project)
+        labelled = with_implied(read_labels(session, project, data, 1_000_000), data)
+        plain = read_labels(session, project, data, 1_000_000)
+    keys = [set(data.dataset.keys(one.left, one.right).tolist()) for one in (labelled, plain, own.pairs)]
+    assert keys[0] > keys[1] and not keys[0] & keys[2]
+    said = {data.dataset.keys(*data.rows(np.array([[left], [right]]))).item() for left, right in verdicts(engine)}
+    assert (keys[0] - keys[1]) & said, "the rater had rated some of the implied pairs"
 
 
 @pytest.mark.parametrize(("how", "wrong"), [("measure", False), ("train", True)])
