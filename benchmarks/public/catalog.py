@@ -60,6 +60,14 @@ PEERS = {
             "https://sbert.net/docs/sentence_transformer/loss_overview.html",
         ),
         Peer(
+            "cross_encoder", "cross-encoder", "cross_encoder", PROJECT,
+            "Retrieve and re-rank: a random part of the nearest 20 of all-MiniLM-L6-v2 labelled, a cross-encoder "
+            "fine-tuned on it; it begins as the same MiniLM with a new output layer, as no other is at hand.",
+            "Choose what to label; start without labels; score all pairs: it scores the nearest 20.",
+            "https://sbert.net/examples/sentence_transformer/applications/retrieve_rerank/README.html",
+            labels=tuple(filter(None, LABELS)),
+        ),
+        Peer(
             "supervised", "Allpairs, 5,000 labels", "ours", PROJECT,
             "The upper bound: the 5,000 most similar training pairs labelled at once, otherwise as Allpairs.",
             "–", "running-a-project.md#how-a-score-is-made", labels=(5_000,), data=("amazon_google",),
@@ -72,6 +80,4 @@ UNRUN = (
     "language model that scores pairs, needs a service outside the machine.",
     "Zingg 0.7 with Spark 3.5 installs from PyPI (its jar is in the package, Java 17 is there); its module is not "
     "written yet.",
-    "A cross-encoder fine-tuned on random pairs: not written yet.",
-    "One list of texts (QQP, the demo): the task's files know two lists alone.",
 )

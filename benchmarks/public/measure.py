@@ -12,6 +12,7 @@ from allpairs.db.corpus import graph
 from allpairs.db.groups.measures import b_cubed
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.metrics.average_precision import Curve, average_precision, curve_from_scores, precision_at_recall
+from allpairs.learner.search.exact import count_pairs
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,23 @@ class Scored:
 
 
 def read_scored(path: Path, dataset: Dataset) -> Scored:
-    """Read a file of scores, dense or sparse. Raises ValueError if pairs are repeated, unknown or not numbers."""
+    """Read a file of scores, dense or sparse, of one list each pair with its first record on the left.
+
+    Raises ValueError if pairs are repeated, unknown or not numbers.
+    """
     rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
     with np.load(path) as file:
         if "scores" in file:
             dense = file["scores"]
             if dense.shape != (rows, columns):
                 raise ValueError(f"{path}: scores are {dense.shape}, not {(rows, columns)}")
-            left, right = np.divmod(np.arange(dense.size), columns)
-            scored = Scored(left, right, dense.ravel())
+            left, right = np.triu_indices(rows, 1) if dataset.symmetric else np.indices(dense.shape).reshape(2, -1)
+            scored = Scored(left, right, dense[left, right])
         else:
-            scored = Scored(file["left"], file["right"], file["score"])
+            ends = (file["left"], file["right"])
+            scored = Scored(*(np.sort(ends, axis=0) if dataset.symmetric else ends), file["score"])
     inside = (scored.left >= 0) & (scored.left < rows) & (scored.right >= 0) & (scored.right < columns)
+    inside &= (scored.left != scored.right) | (not dataset.symmetric)
     keys = scored.left.astype(np.int64) * columns + scored.right
     if not inside.all() or len(np.unique(keys)) < len(keys) or not np.isfinite(scored.score).all():
         raise ValueError(f"{path}: each pair of evaluation records at most once, with a finite score")
@@ -48,18 +54,18 @@ def figures(scored: Scored, dataset: Dataset) -> dict[str, float]:
     blocking_loss: the share of matches among the pairs that the peer never scored.
     """
     rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
-    matches = dataset.evaluation_positives
+    matches, pairs = dataset.evaluation_positives, count_pairs(rows, columns, dataset.symmetric)
     keys, true = scored.left * columns + scored.right, matches[:, 0] * columns + matches[:, 1]
     label = np.isin(keys, true)
-    unscored, lost = rows * columns - len(keys), len(true) - int(label.sum())
+    unscored, lost = pairs - len(keys), len(true) - int(label.sum())
     last = scored.score.min(initial=0.0) - 1.0
     curve = curve_from_scores(
         np.r_[scored.score, last, last], np.r_[label, True, False], np.r_[np.ones(len(keys)), lost, unscored - lost]
     )
     best, threshold = best_f1(curve)
     found = scored.score >= threshold
-    pairs = np.column_stack([scored.left[found], scored.right[found]])
-    groups = b_cubed(*(_groups(each, rows, columns) for each in (pairs, matches)))
+    called = np.column_stack([scored.left[found], scored.right[found]])
+    groups = b_cubed(*(_groups(each, dataset) for each in (called, matches)))
     return {
         "average_precision": average_precision(curve),
         "best_f1": best,
@@ -76,6 +82,9 @@ def best_f1(curve: Curve) -> tuple[float, float]:
     return float(f1[at]), float(curve.score[at])
 
 
-def _groups(pairs: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def _groups(pairs: np.ndarray, dataset: Dataset) -> np.ndarray:
     """Return the connected component of each evaluation record, left ones first."""
+    rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    if dataset.symmetric:
+        return graph.components(rows, pairs)
     return graph.components(rows + columns, np.add(pairs, [0, rows]))

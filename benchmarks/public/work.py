@@ -14,6 +14,7 @@ from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import Side
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.loop.corpus_dataset import dataset_of
+from benchmarks.common import ROOT
 from benchmarks.public.peers.task import write_rows
 
 LABELS = (0, 64, 160, 304, 520, 1_000)
@@ -22,9 +23,10 @@ SEEDS = (0, 1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: files of `benchmarks.data.datasets` without their ending, and the columns of its records.
+    """A data set: files of `benchmarks.data.datasets` or of a folder, without ending, and its records' columns.
 
-    split: a file that says which left texts are measured; without one, each seed draws that share of them.
+    right: none for one list; split: a file that says which left texts are measured; without one, each seed draws that
+    share of them; of one list, whole groups of duplicates, and pairs of two parts are in none.
     """
 
     name: str
@@ -35,6 +37,11 @@ class Data:
     columns: Sequence[str] = ()  # none: each record is one text
     split: str = ""
     share: float = 0.3
+    folder: Path | None = None
+
+    def path(self, file: str, files: Path) -> Path:
+        """Return where one of its files lies; files: the folder of `benchmarks.data.datasets`."""
+        return (self.folder or files) / f"{file}.csv"
 
 
 WORK = {
@@ -46,6 +53,8 @@ WORK = {
         ),
         Data("wikiqa", "WikiQA", "wikiqa_questions", "wikiqa_sentences", "wikiqa_gold", split="wikiqa_split"),
         Data("mlquestions", "MLQuestions", "mlquestions_test_queries", "mlquestions_passages", "mlquestions_test_gold"),
+        Data("qqp", "Quora questions (5,000)", "qqp_small_questions", "", "qqp_small_gold", share=0.5),
+        Data("demo", "Demo", "questions", "", "gold", share=0.5, folder=ROOT / "annotate" / "demo"),
     )
 }  # fmt: skip
 
@@ -63,27 +72,21 @@ class Part:
         """The corpus as rows: left records first, then right ones."""
         return dataset_of(self.corpus)
 
-    @property
-    def offset(self) -> int:
-        """The number of left records."""
-        return self.corpus.count(Side.LEFT)
-
     def write(self, folder: Path, files: Path, labels: Sequence[int]) -> None:
         """Write what a peer gets into the folder; files: where the data sets lie."""
         folder.mkdir(parents=True, exist_ok=True)
-        dataset, offset, columns = self.dataset, self.offset, self.data.columns
-        part = np.full(offset, "train", dtype=object)
-        part[dataset.evaluation_left] = "evaluation"
-        lists = [self._records(files / f"{name}.csv") for name in (self.data.left, self.data.right)]
-        names = [item.ids[0] for item in self.corpus.items]
-        left = [(row, *lists[0].loc[names[row]], part[row]) for row in range(offset)]
-        right = [(row, *lists[1].loc[name]) for row, name in enumerate(names[offset:])]
-        write_rows(folder / "left.csv", ("row", "text", *columns, "part"), left)
-        write_rows(folder / "right.csv", ("row", "text", *columns), right)
-        matches = dataset.positives[np.isin(dataset.positives[:, 0], dataset.train_left)]
-        write_rows(folder / "matches.csv", ("left", "right"), (matches - [0, offset]).tolist())
-        about = {"data": self.data.name, "seed": self.seed, "columns": columns, "labels": labels}
-        (folder / "task.json").write_text(json.dumps(about), encoding="utf-8")
+        one_list, count = not self.data.right, self.corpus.count(Side.LEFT)
+        lists = {"left": (self.data.left, self.corpus.items[:count])}
+        lists["right"] = lists["left"] if one_list else (self.data.right, self.corpus.items[count:])
+        for side, (file, items) in lists.items():
+            records = self._records(self.data.path(file, files))
+            rows = [(row, *records.loc[item.ids[0]], item.split) for row, item in enumerate(items)]
+            write_rows(folder / f"{side}.csv", ("row", "text", *self.data.columns, "part"), rows)
+        matches = self.dataset.positives[np.isin(self.dataset.positives[:, 0], self.dataset.train_left)]
+        matches = matches - [0, 0 if one_list else count]
+        write_rows(folder / "matches.csv", ("left", "right"), matches.tolist())
+        about = {"data": self.data.name, "seed": self.seed, "columns": self.data.columns, "labels": labels}
+        (folder / "task.json").write_text(json.dumps({**about, "one_list": one_list}), encoding="utf-8")
 
     def _records(self, path: Path) -> pd.DataFrame:
         """Return text and columns by id."""
@@ -93,8 +96,9 @@ class Part:
 
 def part_of(data: Data, seed: int, files: Path) -> Part:
     """Read a data set and divide it as this seed does; equal texts are one record, for everybody."""
-    paths = [files / f"{name}.csv" for name in (data.left, data.right, data.gold)]
-    corpus = load_corpus(*paths, text_columns=data.columns or ("text",))
+    left, right, gold = (data.path(file, files) if file else None for file in (data.left, data.right, data.gold))
+    assert left and gold
+    corpus = load_corpus(left, right, gold, text_columns=data.columns or ("text",))
     if data.split:
-        return Part(data, seed, read_split(files / f"{data.split}.csv", corpus))
+        return Part(data, seed, read_split(data.path(data.split, files), corpus))
     return Part(data, seed, split_corpus(corpus, data.share, np.random.default_rng(seed)))

@@ -37,7 +37,7 @@ def main() -> None:
             model.load_state_dict(base)
             train(model, task, answered)
             cosine = cosines(model, task)
-        answers.dense(labels, sum(answered.values()), cosine[task.evaluation])
+        answers.dense(labels, sum(answered.values()), cosine[np.ix_(task.evaluation, task.evaluation_right)])
     settings = {
         "model": "all-MiniLM-L6-v2", "loss": "OnlineContrastiveLoss", "epochs": EPOCHS, "batch_size": BATCH,
         "learning_rate": RATE, "warm_up": WARM, "candidates": f"nearest {NEAREST}", "query": "uncertainty",
@@ -54,8 +54,7 @@ def cosines(model: SentenceTransformer, task: Task) -> np.ndarray:
 
 def chosen(cosine: np.ndarray, task: Task, answered: Answered, number: int) -> list[tuple[int, int]]:
     """Return the training pairs to ask about next."""
-    nearest = np.argpartition(-cosine[task.train], NEAREST, axis=1)[:, :NEAREST]
-    left, right = np.repeat(task.train, NEAREST), nearest.ravel()
+    left, right = nearest(cosine, task, task.train, task.train_right).T
     new = [pair not in answered for pair in zip(left.tolist(), right.tolist(), strict=True)]
     left, right = left[new], right[new]
     score, label = cosine[left, right], list(answered.values())
@@ -64,6 +63,16 @@ def chosen(cosine: np.ndarray, task: Task, answered: Answered, number: int) -> l
         score = -np.abs(LogisticRegression(C=FREE).fit(known, label).predict_proba(score[:, None])[:, 1] - 0.5)
     best = np.argsort(-score, kind="stable")[:number]
     return list(zip(left[best].tolist(), right[best].tolist(), strict=True))
+
+
+def nearest(cosine: np.ndarray, task: Task, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the pairs of these rows of either list in which the right record is among the nearest, (pairs, 2)."""
+    near = cosine[np.ix_(left, right)]
+    if task.one_list:
+        np.fill_diagonal(near, -np.inf)
+    found = right[np.argpartition(-near, NEAREST, axis=1)[:, :NEAREST]]
+    pairs = np.column_stack([np.repeat(left, NEAREST), found.ravel()])
+    return np.unique(np.sort(pairs, axis=1), axis=0) if task.one_list else pairs
 
 
 def train(model: SentenceTransformer, task: Task, answered: Answered) -> None:

@@ -1,8 +1,9 @@
 """What a peer is given and what it hands back: CSV and JSON in, scores of pairs out. Needs numpy alone.
 
-A task's folder holds `left.csv` and `right.csv` (row, text, the columns; left: also `part`, train or evaluation),
+A task's folder holds `left.csv` and `right.csv` (row, text, the columns, `part`: train, evaluation or both),
 `matches.csv` (left, right: the matches among training pairs, from which the answers come) and `task.json`. The answers
-of evaluation pairs are not there. Records are numbered from 0 in each list.
+of evaluation pairs are not there. Records are numbered from 0 in each list. If there is one list only, both files hold
+it, and a pair has its lower row on the left.
 """
 
 import csv
@@ -21,30 +22,50 @@ Record = dict[str, str]
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work: two lists of records, the left records to label from and to measure on, and the budgets.
+    """One piece of work: lists of records, those to label from and those to measure on, and the budgets.
 
-    train, evaluation: rows of `left`, ascending int64; labels: how many answers may be asked for, ascending, 0 among
-    them if the peer can do without.
+    labels: how many answers may be asked for, ascending, 0 among them if the peer can do without.
     """
 
     data: str
     seed: int
     columns: Sequence[str]
     labels: Sequence[int]
+    one_list: bool
     left: list[Record]
     right: list[Record]
-    train: np.ndarray
-    evaluation: np.ndarray
     matches: frozenset[tuple[int, int]]
     asked: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    @property
+    def train(self) -> np.ndarray:
+        """The rows of `left` to label from, ascending int64."""
+        return rows_of(self.left, "train")
+
+    @property
+    def train_right(self) -> np.ndarray:
+        """The rows of `right` to label with, ascending int64."""
+        return rows_of(self.right, "train")
+
+    @property
+    def evaluation(self) -> np.ndarray:
+        """The rows of `left` to measure on, ascending int64."""
+        return rows_of(self.left, "evaluation")
+
+    @property
+    def evaluation_right(self) -> np.ndarray:
+        """The rows of `right` to measure with, ascending int64."""
+        return rows_of(self.right, "evaluation")
 
     def answer(self, left: int, right: int) -> bool:
         """Return whether two records match, as the annotator; the pair counts as a label once.
 
-        Raises ValueError for a left record that is kept for measuring.
+        Raises ValueError for a record that is kept for measuring, and for a pair of one list with its rows exchanged.
         """
-        if self.left[left]["part"] != "train":
-            raise ValueError(f"left record {left} is kept for measuring: ask about training records alone")
+        if "evaluation" in (self.left[left]["part"], self.right[right]["part"]):
+            raise ValueError(f"records {left} and {right}: one is kept for measuring; ask about training records alone")
+        if self.one_list and left >= right:
+            raise ValueError(f"records {left} and {right}: the lower row comes first")
         return self.asked.setdefault((left, right), (left, right) in self.matches)
 
 
@@ -55,17 +76,17 @@ class Answers:
         self.folder, self.task, self.rows = folder, task, list[dict[str, Any]]()
 
     def dense(self, labels: int, matches: int, scores: np.ndarray) -> None:
-        """Keep the scores of all pairs of evaluation records, (evaluation, right)."""
+        """Keep the scores of all pairs of evaluation records, (evaluation, evaluation_right)."""
         np.savez(self._path(labels), scores=scores.astype(np.float32))
         self._row(labels, matches, scores.size)
 
     def sparse(self, labels: int, matches: int, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> None:
-        """Keep the scores of some pairs, each once: left: positions in `evaluation`, right: rows of `right`."""
+        """Keep the scores of some pairs, each once: left, right: positions in `evaluation`, `evaluation_right`."""
         np.savez(self._path(labels), left=left, right=right, score=score.astype(np.float32))
         self._row(labels, matches, len(score))
 
     def every(self, labels: int, scores: np.ndarray) -> None:
-        """Keep what a peer that blocks would score if it did not, (evaluation, right), beside what it does."""
+        """Keep what a peer that blocks would score if it did not, as in `dense`, beside what it does."""
         np.savez(self.folder / f"every-{labels}.npz", scores=scores.astype(np.float32))
 
     def finish(self, settings: dict[str, Any], versions: dict[str, str]) -> None:
@@ -99,12 +120,13 @@ def read_task(folder: Path) -> Task:
     """Read a task's folder."""
     about = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     left, right, matches = (_rows(folder / f"{name}.csv") for name in ("left", "right", "matches"))
-    part = np.array([row["part"] for row in left])
-    return Task(
-        about["data"], about["seed"], about["columns"], about["labels"], left, right,
-        np.flatnonzero(part == "train"), np.flatnonzero(part == "evaluation"),
-        frozenset((int(row["left"]), int(row["right"])) for row in matches),
-    )  # fmt: skip
+    pairs = frozenset((int(row["left"]), int(row["right"])) for row in matches)
+    return Task(**about, left=left, right=right, matches=pairs)
+
+
+def rows_of(records: Sequence[Record], part: str) -> np.ndarray:
+    """Return the rows of the records that are in a part or in both, ascending int64."""
+    return np.flatnonzero([record["part"] in (part, "both") for record in records])
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,16 @@ def test_scores_that_cannot_be_are_refused(left: list[int], score: list[float], 
         read_scored(tmp_path / "scores.npz", small())
 
 
+def test_of_one_list_each_pair_counts_once(tmp_path: Path) -> None:
+    dataset = make_dataset(list("abc"), ["left"] * 3, ["evaluation"] * 3, True, np.array([(0, 2)]))
+    scores = np.array([[9, 0.1, 0.5], [9, 9, 0.7], [9, 9, 9]])  # a record itself and a pair's other order do not count
+    np.savez(tmp_path / "dense.npz", scores=scores)
+    np.savez(tmp_path / "sparse.npz", left=np.array([2, 1]), right=np.array([1, 0]), score=np.array([0.7, 0.1]))
+    dense, sparse = (figures(read_scored(tmp_path / f"{name}.npz", dataset), dataset) for name in ("dense", "sparse"))
+    assert (dense["average_precision"], dense["blocking_loss"]) == (0.5, 0)
+    assert (sparse["average_precision"], sparse["blocking_loss"]) == (pytest.approx(1 / 3), 1)
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Data:
     names = ("id,text,title,price", *(f"a{row},item {row} | {row},item {row},{row}" for row in range(10)))
@@ -104,12 +115,27 @@ def test_a_peer_is_told_no_answer_about_what_is_measured(data: Data, tmp_path: P
     assert (len(task.train), len(task.evaluation), len(task.matches)) == (7, 3, 7)
     assert not {left for left, _ in task.matches} & set(task.evaluation.tolist())
     assert task.left[3]["title"] == "item 3" and task.right[3] == {
-        "row": "3", "text": "thing 3 | 3", "title": "thing 3", "price": "3",
+        "row": "3", "text": "thing 3 | 3", "title": "thing 3", "price": "3", "part": "both",
     }  # fmt: skip
     row = int(task.train[0])
     assert task.answer(row, row) and not task.answer(row, (row + 1) % 10)
     with pytest.raises(ValueError, match="kept for measuring"):
         task.answer(int(task.evaluation[0]), 0)
+
+
+def test_of_one_list_a_peer_is_told_no_answer_about_what_is_measured(data: Data, tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("id1,id2\na3,a2\na4,a5\na6,a7\na8,a9\n", encoding="utf-8")
+    part = part_of(replace(data, right="", share=0.5), 1, tmp_path)
+    part.write(tmp_path / "task", tmp_path, [0, 4])
+    task = read_task(tmp_path / "task")
+    assert task.left == task.right and set(task.train) | set(task.evaluation) == set(range(10))
+    known = {(2, 3), (4, 5), (6, 7), (8, 9)}
+    assert task.matches == {pair for pair in known if set(pair) <= set(task.train)} and task.matches != known
+    low, high = task.train[:2].tolist()
+    assert task.answer(low, high) == ((low, high) in known)
+    for pair in ((high, low), (low, int(task.evaluation[0]))):
+        with pytest.raises(ValueError, match=r"lower row|kept for measuring"):
+            task.answer(*pair)
 
 
 def test_each_seed_measures_on_other_records(data: Data, tmp_path: Path) -> None:
