@@ -6,51 +6,51 @@ are written in one transaction that first checks whether they exist.
 
 import time
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from dbos import DBOS, EnqueueOptions
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import DesignKind, NoticeKind, Settings, batch_size_of
-from allpairs.db.estimate import stored_estimate
-from allpairs.db.files.artifacts import children, discard, held, publishing
+from allpairs.db.domain import DesignKind, Settings, batch_size_of
+from allpairs.db.files.artifacts import publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.projects.matchers import has_group_figures, matcher_of, newest_matcher
-from allpairs.db.projects.notices import add_notice, announcing_target
-from allpairs.db.projects.publications import folders_in_service
+from allpairs.db.projects.notices import announcing_target
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import Asked
 from allpairs.db.raters.rows import rater_at_work
-from allpairs.db.raters.training import Teaching, teaching_of
-from allpairs.db.results.explorations import FOLDER as EXPLORE
-from allpairs.db.results.matches import FOLDER as MATCHES
+from allpairs.db.raters.training import teaching_of
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Job, Matcher, Project, Round, Task, now
-from allpairs.learner.evaluation.exact import AllPairs
-from allpairs.learner.jobs.audit.designs import FOLDER
+from allpairs.db.schema.tables import Answer, Job, Matcher, Project, Round, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.batch_order import in_order
-from allpairs.learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, look
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, has_model, look
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
-from allpairs.learner.jobs.data.stored_rescored import FILE as RESCORED
-from allpairs.learner.jobs.data.stored_rescored import load_rescored, save_rescored
-from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
+from allpairs.learner.jobs.data.round_files import (
+    add_round_details,
+    model_name,
+    rescored_of,
+    round_folder,
+    tidy_folders,
+    vectors_path,
+)
+from allpairs.learner.jobs.data.round_plan import Plan, layer_of, taught_by, teaching_of_plan
+from allpairs.learner.jobs.data.stored_matcher import store_matcher
+from allpairs.learner.jobs.data.stored_rescored import save_rescored
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from allpairs.learner.jobs.data.stored_verdicts import read_verdicts
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.kept_groups import followed
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
-from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.ownership import require_own, this_run
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -59,24 +59,21 @@ from allpairs.learner.loop.bare import fitted_bare, measured_bare
 from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import train
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.bare import bare_details
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import make_reference
 from allpairs.learner.scoring.matcher import FILE as MATCHER
-from allpairs.learner.scoring.matcher import SECOND_STAGE, add_details, add_reference, save_matcher
 from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
+from allpairs.learner.scoring.matcher import add_reference, save_matcher
 from allpairs.learner.scoring.reference import FILE as REFERENCE
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.inner_product import BLENDED
-from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.make import make_staged
 
 NAME = "next_round"
 READ, MOST_READ = 4, 4_000  # a machine rater reads so many times the batch beyond it, up to so many pairs
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
 SEARCH = 0.5  # share of the work on a batch if a re-ranker reads its pairs
-Plan = dict[str, Any]
 
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
@@ -143,7 +140,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-            teaching = _teaching(plan)
+            teaching = teaching_of_plan(plan)
             verdicts = read_verdicts(session, teaching, data, labelled, plan["cutoff"]) if teaching else None
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
@@ -153,11 +150,11 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         layer = train(encoder, data.dataset.texts, labelled, data.settings, progress, verdicts)
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
-    model = _folder(project_id, job_id) / "model"
+    model = round_folder(project_id, job_id) / "model"
     require_own(this_run())
     with publishing(model):
         trained = TrainedMatcher(encoder, layer, columns=data.dataset.columns)
-        save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **_taught_by(plan))
+        save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **taught_by(plan))
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
@@ -176,8 +173,8 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
         settings, fitted, first, known = data.settings, {}, {}, {}
-        blend, model = Blend(settings.hubness), _folder(project_id, job_id) / "model"
-        path = _vectors(project_id, job_id)
+        blend, model = Blend(settings.hubness), round_folder(project_id, job_id) / "model"
+        path = vectors_path(project_id, job_id)
         if settings.lexical or not plan["trains"]:
             vectors = pretrained_vectors(project_id, data, settings, progress)
         if not plan["trains"]:
@@ -190,11 +187,11 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             known = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
             rng = np.random.default_rng([settings.seed, plan["number"], 3])
             staged = make_staged(data.dataset, vectors, labelled, layer, settings.second_stage, rng, BLENDED, progress)
-            save_rescored(_folder(project_id, job_id), staged.rescored, data)
+            save_rescored(round_folder(project_id, job_id), staged.rescored, data)
             first, whole = {"w": layer.w, "b": layer.b}, staged.layer
             fitted = {"w": whole.w, "b": whole.b, "threshold": whole.threshold, "loss": layer.loss}
             known |= staged.as_dict()
-            _add_details(model, **fitted, **blend.as_dict(), **known)
+            add_round_details(model, **fitted, **blend.as_dict(), **known)
             if blend.needs_all or staged.second:
                 rng = np.random.default_rng([settings.seed, plan["number"], 2])
                 reference = make_reference(data.dataset, vectors, blend, whole, rng, competition=staged.competition)
@@ -214,19 +211,19 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = _data(session, project_id, plan)
         # A job cancelled after this step has left a matcher of this number: this job replaces it.
-        mine = stored is not None and stored.folder == _model_name(project_id, job_id, plan)
+        mine = stored is not None and stored.folder == model_name(project_id, job_id, plan)
         if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
         started = time.monotonic()
-        vectors = load_vectors(_vectors(project_id, job_id))
-        again = _rescored(project_id, job_id, plan, data)
-        layer, seed = _layer(plan), data.settings.seed
+        vectors = load_vectors(vectors_path(project_id, job_id))
+        again = rescored_of(project_id, job_id, plan, data)
+        layer, seed = layer_of(plan), data.settings.seed
         measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=again)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
-            _add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
+            add_round_details(round_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
         with writing(engine) as session, announcing_target(session, project_id):
-            return _store_matcher(session, job_id, project_id, data.settings, plan, measured)
+            return store_matcher(session, job_id, project_id, data.settings, plan, measured)
 
 
 @job_step
@@ -241,7 +238,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
                 session, project_id
             )
             matcher = session.get_one(Matcher, matcher_id)
-        fresh = load_vectors(_vectors(project_id, job_id)) if design or of_entities or is_audited(data) else None
+        fresh = load_vectors(vectors_path(project_id, job_id)) if design or of_entities or is_audited(data) else None
         if design or is_audited(data):
             measure_models(engine, project_id, data, progress, {} if fresh is None else {matcher_id: fresh})
         if of_entities:
@@ -262,9 +259,9 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         reserve = min(READ * size, MOST_READ) if rated else min(size, MOST_RESERVE)
-        layer = _layer(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
+        layer = layer_of(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
         background = background_of(engine, project_id, data, settings, progress)
-        vectors, rescored = load_vectors(_vectors(project_id, job_id)), _rescored(project_id, job_id, plan, data)
+        vectors, rescored = load_vectors(vectors_path(project_id, job_id)), rescored_of(project_id, job_id, plan, data)
         search = SEARCH if settings.reranker else 1.0
         batch = choose(
             data.dataset, vectors, layer, known, size + reserve, settings,
@@ -276,7 +273,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         )
         alike = alike_of(batch, data, vectors, background.labelled)
         if plan["trains"]:
-            keep_scores(_folder(project_id, job_id), data, vectors, known, rescored)
+            keep_scores(round_folder(project_id, job_id), data, vectors, known, rescored)
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
         with reading(engine) as session:
             audit = draw_pairs(session, project_id, data, audits) if audits else None
@@ -291,7 +288,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
-    _tidy(project_id, job_id)
+    tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
@@ -304,9 +301,9 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
             if not len(data.dataset.evaluation_positives):
                 return
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        vectors = load_vectors(_vectors(project_id, job_id))
+        vectors = load_vectors(vectors_path(project_id, job_id))
         bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings, progress)
-        _add_details(_folder(project_id, job_id) / "model", **bare)
+        add_round_details(round_folder(project_id, job_id) / "model", **bare)
         with writing(engine) as session:
             matcher = session.get_one(Matcher, matcher_id)
             matcher.details = matcher.details | bare
@@ -347,132 +344,6 @@ def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     return data if began is None else replace(data, settings=Settings.model_validate(began))
 
 
-def _teaching(plan: Plan) -> Teaching | None:
-    """Return the rater that teaches this round's model, if one does."""
-    found = plan.get("rater")  # jobs of earlier versions have none
-    return Teaching(*(found[name] for name in ("rater", "name", "newest", "weight"))) if found else None
-
-
-def _taught_by(plan: Plan) -> dict[str, Any]:
-    """Return what a model's details say of the machine rater whose verdicts it has learned from."""
-    found = plan.get("rater") if plan["trains"] else None
-    return {"rater": {name: found[name] for name in ("name", "verdicts", "weight")}} if found else {}
-
-
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
     """Return whether the matcher is these settings' pre-trained encoder, scored as they say."""
     return matcher.encoder == settings.encoder and blend_of(matcher).hubness == settings.hubness
-
-
-def _store_matcher(
-    session: Session, job_id: str, project_id: int, settings: Settings, plan: Plan, measured: AllPairs | None
-) -> int:
-    trained, layer = plan.get("training", {}), _layer(plan)
-    seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
-    number = plan["number"] if plan["trains"] else 0
-    pretrained = None if plan["trains"] else matcher_of(session, project_id, 0)
-    if pretrained is None:
-        session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
-    else:  # the encoder has changed; batches refer to the row, so it stays
-        session.execute(delete(Evaluation).where(Evaluation.matcher_id == pretrained.id))
-    row = Matcher(
-        id=pretrained.id if pretrained else None,
-        project_id=project_id,
-        number=number,
-        folder=_model_name(project_id, job_id, plan),
-        encoder=settings.encoder,
-        w=layer.w if layer else None,
-        b=layer.b if layer else None,
-        cutoff=plan["cutoff"] if plan["trains"] else 0,
-        labels=plan["labels"] if plan["trains"] else 0,
-        positives=plan["positives"] if plan["trains"] else 0,
-        details={
-            "seed": settings.seed,
-            **({"texts": plan["version"]} if plan.get("version") else {}),
-            **plan["blend"],
-            **_taught_by(plan),
-            **plan.get("known", {}),  # jobs of earlier versions have none
-            "loss": trained.get("loss"),
-            "seconds": {stage: value for stage, value in seconds.items() if value is not None},
-        },
-        created_at=now(),
-    )
-    row = session.merge(row)
-    session.flush()
-    if measured:
-        session.add(
-            Evaluation(
-                matcher_id=row.id,
-                pairs=measured.pairs,
-                positives=measured.positives,
-                estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},
-                curve=measured.curve.thinned().as_dict(),
-                histogram=measured.histogram,
-            )
-        )
-    # The demo's first batch exists before its first model: it belongs to the pre-trained encoder.
-    orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
-    session.execute(update(Round).where(orphan).values(matcher_id=row.id))
-    if plan["trains"]:
-        add_notice(session, project_id, NoticeKind.TRAINING_DONE, _about(job_id, row, measured))
-    return row.id
-
-
-def _about(job_id: str, row: Matcher, measured: AllPairs | None) -> dict[str, Any]:
-    """Return what webhooks tell of a trained matcher; audit labels measure it later."""
-    figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()} if measured else {}
-    found = stored_estimate(figures, "average_precision")
-    counts = {"labels": row.labels, "positives": row.positives}
-    return {"job": job_id, "round": row.number, **counts, "average_precision": found and found.as_dict()}
-
-
-def _layer(plan: Plan, which: str = "layer") -> OutputLayer | None:
-    """Return the output layer of the current matcher, or of its first stage; None for the pre-trained encoder."""
-    return OutputLayer(plan[which]["w"], plan[which]["b"]) if plan["trains"] else None
-
-
-def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:
-    """Return the matcher's folder below the artifact folder; None for the pre-trained encoder."""
-    return f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None
-
-
-def _folder(project_id: int, job_id: str) -> Path:
-    return artifacts() / folder_of(project_id, job_id)
-
-
-def _add_details(model: Path, **details: Any) -> None:
-    """Add these details to the matcher's file, for all machines."""
-    require_own(this_run())
-    with held(model / MATCHER) as file, publishing(file):
-        add_details(model, **details)
-
-
-def _rescored(project_id: int, job_id: str, plan: Plan, data: ProjectData) -> Rescored:
-    """Return the pairs that the round's second stage has scored again."""
-    used = plan.get("known", {}).get(SECOND_STAGE, {}).get("features")
-    return load_rescored(_folder(project_id, job_id), len(data.item_ids)) if used else NOTHING
-
-
-def _vectors(project_id: int, job_id: str) -> Path:
-    return _folder(project_id, job_id) / VECTORS
-
-
-def _tidy(project_id: int, job_id: str) -> None:
-    """Delete what other jobs left: vectors, which can be encoded again, and folders that no matcher names.
-
-    Models that answer requests keep their vectors.
-    """
-    with database() as engine, reading(engine) as session:
-        named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
-        serving = folders_in_service(session, project_id)
-    project = artifacts() / f"project-{project_id}"
-    for name in children(project):
-        if name == job_id or name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
-            continue
-        model = f"{folder_of(project_id, name)}/model"
-        if model not in named:
-            discard(project / name)
-        if model not in named or model in serving:
-            continue
-        for file in (VECTORS, CHECKSUMS, RESCORED):
-            discard(project / name / file)

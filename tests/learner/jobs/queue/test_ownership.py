@@ -13,7 +13,7 @@ from allpairs.annotate.jobs.requests import closing_client, request_round
 from allpairs.db.errors import Cancelled
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, Project
-from allpairs.learner.jobs import next_round
+from allpairs.learner.jobs.data.round_files import add_round_details, round_folder
 from allpairs.learner.jobs.queue import job_state as state
 from allpairs.learner.jobs.queue import ownership, routing, steps
 from allpairs.learner.jobs.queue.job_state import database, job_state
@@ -119,8 +119,8 @@ def test_a_job_whose_step_the_queue_could_not_store_goes_back_into_the_queue(
 def test_files_are_not_written_for_a_lost_job(queues: Engine, job: str, home: object) -> None:
     given(queues, "another's")
     with pytest.raises(Conflict):
-        next_round._add_details(next_round._folder(1, job) / "model", loss=1.0)
-    assert not next_round._folder(1, job).exists()
+        add_round_details(round_folder(1, job) / "model", loss=1.0)
+    assert not round_folder(1, job).exists()
 
 
 def test_outside_a_job_nothing_is_asked(engine: Engine) -> None:

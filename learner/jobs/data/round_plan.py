@@ -1,0 +1,25 @@
+"""The plan of a job `next_round`, which its steps pass on: JSON, so that a job that was killed goes on with it."""
+
+from typing import Any
+
+from allpairs.db.raters.training import Teaching
+from allpairs.learner.models.output_layer import OutputLayer
+
+Plan = dict[str, Any]
+
+
+def teaching_of_plan(plan: Plan) -> Teaching | None:
+    """Return the rater that teaches this round's model, if one does."""
+    found = plan.get("rater")  # jobs of earlier versions have none
+    return Teaching(*(found[name] for name in ("rater", "name", "newest", "weight"))) if found else None
+
+
+def taught_by(plan: Plan) -> dict[str, Any]:
+    """Return what a model's details say of the machine rater whose verdicts it has learned from."""
+    found = plan.get("rater") if plan["trains"] else None
+    return {"rater": {name: found[name] for name in ("name", "verdicts", "weight")}} if found else {}
+
+
+def layer_of(plan: Plan, which: str = "layer") -> OutputLayer | None:
+    """Return the output layer of the current matcher, or of its first stage; None for the pre-trained encoder."""
+    return OutputLayer(plan[which]["w"], plan[which]["b"]) if plan["trains"] else None
