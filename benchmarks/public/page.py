@@ -1,7 +1,8 @@
 """docs/comparison.md, from the runs that are kept and the words in page.md."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from string import Template
 
@@ -50,10 +51,10 @@ def losses(name: str, summary: Summary) -> Iterable[str]:
     """Yield where a peer is ahead on a data set: by figure, and by cost; and where more labels made ours worse."""
     title = WORK[name].title
     for figure, about in FIGURES.items():
-        for peer, labels, difference in summary.losses(figure):
-            by = f"{-difference.value:.3f} ({of_seeds(difference)})"
-            yield f"- **{title}, {about}, {labels:,} labels:** {PEERS[peer].title} is ahead by {by}."
-    if not any(summary.losses(figure) for figure in FIGURES):
+        for peer, lost in groupby(summary.losses(figure), itemgetter(0)):
+            at = [f"{-less.value:.3f} with {labels:,} labels ({of_seeds(less)})" for _, labels, less in lost]
+            yield f"- **{title}, {about}:** {PEERS[peer].title} is ahead by {', '.join(at)}."
+    if summary.peers() != [OURS] and not any(summary.losses(figure) for figure in FIGURES):
         yield f"- **{title}:** no tool that was run is ahead in a figure of quality at the same number of labels."
     ours = [(labels, mean) for labels in summary.labels() if (mean := summary.mean(OURS, labels, AP))]
     for (one, before), (other, after) in pairwise(ours):
