@@ -1,4 +1,4 @@
-"""Run all benchmarks in turn, each in its own process, and update the table of docs/benchmarks.md.
+"""Run all benchmarks in turn, each in its own process, and update the documents that show them.
 
     python -m benchmarks [--quick] [--only NAME ...]          (`make bench`)
 
@@ -18,21 +18,8 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import date
 
-from benchmarks.table import PAGE, ROOT, Measure, Row, rewrite, store, stored, table
+from benchmarks.table import BENCHMARKS, ROOT, Measure, Row, store, table
 
-# Module of each benchmark, which has `measure(quick) -> rows`. To add a benchmark, add a line.
-BENCHMARKS = {
-    "encode": "speed.encode",
-    "search": "speed.search",
-    "evaluation": "speed.evaluation",
-    "training": "speed.training",
-    "rerank": "speed.rerank",
-    "engines": "speed.engines",
-    "latency": "speed.latency",
-    "pages": "speed.pages",
-    "load": "scale.load",
-    "import_rows": "speed.import_rows",
-}
 PUBLIC = "public"
 
 
@@ -81,8 +68,13 @@ def main() -> int:
         return 0
     failed = [name for name in options.only if not attempt(name, options.quick)]
     if not options.quick:
-        PAGE.write_text(rewrite(PAGE.read_text(encoding="utf-8"), table(stored(), tuple(BENCHMARKS))), encoding="utf-8")
+        write()
     return 1 if failed else 0
+
+
+def write() -> None:
+    """Write the documents that show figures; a benchmark's own process must not load what this needs."""
+    importlib.import_module("benchmarks.documents").write()
 
 
 def attempt(name: str, quick: bool) -> bool:

@@ -8,7 +8,20 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGE, RESULTS = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks.json"
+RESULTS = ROOT / "docs" / "benchmarks.json"
+# Module of each benchmark, which has `measure(quick) -> rows`. To add a benchmark, add a line.
+BENCHMARKS = {
+    "encode": "speed.encode",
+    "search": "speed.search",
+    "evaluation": "speed.evaluation",
+    "training": "speed.training",
+    "rerank": "speed.rerank",
+    "engines": "speed.engines",
+    "latency": "speed.latency",
+    "pages": "speed.pages",
+    "load": "scale.load",
+    "import_rows": "speed.import_rows",
+}
 BEGIN, END = "<!-- figures: rewritten by a script -->", "<!-- end of figures -->"
 HEADER = ("what", "peer or floor", "ours", "ratio", "target", "met", "when, where")
 

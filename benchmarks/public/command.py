@@ -1,4 +1,4 @@
-"""Make docs/comparison.md from the runs that are kept; with --run, first do those that are missing.
+"""Make docs/comparison.md and all other documents with kept figures; with --run, first do the runs that are missing.
 
     python -m benchmarks public [--run] [--data NAME ...] [--peers NAME ...] [--seeds N ...]
 
@@ -14,19 +14,17 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+from benchmarks.documents import write
 from benchmarks.public.catalog import PEERS, Peer
-from benchmarks.public.page import PAGE, page
-from benchmarks.public.plot import save
 from benchmarks.public.run import Places, run
-from benchmarks.public.runs import KEPT, keep, read_runs
-from benchmarks.public.summary import Summary
+from benchmarks.public.runs import keep, read_runs
 from benchmarks.public.work import SEEDS, WORK, Data
 
 Wanted = tuple[Data, int, Peer]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do the runs, write the page, and return 0, or 1 if a run failed."""
+    """Do the runs, write the documents, and return 0, or 1 if a run failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", action="store_true", help="do the runs that are missing")
     parser.add_argument("--data", nargs="+", choices=WORK, default=list(WORK))
@@ -42,14 +40,6 @@ def main(arguments: Sequence[str]) -> int:
     for data, seed, peer in missing(list(WORK), SEEDS, list(PEERS)):
         print(f"missing: {data.name}, seed {seed}, {peer.name}")
     return 1 if failed else 0
-
-
-def write() -> None:
-    """Write the page, and the plot of each data set that has a run."""
-    PAGE.write_text(page(), encoding="utf-8")
-    for name in WORK:
-        if runs := read_runs(name):
-            save(Summary(runs), KEPT / f"{name}.svg")
 
 
 def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) -> Iterator[Wanted]:

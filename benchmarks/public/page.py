@@ -6,13 +6,11 @@ from operator import itemgetter
 from pathlib import Path
 from string import Template
 
-from benchmarks.common import ROOT
 from benchmarks.public.catalog import OURS, PEERS, UNRUN
 from benchmarks.public.runs import KEPT, read_runs
 from benchmarks.public.summary import FIGURES, Mean, Summary
 from benchmarks.public.work import SEEDS, WORK
 
-PAGE = ROOT / "docs" / "comparison.md"
 WORDS = Path(__file__).with_suffix(".md")
 AP = "average_precision"
 WHY_LOWER = "Batches by uncertainty are no random sample; we have not found out which part of the model they mislead."

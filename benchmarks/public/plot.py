@@ -1,7 +1,9 @@
-"""The plot of a data set: average precision against labels. It has no background: it stands on light and dark pages."""
+"""Plots of the comparison as SVG. They have no background: they stand on light and dark pages."""
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,19 @@ from benchmarks.public.summary import Summary
 
 GREY = "#7d7d7d"  # is read on white and on black
 SIZE = {"width": 560, "height": 300}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart, and the figures that it shows."""
+
+    chart: alt.LayerChart
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def stamp(self) -> str:
+        """Return the line of the file that names the figures."""
+        return f"<!-- {hashlib.sha256(json.dumps(self.rows).encode()).hexdigest()} -->\n"
 
 
 def rows(summary: Summary) -> list[dict[str, Any]]:
@@ -31,8 +46,8 @@ def rows(summary: Summary) -> list[dict[str, Any]]:
     return found
 
 
-def drawing(summary: Summary) -> alt.LayerChart:
-    """Return the chart; a peer with one budget is a dashed line."""
+def of_labels(summary: Summary) -> Plot:
+    """Return average precision against labels; a peer with one budget is a dashed line."""
     found = rows(summary)
     titles = list(dict.fromkeys(row["peer"] for row in found))
     single = {title for title in titles if sum(row["peer"] == title for row in found) == 1}
@@ -44,22 +59,18 @@ def drawing(summary: Summary) -> alt.LayerChart:
     x = alt.X("labels:Q", title="labels", axis=alt.Axis(format=",d", grid=False))
     y = alt.Y("ap:Q", title="average precision over all pairs", scale=alt.Scale(domain=[0, 1]))
     base = alt.Chart(curves)
-    return alt.layer(
+    chart = alt.layer(
         base.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
         base.mark_line(point=True).encode(x=x, y=y, color=colour),
         alt.Chart(bounds).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(y=y, color=colour),
     ).properties(**SIZE)
+    return Plot(chart, found)
 
 
-def save(summary: Summary, path: Path) -> None:
+def save(plot: Plot, path: Path) -> None:
     """Write the plot as SVG, and in its first line which figures it shows."""
     axis = {"labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY, "gridColor": GREY,
             "gridOpacity": 0.25, "labelFontSize": 12, "titleFontSize": 12}  # fmt: skip
-    chart = drawing(summary).configure(background="transparent").configure_view(stroke=None)
+    chart = plot.chart.configure(background="transparent").configure_view(stroke=None)
     chart = chart.configure_axis(**axis).configure_legend(labelColor=GREY, labelFontSize=12, labelLimit=300)
-    path.write_text(stamp(summary) + vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE) + "\n", "utf-8")
-
-
-def stamp(summary: Summary) -> str:
-    """Return the line that names the figures of a plot."""
-    return f"<!-- {hashlib.sha256(json.dumps(rows(summary)).encode()).hexdigest()} -->\n"
+    path.write_text(plot.stamp + vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE) + "\n", "utf-8")

@@ -1,6 +1,7 @@
 """Compare the audit's estimators with uniform sampling, the paper's two strata, Horvitz–Thompson, OASIS, activeeval.
 
     python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,…,wikiqa,wikiqa_weak,…] [--budgets 300,1000,3000]
+    python -m benchmarks.quality.audits --keep        # and keep the first table for the documents, in docs/audits.json
     python -m benchmarks.quality.audits --raters      # ours with and without machine raters that have read pairs
 
 Simulated pools of 100 million pairs, and the ranks of real positives under the bundled encoder (hidden gold; the files
@@ -20,6 +21,7 @@ import numpy as np
 
 from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
 from benchmarks.data.real_pools import NAMES, real
+from benchmarks.quality.audit_figures import keep
 from benchmarks.quality.audit_methods import METHODS, RATERS
 
 TITLES = ("AP", "F1", "P@R20", "recall", "positives")  # of FIGURES; positives as a share of the true ones
@@ -86,7 +88,8 @@ def _cells(result: Result, at: int) -> list[str]:
 
 def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
     """Return our errors for each budget beside the best of the others, and what our intervals hold, in Markdown."""
-    head = ["pool", "labels", "AP: bias", "RMSE", "best other", "width", "F1: RMSE", "best other", *TITLES]
+    head = ["pool", "labels", "AP: bias", "RMSE", "best other", "width", "F1: RMSE", "best other"]
+    head += [f"covered: {TITLES[0]}", *TITLES[1:]]
     lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     ours, *others = results
     covered = ours.covered(ours.pool.truth())
@@ -150,6 +153,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data", type=Path, default=Path("out/data"), help="the files of benchmarks.data.datasets")
     parser.add_argument("--raters", action="store_true", help="compare ours with and without machine raters")
+    parser.add_argument("--keep", action="store_true", help="keep the figures for the documents")
     parser.add_argument("--out", type=Path, help="a file for the table")
     options = parser.parse_args()
     budgets = [int(budget) for budget in options.budgets.split(",")]
@@ -174,6 +178,8 @@ def main() -> None:
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")
+    if options.keep and not options.raters:
+        keep(summary, options.repeats)
 
 
 def _share(workers: ProcessPoolExecutor, pool: Pool, method: str, budgets: Sequence[int], repeats: int) -> np.ndarray:

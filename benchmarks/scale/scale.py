@@ -1,4 +1,4 @@
-"""Write the tables of docs/scale.md: the cost of 10⁶ to 10⁹ texts, extrapolated from `benchmarks.speed.growth`.
+"""Print the tables of docs/scale.md: the cost of 10⁶ to 10⁹ texts, extrapolated from `benchmarks.speed.growth`.
 
     python -m benchmarks.scale.scale [--core-hour 0.05]
 
@@ -13,12 +13,11 @@ import numpy as np
 
 from allpairs.learner.search.exact import PARTS, ROWS, TARGET
 from benchmarks.speed.growth import DIMENSION, STAGES, Found, stored
-from benchmarks.table import ROOT, rewrite
 
-PAGE = ROOT / "docs" / "scale.md"
 TEXTS = (10**6, 10**7, 10**8, 10**9)
 LABELS = 10_000  # labels that a round trains on, twice, for any number of texts
 POWERS = {"encode": 1.0, "file": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5, "evaluate": 2.0, "sample": 1.5}
+CORE_HOUR = 0.05
 NIGHT, CORES, FLOAT32 = 12.0, 16, 4  # hours, cores of a machine, bytes of a number
 WORDS = {
     "encode": "encode", "file": "encode three words, one layer, into a file",
@@ -92,6 +91,11 @@ def expected(rows: Sequence[Found], core_hour: float) -> str:
     return _table(lines)
 
 
+def figures(rows: Sequence[Found], core_hour: float = CORE_HOUR) -> str:
+    """Return both tables; core_hour: the price of an hour of one core, in dollars."""
+    return f"{measured(rows)}\n\n{expected(rows, core_hour)}"
+
+
 def _table(lines: Sequence[Sequence[str]]) -> str:
     head, *body = lines
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] + ["---:"] * (len(head) - 1), *body))
@@ -114,15 +118,10 @@ def _bytes(value: float) -> str:
 
 
 def main() -> None:
-    """Write the tables of the newest measurements to docs/scale.md."""
+    """Print the tables of the newest measurements at that price."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core hour")
-    options = parser.parse_args()
-    rows = stored()
-    PAGE.write_text(
-        rewrite(PAGE.read_text(encoding="utf-8"), f"{measured(rows)}\n\n{expected(rows, options.core_hour)}"),
-        encoding="utf-8",
-    )
+    parser.add_argument("--core-hour", type=float, default=CORE_HOUR, help="price of a core hour")
+    print(figures(stored(), parser.parse_args().core_hour))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.speed.growth [--only STAGE ...] [--sizes N ...] [--quick]
 
 Each measurement runs in its own process with one thread, and is kept in docs/growth.json, from which
-`python -m benchmarks.scale.scale` writes docs/scale.md. Texts are Quora's questions; vectors are synthetic, 384 numbers
+`python -m benchmarks public` writes docs/scale.md. Texts are Quora's questions; vectors are synthetic, 384 numbers
 in half precision on disk: groups of 8 in 48 dimensions with noise in all. `search` and `lists` find 20 neighbours
 of each text, exactly and in lists; above a million texts, lists find those of some texts, whose time is multiplied.
 `evaluate` and `sample` measure AP over all pairs, exactly and by the near-random design; in `train` the texts are

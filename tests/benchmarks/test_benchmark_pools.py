@@ -137,4 +137,4 @@ def test_the_table_has_a_line_for_each_budget_and_method() -> None:
         cells = dict(zip(head.split("|"), line.split("|"), strict=True))
         assert (cells[" labels "], cells[" RMSE "], cells[" width "]) == (f" {budget} ", " **0.000** ", " 0.002 ")
         assert cells[" best other "] == " 0.100 (OASIS) "
-        assert cells[" AP "] == cells[" positives "] == " 1.00 "
+        assert cells[" covered: AP "] == cells[" positives "] == " 1.00 "

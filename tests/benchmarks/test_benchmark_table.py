@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__
-from benchmarks.table import BEGIN, END, PAGE, Row, rewrite, store, stored, table
+from benchmarks.table import BEGIN, END, Row, rewrite, store, stored, table
 
 ABOUT = {"date": "2026-11-21", "machine": "2 cores", "load": "7.5", "command": "python -m benchmarks --only encode"}
 ROW = Row(what="encode", peer="peer: 100/s", ours="150/s", ratio=1.5, target="≥ 1.2", met=True)
@@ -41,10 +41,6 @@ def test_the_page_is_rewritten_between_its_marks_alone() -> None:
     assert rewrite(page, r"new \1") == f"above\n{BEGIN}\nnew \\1\n{END}\nbelow"
     with pytest.raises(ValueError, match="no marks"):
         rewrite("no marks", "new")
-
-
-def test_the_page_shows_the_figures_that_are_kept() -> None:
-    assert rewrite(PAGE.read_text(), table(stored(), tuple(__main__.BENCHMARKS))) == PAGE.read_text(), "run make bench"
 
 
 def test_a_benchmark_that_fails_keeps_its_last_figures(

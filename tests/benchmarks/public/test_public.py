@@ -1,4 +1,4 @@
-"""The comparison: its page is as its runs are, peers see no answer they should not, one measurement for all."""
+"""The comparison: peers see no answer they should not, one measurement for all."""
 
 import importlib.util
 import json
@@ -9,25 +9,14 @@ import numpy as np
 import pytest
 
 from allpairs.learner.data.dataset import Dataset, make_dataset
-from benchmarks.public import plot
 from benchmarks.public.catalog import OURS, PEERS
 from benchmarks.public.command import missing
 from benchmarks.public.environments import REQUIREMENTS
 from benchmarks.public.measure import Scored, figures, read_scored
-from benchmarks.public.page import PAGE, page
 from benchmarks.public.peers.task import Answers, read_task
-from benchmarks.public.runs import HISTORY, KEPT, keep, read_runs
+from benchmarks.public.runs import HISTORY, keep, read_runs
 from benchmarks.public.summary import Summary, mean_of
-from benchmarks.public.work import WORK, Data, part_of
-
-
-def test_the_page_and_its_plots_are_as_the_runs_are() -> None:
-    again = "run `python -m benchmarks public` and commit docs/comparison"
-    assert PAGE.read_text(encoding="utf-8") == page(), f"docs/comparison.md is not as its runs are: {again}"
-    for name in WORK:
-        if runs := read_runs(name):
-            first = (KEPT / f"{name}.svg").read_text(encoding="utf-8").splitlines(keepends=True)[0]
-            assert first == plot.stamp(Summary(runs)), f"{name}.svg is not as its runs are: {again}"
+from benchmarks.public.work import Data, part_of
 
 
 def run(peer: str, seed: int, *ap: float) -> dict[str, object]:

@@ -1,0 +1,72 @@
+"""What README shows: the curve of one data set, and five figures beside what one would use instead, or a floor."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmarks.public.catalog import OURS, PEERS
+from benchmarks.public.page import AP, of_seeds, table
+from benchmarks.public.runs import read_runs
+from benchmarks.public.summary import Summary
+from benchmarks.public.work import WORK
+from benchmarks.quality import audit_figures
+from benchmarks.table import stored
+
+DATA, LABELS = "amazon_google", 64
+POOL, AUDIT_LABELS = "wikiqa", 1_000
+MEASURED = ("latency", "load", "evaluation")  # benchmarks whose first row is shown
+HEADER = ("", "Allpairs", "compared with", "measured by")
+
+
+def figures() -> str:
+    """Return the plot, what it shows, and the table, in Markdown."""
+    summary, title = Summary(read_runs(DATA)), WORK[DATA].title
+    shown = f"![Average precision by number of labels: Allpairs and other tools](docs/comparison/{DATA}.svg)"
+    seeds = max((mean.seeds for mean in [summary.mean(OURS, LABELS, AP)] if mean), default=0)
+    bands = "bands: the range of two seeds" if seeds == 2 else "bands: 95 % intervals"
+    about = (
+        f"Average precision (AP) over all pairs of {title}, by labels spent "
+        f"({'one seed' if seeds == 1 else f'mean of {seeds} seeds; {bands}'}). "
+        "The [comparison](docs/comparison.md) has every tool, its settings, more data sets, and "
+        "[where Allpairs loses](docs/comparison.md#where-allpairs-loses)."
+    )
+    rows = [quality(summary, title), audit(), *speed(stored())]
+    return f"{shown}\n\n{about}\n\n{table(HEADER, rows).rstrip()}"
+
+
+def quality(summary: Summary, title: str) -> Sequence[str]:
+    """Return average precision with few labels beside the best other tool's."""
+    ours = summary.mean(OURS, LABELS, AP)
+    others = [(mean.value, PEERS[peer].title) for peer in summary.peers()
+              if peer != OURS and (mean := summary.mean(peer, LABELS, AP))]  # fmt: skip
+    if ours is None or not others:
+        raise ValueError(f"README shows {title} with {LABELS} labels: no run of ours, or of another tool, is kept")
+    best, name = max(others)
+    newest = max(run["date"] for run in summary.runs)
+    value = f"{ours.value:.3f} ({of_seeds(ours)})"
+    return (
+        f"AP with {LABELS} labels, {title}",
+        value,
+        f"{name}: {best:.3f}",
+        measured_by(f"python -m benchmarks public --run --data {DATA}", newest, "comparison"),
+    )
+
+
+def audit() -> Sequence[str]:
+    """Return the error of average precision measured by labels alone."""
+    kept, (ours, other) = audit_figures.kept(), audit_figures.errors(POOL, AUDIT_LABELS)
+    value, _, method = other.partition(" ")
+    what = f"Error (RMSE) of AP from {AUDIT_LABELS:,} audit labels, {WORK[POOL].title}"
+    return what, ours, f"{method.strip('()')}: {value}", measured_by(kept["command"], kept["date"], "estimators")
+
+
+def speed(results: dict[str, dict[str, Any]]) -> Iterable[Sequence[str]]:
+    """Yield the first row of each benchmark that README shows, up to its first semicolon."""
+    for name in MEASURED:
+        row, about = results[name]["rows"][0], results[name]
+        ours, peer = (row[column].partition(";")[0] for column in ("ours", "peer"))
+        yield row["what"][:1].upper() + row["what"][1:], ours, peer, measured_by(about["command"], about["date"], "benchmarks")
+
+
+def measured_by(command: str, date: str, page: str) -> str:
+    """Return the command, when it ran, and the page that says more."""
+    return f"`{command}`, [{date}](docs/{page}.md)"
