@@ -6,7 +6,7 @@ To add one, put the marks of benchmarks/table.py around its figures, and add a l
 from pathlib import Path
 
 from benchmarks.public import page, plot, readme
-from benchmarks.public.runs import KEPT, read_runs
+from benchmarks.public.runs import KEPT, read_history, read_runs
 from benchmarks.public.summary import Summary
 from benchmarks.public.work import WORK
 from benchmarks.quality import audit_figures
@@ -31,7 +31,9 @@ def texts() -> dict[str, str]:
 def plots() -> dict[Path, plot.Plot]:
     """Return the plots, by the file of each."""
     summaries = {name: Summary(runs) for name in WORK if (runs := read_runs(name))}
-    return {KEPT / f"{name}.svg": plot.of_labels(summary) for name, summary in summaries.items()}
+    found = {KEPT / f"{name}.svg": plot.of_labels(summary) for name, summary in summaries.items()}
+    found[KEPT / "history.svg"] = plot.of_versions(read_history(), readme.DATA)
+    return found | {KEPT / "growth.svg": plot.of_growth(scale.stored())}
 
 
 def write() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "docs" / "benchmarks.json"
+RESULTS, GPU_RESULTS = ROOT / "docs" / "benchmarks.json", ROOT / "docs" / "gpu.json"
 # Module of each benchmark, which has `measure(quick) -> rows`. To add a benchmark, add a line.
 BENCHMARKS = {
     "encode": "speed.encode",
@@ -62,9 +62,13 @@ def table(results: Mapping[str, Mapping[str, Any]], order: Sequence[str]) -> str
 
 
 def _line(row: Row, about: Mapping[str, str]) -> tuple[str, ...]:
-    ratio = "–" if row.ratio is None else f"{row.ratio:.2f}"
     where = f"{about['date']}, {about['machine']}, load {about['load']}"
-    return row.what, row.peer, row.ours, ratio, row.target, "yes" if row.met else "**no**", where
+    return row.what, row.peer, row.ours, ratio(row), row.target, "yes" if row.met else "**no**", where
+
+
+def ratio(row: Row) -> str:
+    """Return the ratio in words."""
+    return "–" if row.ratio is None else f"{row.ratio:.2f}"
 
 
 def rewrite(text: str, figures: str) -> str:

@@ -6,13 +6,14 @@ from operator import itemgetter
 from pathlib import Path
 from string import Template
 
+from benchmarks.public import speed
 from benchmarks.public.catalog import OURS, PEERS, UNRUN
 from benchmarks.public.runs import KEPT, read_runs
-from benchmarks.public.summary import FIGURES, Mean, Summary
+from benchmarks.public.summary import AP, FIGURES, Summary
+from benchmarks.public.tables import of_seeds, shown, table
 from benchmarks.public.work import SEEDS, WORK
 
 WORDS = Path(__file__).with_suffix(".md")
-AP = "average_precision"
 WHY_LOWER = "Batches by uncertainty are no random sample; we have not found out which part of the model they mislead."
 COSTS = (
     "tool", "labels", "matches among them", "pairs scored", "lost by blocking", "AP if every pair were scored",
@@ -26,8 +27,11 @@ def page(folder: Path = KEPT) -> str:
     run = {name: summary for name, summary in found.items() if summary.runs}
     parts = {
         "incomplete": incomplete(run),
-        "losses": "\n".join(line for name, summary in run.items() for line in losses(name, summary)),
+        "losses": "\n".join([*(line for name, each in run.items() for line in losses(name, each)), *speed.losses()]),
         "results": "\n".join(part for name, summary in run.items() for part in results(name, summary)),
+        "speed": speed.speed(),
+        "reliability": speed.reliability(),
+        "gpu": speed.gpu(),
         "peers": tools([one for summary in run.values() for one in summary.runs]),
         "missing": "\n".join(unrun(run)),
     }
@@ -142,22 +146,3 @@ def unrun(run: dict[str, Summary]) -> Iterable[str]:
                 if left:
                     yield f"- {data.title}, {peer.title}: seeds {', '.join(left)}"
     yield from (f"- {what}" for what in UNRUN)
-
-
-def shown(mean: Mean | None, sign: str = "") -> str:
-    """Return `0.758 [1]`, or with an interval `0.758 (0.741–0.775) [5]`."""
-    if mean is None:
-        return "–"
-    band = "" if mean.low is None or mean.high is None else f" ({mean.low:{sign}.3f}–{mean.high:{sign}.3f})"
-    return f"{mean.value:{sign}.3f}{band} [{mean.seeds}]"
-
-
-def of_seeds(mean: Mean) -> str:
-    """Return how many seeds a mean rests on, in words."""
-    return "1 seed" if mean.seeds == 1 else f"{mean.seeds} seeds"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown; all columns but the first are figures or short words."""
-    lines = [header, ["---" for _ in header], *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -11,11 +11,14 @@ import altair as alt
 import vl_convert
 
 from allpairs.learner.reports.charts import COLOURS, VEGA_LITE
-from benchmarks.public.catalog import PEERS
-from benchmarks.public.summary import Summary
+from benchmarks.public.catalog import OURS, PEERS
+from benchmarks.public.run import Run
+from benchmarks.public.summary import AP, Summary, mean_of
+from benchmarks.scale.scale import WORDS
 
 GREY = "#7d7d7d"  # is read on white and on black
 SIZE = {"width": 560, "height": 300}
+GROWING = ("encode", "search", "lists", "evaluate", "sample")  # stages whose work is over all texts, with the encoder
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ def rows(summary: Summary) -> list[dict[str, Any]]:
     found = []
     for peer in summary.peers():
         for labels in summary.labels():
-            values = list(summary.values(peer, labels, "average_precision").values())
-            mean = summary.mean(peer, labels, "average_precision")
+            values = list(summary.values(peer, labels, AP).values())
+            mean = summary.mean(peer, labels, AP)
             if mean:
                 low = min(values) if mean.low is None else mean.low
                 high = max(values) if mean.high is None else mean.high
@@ -65,6 +68,45 @@ def of_labels(summary: Summary) -> Plot:
         alt.Chart(bounds).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(y=y, color=colour),
     ).properties(**SIZE)
     return Plot(chart, found)
+
+
+def of_versions(history: Sequence[Run], data: str, budgets: Sequence[int] = (64, 1_000)) -> Plot:
+    """Return ours by version and date: the mean over the seeds of that date, of a seed the newest run."""
+    values: dict[tuple[str, int], dict[int, float]] = {}
+    for run in history:
+        for labels in budgets:
+            if (run["data"], run["peer"]) == (data, OURS) and str(labels) in run[AP]:
+                key = f"{run['versions'][OURS]}, {run['date']}", labels
+                values.setdefault(key, {})[run["seed"]] = run[AP][str(labels)]
+    found = [
+        {"version": version, "labels": f"{labels:,} labels", "ap": mean_of(list(of.values())).value, "seeds": len(of)}
+        for (version, labels), of in values.items()
+    ]
+    for row in found:
+        row["words"] = f"{row['ap']:.3f} [{row['seeds']}]"
+    base = alt.Chart(alt.Data(values=found)).encode(
+        x=alt.X("version:N", title="version, date", sort=None, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("ap:Q", title="average precision", scale=alt.Scale(domain=[0, 1])),
+        color=alt.Color("labels:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS[: len(budgets)]))),
+    )
+    chart = alt.layer(
+        base.mark_line(), base.mark_point(filled=True, size=60), base.mark_text(dx=36).encode(text="words:N")
+    )
+    return Plot(chart.properties(width=SIZE["width"], height=160), found)
+
+
+def of_growth(measured: Sequence[Mapping[str, Any]]) -> Plot:
+    """Return seconds of a core by number of texts, both by powers of ten, a line for each stage over all texts."""
+    found = [
+        {"stage": WORDS[row["stage"]], "texts": row["n"], "seconds": row["seconds"]}
+        for row in measured if row["stage"] in GROWING
+    ]  # fmt: skip
+    base = alt.Chart(alt.Data(values=found)).encode(
+        x=alt.X("texts:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", grid=False, tickCount=5)),
+        y=alt.Y("seconds:Q", title="seconds of a core", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5)),
+        color=alt.Color("stage:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS))),
+    )
+    return Plot(alt.layer(base.mark_line(), base.mark_point(filled=True, size=40)).properties(**SIZE), found)
 
 
 def save(plot: Plot, path: Path) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.public.catalog import OURS, PEERS
-from benchmarks.public.page import AP, of_seeds, table
 from benchmarks.public.runs import read_runs
-from benchmarks.public.summary import Summary
+from benchmarks.public.summary import AP, Summary
+from benchmarks.public.tables import of_seeds, table
 from benchmarks.public.work import WORK
 from benchmarks.quality import audit_figures
 from benchmarks.table import stored
@@ -64,7 +64,8 @@ def speed(results: dict[str, dict[str, Any]]) -> Iterable[Sequence[str]]:
     for name in MEASURED:
         row, about = results[name]["rows"][0], results[name]
         ours, peer = (row[column].partition(";")[0] for column in ("ours", "peer"))
-        yield row["what"][:1].upper() + row["what"][1:], ours, peer, measured_by(about["command"], about["date"], "benchmarks")
+        what = row["what"][:1].upper() + row["what"][1:]
+        yield what, ours, peer, measured_by(about["command"], about["date"], "benchmarks")
 
 
 def measured_by(command: str, date: str, page: str) -> str:

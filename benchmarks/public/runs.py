@@ -16,11 +16,16 @@ def read_runs(data: str, folder: Path = KEPT) -> list[Run]:
     return _lines(folder / f"{data}.jsonl")
 
 
+def read_history(folder: Path = KEPT) -> list[Run]:
+    """Return the headlines of all runs, in the order in which they were made."""
+    return _lines(folder / HISTORY)
+
+
 def keep(run: Run, folder: Path = KEPT) -> None:
     """Keep the run in place of the same peer's and seed's, and add its headline to the history."""
     others = [other for other in read_runs(run["data"], folder) if _key(other) != _key(run)]
     _write(folder / f"{run['data']}.jsonl", sorted([*others, run], key=_key))
-    _write(folder / HISTORY, [*_lines(folder / HISTORY), headline(run)])
+    _write(folder / HISTORY, [*read_history(folder), headline(run)])
 
 
 def headline(run: Run) -> Run:

@@ -9,8 +9,9 @@ from scipy.stats import t
 from benchmarks.public.catalog import OURS, PEERS
 from benchmarks.public.run import Run
 
+AP = "average_precision"
 FIGURES = {
-    "average_precision": "AP over all pairs",
+    AP: "AP over all pairs",
     "best_f1": "best F1 over all pairs",
     "precision_at_recall_20": "precision at a recall of 0.20",
     "b_cubed_f1": "B³ F1 of the groups",
@@ -65,7 +66,7 @@ class Summary:
         found = self.values(peer, labels, figure)
         return mean_of(list(found.values())) if found else None
 
-    def difference(self, peer: str, labels: int, figure: str = "average_precision") -> Mean | None:
+    def difference(self, peer: str, labels: int, figure: str = AP) -> Mean | None:
         """Return the mean of ours minus the peer's over the seeds that both have, or None if they share none."""
         ours, theirs = self.values(OURS, labels, figure), self.values(peer, labels, figure)
         both = sorted(ours.keys() & theirs.keys())

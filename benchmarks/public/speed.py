@@ -1,0 +1,91 @@
+"""The comparison's sections on speed, reliability and GPUs, from the figures that benchmarks keep."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.public.tables import table
+from benchmarks.table import GPU_RESULTS, Row, ratio, stored
+
+RELIABILITY = ("load",)
+ALIKE = "pages"  # the benchmark of which only the slowest row stands for all
+HEADER = ("what", "Allpairs", "peer or floor", "ratio", "target", "met", "`--only`, date")
+Results = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A row of a benchmark, and when it was measured."""
+
+    name: str
+    row: Row
+    date: str
+
+
+def speed() -> str:
+    """Return the table of speed."""
+    return measured(rows(stored(), reliability=False))
+
+
+def reliability() -> str:
+    """Return the table of labelling under load."""
+    return measured(rows(stored(), reliability=True))
+
+
+def gpu() -> str:
+    """Return device, versions and figures of the newest run on a GPU, or say that there is none."""
+    results = stored(GPU_RESULTS)
+    if not results:
+        return "No run on a GPU has been made. `python -m benchmarks.gpu` makes one."
+    newest = max(results.values(), key=lambda each: str(each["date"]))
+    versions = ", ".join(f"{package} {version}" for package, version in newest["versions"].items())
+    about = f"{newest['machine']}; {versions}. `python -m benchmarks.gpu` makes these figures."
+    return f"{about}\n\n{measured(rows(results, reliability=False))}"
+
+
+def losses() -> Iterable[str]:
+    """Yield every row that misses its target, in words."""
+    for results, on in ((stored(), ""), (stored(GPU_RESULTS), " on a GPU")):
+        for row in (kept.row for part in (False, True) for kept in rows(results, part)):
+            if not row.met:
+                beside = "" if row.peer == "–" else f" ({row.peer})"
+                yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}."
+
+
+def rows(results: Results, reliability: bool) -> list[Kept]:
+    """Return the rows of one of the two sections, those that miss their target first; of pages the slowest."""
+    found = [
+        kept
+        for name, result in results.items() if (name in RELIABILITY) == reliability
+        for kept in shown(name, result)
+    ]  # fmt: skip
+    return sorted(found, key=lambda kept: kept.row.met)
+
+
+def shown(name: str, result: Mapping[str, Any]) -> list[Kept]:
+    """Return a benchmark's rows; of pages those that miss their target, and the slowest of the others for all."""
+    found = [Row(**row) for row in result["rows"]]
+    if name == ALIKE and (met := [row for row in found if row.met]):
+        slowest = max(met, key=lambda row: leading(row.ours))
+        words = f"the slowest of {len(met)} pages and acts: {slowest.what}"
+        found = [*(row for row in found if not row.met), Row(**{**vars(slowest), "what": words})]
+    return [Kept(name, row, result["date"]) for row in found]
+
+
+def leading(words: str) -> float:
+    """Return the number with which the words begin. Raises ValueError if there is none."""
+    number = re.match(r"[\d,]+(?:\.\d+)?", words)
+    if not number:
+        raise ValueError(f"{words!r} begins with no number")
+    return float(number[0].replace(",", ""))
+
+
+def measured(found: Sequence[Kept]) -> str:
+    """Return the rows as a table."""
+    lines = [
+        (kept.row.what, kept.row.ours, kept.row.peer, ratio(kept.row), kept.row.target,
+         "yes" if kept.row.met else "**no**", f"`{kept.name}`, {kept.date}")
+        for kept in found
+    ]  # fmt: skip
+    return table(HEADER, lines)
