@@ -50,7 +50,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Medians against peers and targets, into docs/benchmarks.md; the quick one keeps nothing.
+# Medians against peers and targets, into docs/benchmarks.md and all that shows them; the quick one keeps nothing.
 bench bench-quick: export HF_HUB_OFFLINE = 1
 
 bench: .venv/dev

@@ -13,29 +13,32 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import date
+from pathlib import Path
+from typing import Any
 
-from benchmarks.table import BENCHMARKS, ROOT, Measure, Row, store, table
+from benchmarks.table import BENCHMARKS, GPU, RESULTS, ROOT, Measure, Row, store, table
 
 PUBLIC = "public"
+About = Callable[[str], Mapping[str, Any]]
 
 
 def measure_of(name: str) -> Measure:
     """Return the function that runs a benchmark."""
-    measure: Measure = importlib.import_module(f"benchmarks.{BENCHMARKS[name]}").measure
+    measure: Measure = importlib.import_module(f"benchmarks.{(BENCHMARKS | GPU)[name]}").measure
     return measure
 
 
-def run(name: str, quick: bool) -> list[Row]:
+def run(name: str, quick: bool, limit: float | None = None) -> list[Row]:
     """Return the rows of one benchmark, run in its own process so that memory and threads are not shared.
 
-    Raises CalledProcessError if it fails.
+    Raises CalledProcessError if it fails, TimeoutExpired if it takes more than `limit` seconds.
     """
     command = [sys.executable, "-m", "benchmarks", "--rows", name, *(["--quick"] if quick else [])]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=limit)
     return [Row(**row) for row in json.loads(done.stdout)]
 
 
@@ -61,12 +64,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, takes minutes, keeps no figures")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=tuple(BENCHMARKS), metavar="NAME")
-    parser.add_argument("--rows", choices=BENCHMARKS, help=argparse.SUPPRESS)
+    parser.add_argument("--rows", choices=BENCHMARKS | GPU, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rows:
         print_rows(options.rows, options.quick)
         return 0
-    failed = [name for name in options.only if not attempt(name, options.quick)]
+    kept = None if options.quick else RESULTS
+    failed = [name for name in options.only if not attempt(name, options.quick, kept)]
     if not options.quick:
         write()
     return 1 if failed else 0
@@ -77,16 +81,19 @@ def write() -> None:
     importlib.import_module("benchmarks.documents").write()
 
 
-def attempt(name: str, quick: bool) -> bool:
-    """Run the benchmark, print its rows and, unless quick, keep them. Return whether it succeeded."""
+def attempt(name: str, quick: bool, kept: Path | None, about: About = about, limit: float | None = None) -> bool:
+    """Run the benchmark, print its rows, and keep them in a file, if any. Return whether it succeeded."""
     print(f"{name} …", file=sys.stderr, flush=True)
     try:
-        rows = run(name, quick)
+        rows = run(name, quick, limit)
     except subprocess.CalledProcessError as error:
         print(f"error: {name} failed (exit code {error.returncode}); its last figures stay", file=sys.stderr)
         return False
-    if not quick:
-        store(name, rows, about(name))
+    except subprocess.TimeoutExpired:
+        print(f"error: {name} took more than {limit:g} seconds; its last figures stay", file=sys.stderr)
+        return False
+    if kept:
+        store(name, rows, about(name), kept)
     print(table({name: {**about(name), "rows": [asdict(row) for row in rows]}}, (name,)), flush=True)
     return True
 

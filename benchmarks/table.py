@@ -17,10 +17,16 @@ BENCHMARKS = {
     "training": "speed.training",
     "rerank": "speed.rerank",
     "engines": "speed.engines",
+    "startup": "speed.startup",
     "latency": "speed.latency",
     "pages": "speed.pages",
     "load": "scale.load",
     "import_rows": "speed.import_rows",
+}
+# What a GPU is for: `python -m benchmarks.gpu` runs these, the last two nothing else.
+GPU = {name: BENCHMARKS[name] for name in ("encode", "search", "evaluation", "training")} | {
+    "bfloat16": "speed.bfloat16",
+    "qqp": "scale.qqp_scale",
 }
 BEGIN, END = "<!-- figures: rewritten by a script -->", "<!-- end of figures -->"
 HEADER = ("what", "peer or floor", "ours", "ratio", "target", "met", "when, where")
@@ -46,7 +52,7 @@ def stored(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def store(name: str, rows: Sequence[Row], about: Mapping[str, str], path: Path = RESULTS) -> None:
+def store(name: str, rows: Sequence[Row], about: Mapping[str, Any], path: Path = RESULTS) -> None:
     """Keep the rows as the benchmark's newest."""
     results = stored(path) | {name: {**about, "rows": [asdict(row) for row in rows]}}
     path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -90,7 +90,7 @@ def of_versions(history: Sequence[Run], data: str, budgets: Sequence[int] = (64,
         color=alt.Color("labels:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS[: len(budgets)]))),
     )
     chart = alt.layer(
-        base.mark_line(), base.mark_point(filled=True, size=60), base.mark_text(dx=36).encode(text="words:N")
+        base.mark_line(), base.mark_point(filled=True, opacity=1, size=60), base.mark_text(dx=36).encode(text="words:N")
     )
     return Plot(chart.properties(width=SIZE["width"], height=160), found)
 
@@ -106,7 +106,7 @@ def of_growth(measured: Sequence[Mapping[str, Any]]) -> Plot:
         y=alt.Y("seconds:Q", title="seconds of a core", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5)),
         color=alt.Color("stage:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS))),
     )
-    return Plot(alt.layer(base.mark_line(), base.mark_point(filled=True, size=40)).properties(**SIZE), found)
+    return Plot(alt.layer(base.mark_line(), base.mark_point(filled=True, opacity=1, size=40)).properties(**SIZE), found)
 
 
 def save(plot: Plot, path: Path) -> None:

@@ -17,7 +17,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -35,6 +35,7 @@ from allpairs.learner.search.exact import Pairs, count_pairs, nearest
 from allpairs.learner.search.top_pairs import most_uncertain
 from benchmarks.data.qqp_texts import Questions, load_questions
 from benchmarks.data.shapes import SHAPES, flop_per_token, random_encoder, trained_weights
+from benchmarks.table import Row
 
 PEAKS = {"cuda": (790e12, 4.3e12), "cpu": (141e9, 20e9)}  # FLOP/s and bytes/s: one H200 in bf16, one core in float32
 TARGETS = {384: 120.0, 768: 600.0}  # seconds for ten rounds at scale 1 on one H200, by the vectors' length
@@ -79,6 +80,7 @@ class Experiment:
         self.known = np.empty((0, 2), dtype=np.int64)
         self.vectors = self.encode()
         self.layer: OutputLayer | None = None
+        self.average_precision: float | None = None
 
     def encode(self) -> np.ndarray:
         """Return (n, d) vectors of the train questions."""
@@ -127,6 +129,7 @@ class Experiment:
             measured = evaluate_exact(vectors, vectors, self.test.positives(), True, layer=self.layer)
         if measured is None:
             raise SystemExit("no two test questions match: use a larger --scale")
+        self.average_precision = measured.estimates["average_precision"].value
         return measured
 
     @property
@@ -145,8 +148,8 @@ def run(experiment: Experiment, options: argparse.Namespace) -> None:
         last = number == options.rounds - 1
         figure = ""
         if options.evaluate_every_round or last:
-            measured = experiment.measure()
-            figure = f", AP {measured.estimates['average_precision'].value:.4f}"
+            experiment.measure()
+            figure = f", AP {experiment.average_precision:.4f}"
         if not last:
             experiment.vectors = experiment.encode()
         labels = f"{len(experiment.known):,} labels, {experiment.labelled.positives:,} positive"
@@ -172,9 +175,36 @@ def report(experiment: Experiment, options: argparse.Namespace) -> None:
         )
 
 
+def row(experiment: Experiment, options: argparse.Namespace) -> Row:
+    """Return the whole run as a line of the benchmarks' table."""
+    stages, peaks = experiment.stages, (options.peak_flop, options.peak_bytes)
+    total, floor = sum(stages.seconds.values()), sum(stages.floor(name, peaks) for name in stages.seconds)
+    parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
+    target, texts = TARGETS.get(experiment.vectors.shape[1], np.inf), f"{len(experiment.data.texts):,} questions"
+    return Row(
+        what=f"{options.rounds} rounds as in the paper on QQP's scale, {texts}, AP {experiment.average_precision:.4f}",
+        ours=f"{total:.0f} s: {parts}",
+        peer=f"the work at the device's peak rates: {floor:.3g} s",
+        ratio=total / floor,
+        target=f"≤ {target:.0f} s at full scale on one H200",
+        met=total <= target,
+    )
+
+
+def measure(quick: bool) -> list[Row]:
+    """Return ten rounds at the paper's scale, for a GPU; quick: four at a two-hundredth of it."""
+    options = _options(["--scale", "0.005", "--rounds", "4"] if quick else [])
+    return [row(whole(options), options)]
+
+
 def main() -> None:
     """Print the rounds and one table."""
     options = _options()
+    report(whole(options), options)
+
+
+def whole(options: argparse.Namespace) -> Experiment:
+    """Run the experiment, printing its conditions and rounds."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU threads"
     source, data, test = load_questions(options.scale, options.made_up, np.random.default_rng(options.seed))
     first = max(2, round(PAPER_SETTINGS["first"] * options.scale))
@@ -185,7 +215,7 @@ def main() -> None:
         print(f"batch {settings.batch_size}, {device}, torch {torch.__version__}, {date.today()}", flush=True)
         experiment = Experiment(encoder, data, test, settings)
         run(experiment, options)
-    report(experiment, options)
+    return experiment
 
 
 def _encoder(options: argparse.Namespace, data: Questions, folder: Path) -> Encoder:
@@ -196,7 +226,7 @@ def _encoder(options: argparse.Namespace, data: Questions, folder: Path) -> Enco
     return encoder
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flop, moved = PEAKS["cuda" if torch.cuda.is_available() else "cpu"]
     if not torch.cuda.is_available():
@@ -215,7 +245,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peak-bytes", type=float, default=moved, help=f"bytes a second (default {moved:g})")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", help="JSON file for the figures")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

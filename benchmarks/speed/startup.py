@@ -12,18 +12,38 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import start_app
+from benchmarks.table import Row
+
+LONGEST = 3.0  # seconds: target
 
 
-def main() -> None:
-    """Print seconds from the start of the process to the first pair, and resident memory."""
+def measured(starts: int) -> tuple[float, float, float]:
+    """Return seconds from the start of the process to the first pair, at first and later, and resident memory, MiB."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         page = browser.new_page()
-        first = first_pair(page, home)
-        print(f"first start (demo project made, tables made): {first[0]:.1f} s")
-        runs = [first_pair(page, home) for _ in range(5)]
-        print(f"later starts, median of 5: {statistics.median(run[0] for run in runs):.1f} s")
-        print(f"app process, resident: {max(run[1] for run in runs):.0f} MiB")
+        first, _ = first_pair(page, home)
+        runs = [first_pair(page, home) for _ in range(starts)]
+        return first, statistics.median(run[0] for run in runs), max(run[1] for run in runs)
+
+
+def measure(quick: bool) -> list[Row]:
+    """Return the start of the app beside its target."""
+    first, later, memory = measured(1 if quick else 5)
+    return [
+        Row(
+            what="start of the app until the first pair is on the screen",
+            ours=f"{later:.1f} s, {memory:.0f} MiB; the first start, which makes the demo: {first:.1f} s",
+            target=f"≤ {LONGEST:g} s",
+            met=later <= LONGEST,
+        )
+    ]
+
+
+def main() -> None:
+    """Print seconds and memory."""
+    (row,) = measure(quick=False)
+    print(f"{row.what}: {row.ours}")
 
 
 def first_pair(page: Page, home: str) -> tuple[float, float]:

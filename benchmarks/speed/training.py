@@ -22,7 +22,7 @@ TIMES = 5.0  # minimum multiple of the plain loop's rate
 
 def plain_loop(encoder: Encoder, texts: list[str], labelled: Labelled, settings: Settings) -> None:
     """Train as most scripts do: both texts of every pair embedded again, one default AdamW."""
-    head = Head(settings.initialization)
+    head = Head(settings.initialization).to(encoder.model.device)
     groups = [
         {"params": encoder.model.parameters(), "lr": settings.learning_rate},
         {"params": head.parameters(), "lr": 1e4 * settings.learning_rate},
@@ -35,7 +35,7 @@ def plain_loop(encoder: Encoder, texts: list[str], labelled: Labelled, settings:
             batch = order[start : start + settings.batch_size]
             left = _embed(encoder, [texts[i] for i in labelled.left[batch]])
             right = _embed(encoder, [texts[i] for i in labelled.right[batch]])
-            labels = torch.from_numpy(labelled.label[batch].astype(np.float32))
+            labels = torch.from_numpy(labelled.label[batch].astype(np.float32)).to(left.device)
             logits = head(torch.nn.functional.cosine_similarity(left, right))
             optimizer.zero_grad()
             torch.nn.functional.binary_cross_entropy_with_logits(logits, labels).backward()
@@ -47,7 +47,7 @@ def _embed(encoder: Encoder, texts: list[str]) -> torch.Tensor:
     features = encoder.model.tokenizer(
         texts, padding=True, truncation=True, max_length=Settings().max_length, return_tensors="pt"
     )
-    vectors: torch.Tensor = encoder.model(dict(features))["sentence_embedding"]
+    vectors: torch.Tensor = encoder.model(dict(features.to(encoder.model.device)))["sentence_embedding"]
     return vectors
 
 

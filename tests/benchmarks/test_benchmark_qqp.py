@@ -11,7 +11,7 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.search.exact import count_pairs
 from benchmarks.data.qqp_texts import Questions, common_words, load_questions, make_up
 from benchmarks.data.shapes import flop_per_token, trained_weights
-from benchmarks.scale.qqp_scale import BACKWARD, Experiment, Stages, report, run
+from benchmarks.scale.qqp_scale import BACKWARD, Experiment, Stages, report, row, run
 from tests.helpers.tiny import tiny_encoder
 
 N = 120
@@ -69,6 +69,9 @@ def test_rounds_collect_new_pairs_train_and_measure(
     for stage in ("encode", "search", "train", "encode test", "evaluate", "total"):
         assert f"| {stage} | " in printed
     assert (tmp_path / "out.json").is_file()
+    found = row(experiment, options)
+    assert f"{N} questions, AP {experiment.average_precision:.4f}" in found.what and ", train " in found.ours
+    assert found.ratio and found.met  # no target for vectors of this length
 
 
 def test_floors_count_the_work_that_is_done(experiment: Experiment) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__
-from benchmarks.table import BEGIN, END, Row, rewrite, store, stored, table
+from benchmarks.table import BEGIN, BENCHMARKS, END, GPU, Row, rewrite, store, stored, table
 
 ABOUT = {"date": "2026-11-21", "machine": "2 cores", "load": "7.5", "command": "python -m benchmarks --only encode"}
 ROW = Row(what="encode", peer="peer: 100/s", ours="150/s", ratio=1.5, target="≥ 1.2", met=True)
 
 
-@pytest.mark.parametrize("name", __main__.BENCHMARKS)
+@pytest.mark.parametrize("name", BENCHMARKS | GPU)
 def test_every_benchmark_measures(name: str) -> None:
     assert list(inspect.signature(__main__.measure_of(name)).parameters) == ["quick"]
 
@@ -44,21 +44,26 @@ def test_the_page_is_rewritten_between_its_marks_alone() -> None:
 
 
 def test_a_benchmark_that_fails_keeps_its_last_figures(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def fail(name: str, quick: bool) -> list[Row]:
+    def fail(name: str, *_: object) -> list[Row]:
         raise subprocess.CalledProcessError(3, name)
 
-    kept: list[str] = []
-    monkeypatch.setattr(__main__, "run", fail)
-    monkeypatch.setattr(__main__, "store", lambda name, *_: kept.append(name))
-    assert not __main__.attempt("encode", quick=False)
-    assert "error: encode failed (exit code 3); its last figures stay" in capsys.readouterr().err
-    monkeypatch.setattr(__main__, "run", lambda name, quick: [ROW])
-    assert __main__.attempt("encode", quick=True)
-    assert kept == []
-    assert __main__.attempt("encode", quick=False)
-    assert kept == ["encode"]
+    def hang(name: str, *_: object) -> list[Row]:
+        raise subprocess.TimeoutExpired(name, 5)
+
+    path = tmp_path / "results.json"
+    store("encode", [ROW], ABOUT, path)
+    for broken, said in ((fail, "failed (exit code 3)"), (hang, "took more than 5 seconds")):
+        monkeypatch.setattr(__main__, "run", broken)
+        assert not __main__.attempt("encode", False, path, limit=5)
+        assert f"error: encode {said}; its last figures stay" in capsys.readouterr().err
+    assert stored(path)["encode"]["date"] == ABOUT["date"]
+    monkeypatch.setattr(__main__, "run", lambda *_: [ROW, ROW])
+    assert __main__.attempt("encode", True, None)
+    assert len(stored(path)["encode"]["rows"]) == 1
+    assert __main__.attempt("encode", False, path)
+    assert len(stored(path)["encode"]["rows"]) == 2
 
 
 def test_rows_go_to_stdout_as_json_and_nothing_else(
