@@ -21,13 +21,13 @@ def figures() -> str:
     """Return the plot, what it shows, and the table, in Markdown."""
     summary, title = Summary(read_runs(DATA)), WORK[DATA].title
     shown = f"![Average precision by number of labels: Allpairs and other tools](docs/comparison/{DATA}.svg)"
-    seeds = max((mean.seeds for mean in [summary.mean(OURS, LABELS, AP)] if mean), default=0)
+    seeds = len(summary.values(OURS, LABELS, AP))
     bands = "bands: the range of two seeds" if seeds == 2 else "bands: 95 % intervals"
     about = (
         f"Average precision (AP) over all pairs of {title}, by labels spent "
         f"({'one seed' if seeds == 1 else f'mean of {seeds} seeds; {bands}'}). "
-        "The [comparison](docs/comparison.md) has every tool, its settings, more data sets, and "
-        "[where Allpairs loses](docs/comparison.md#where-allpairs-loses)."
+        "The [comparison](docs/comparison.md) has every tool with its settings, and says first "
+        "[where Allpairs loses](docs/comparison.md#where-allpairs-loses); [results](docs/results.md) has more data sets."
     )
     rows = [quality(summary, title), audit(), *speed(stored())]
     return f"{shown}\n\n{about}\n\n{table(HEADER, rows).rstrip()}"
