@@ -26,8 +26,8 @@ def figures() -> str:
     about = (
         f"Average precision (AP) over all pairs of {title}, by labels spent "
         f"({'one seed' if seeds == 1 else f'mean of {seeds} seeds; {bands}'}). "
-        "The [comparison](docs/comparison.md) has every tool with its settings, and says first "
-        "[where Allpairs loses](docs/comparison.md#where-allpairs-loses); [results](docs/results.md) has more data sets."
+        "The [comparison](docs/comparison.md) has every tool with its settings, and says first [where Allpairs "
+        "loses](docs/comparison.md#where-allpairs-loses); [results](docs/results.md) has more data sets."
     )
     rows = [quality(summary, title), audit(), *speed(stored())]
     return f"{shown}\n\n{about}\n\n{table(HEADER, rows).rstrip()}"

@@ -19,7 +19,7 @@ from allpairs.learner.models.encoder import bundled_minilm
 from benchmarks.public.peers.active_loop import NEAREST, cosines, nearest
 from benchmarks.public.peers.task import Task, begun
 
-EPOCHS, BATCH, RATE, WARM = 10, 16, 2e-5, 0.1
+EPOCHS, BATCH, RATE, WARM = 4, 16, 2e-5, 0.1
 LENGTH = 256  # tokens of a pair
 
 
