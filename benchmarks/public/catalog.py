@@ -53,6 +53,15 @@ PEERS = {
             data=("amazon_google",),
         ),
         Peer(
+            "goldenmatch", "GoldenMatch", "goldenmatch_link", "goldenmatch",
+            "What it configures by itself, all matches wanted, its threshold lowered to rank every pair; labels go to "
+            "its boost, which samples what to ask and fits a logistic regression.",
+            "Learn from a person: its boost asks a language model, in whose place our answers stand. Its scoring by a "
+            "language model needs a service; its optional embeddings were not installed.",
+            "https://pypi.org/project/goldenmatch/3.22.0/",
+            data=("amazon_google",),
+        ),
+        Peer(
             "active_loop", "plain loop", "active_loop", PROJECT,
             "Uncertainty on the cosine of all-MiniLM-L6-v2, which is trained anew by `OnlineContrastiveLoss` after "
             "each batch.",
@@ -76,8 +85,6 @@ PEERS = {
 }  # fmt: skip
 
 UNRUN = (
-    "GoldenMatch 3.22 installs from PyPI; its module is not written yet. What its documents recommend for products, a "
-    "language model that scores pairs, needs a service outside the machine.",
     "Zingg 0.7 with Spark 3.5 installs from PyPI (its jar is in the package, Java 17 is there); its module is not "
     "written yet.",
 )
