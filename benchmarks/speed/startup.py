@@ -51,7 +51,7 @@ def first_pair(page: Page, home: str) -> tuple[float, float]:
     started = time.perf_counter()
     app, port = start_app(home)
     try:
-        page.goto(f"http://localhost:{port}")
+        page.goto(f"http://localhost:{port}/label")
         page.get_by_role("button", name="Yes").first.wait_for()
         return time.perf_counter() - started, _resident(app.pid)
     finally:
