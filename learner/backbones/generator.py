@@ -298,11 +298,7 @@ def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tenso
 
     Padding has 0.
     """
-    return spread_losses(*logits_of(generator, texts, rows))
-
-
-def spread_losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the losses (n, t) of what `logits_of` returns; 0 for padding."""
+    logits, labels = logits_of(generator, texts, rows)
     written = labels != IGNORED
     return torch.zeros(labels.shape, device=labels.device).masked_scatter(
         written, token_losses(logits, labels[written])

@@ -103,10 +103,6 @@ class RerankerSettings(Training):
         False, title="Clip views apart", description="Limit the gradients of ranking and of the second view one by "
         "one and then add them, so that a long written text cannot drown out ranking (the paper: no).",
     )  # fmt: skip
-    residual: bool = Field(
-        False, title="Correct the first stage", description="Train the re-ranker on what is added to the joined cosine "
-        "and BM25: it begins with their order and learns corrections (the paper: no). Needs fuse, and no triples.",
-    )  # fmt: skip
     compiled: bool = Field(
         False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "
         "NVIDIA GPU; elsewhere this has no effect.",
@@ -192,9 +188,7 @@ class MultiViewConfig(Section):
     model: RerankerSettings = Field(default_factory=RerankerSettings)
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _within_depth(self) -> Self:
         if deeper := [depth for depth in self.depths if depth > self.depth]:
             raise ValueError(f"depths contains {deeper[0]}, but depth is {self.depth}: raise depth, or leave it out")
-        if self.model.residual and not self.fuse:
-            raise ValueError("model.residual corrects the joined scores of the first stage: set fuse = true")
         return self

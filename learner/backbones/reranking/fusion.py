@@ -58,12 +58,6 @@ class Fusion:
         both = first if own is None else np.concatenate([first, own[..., None]], axis=-1)
         return np.asarray(both @ np.array(self.weights) + self.constant)
 
-    def correcting(self, base: "Fusion") -> "Fusion":
-        """Return the fusion that joins what a re-ranker adds to `base` as this one joins the sum of both."""
-        *first, own = self.weights
-        weights = (*(mine + own * its for mine, its in zip(first, base.weights, strict=True)), own)
-        return Fusion(weights, self.constant + own * base.constant)
-
 
 def fit_fusion(right: np.ndarray, first: np.ndarray, own: np.ndarray | None = None) -> Fusion:
     """Fit the weights to pairs. right: (n,) bool, with both kinds; first (n, 2) and own (n,) as in `Fusion.join`."""

@@ -28,7 +28,6 @@ from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
 LEAST = 256  # pairs for which distributing the model to workers pays
-BART_BIAS = "final_logits_bias"  # which BART keeps outside its output layer, (1, words)
 CHUNK = 8_192  # pairs sorted by length together, between two progress reports
 
 
@@ -83,14 +82,6 @@ def truth_tokens(tokenizer: Any) -> tuple[int, int]:
             "model"
         )
     return true, false
-
-
-def undecide(generator: TextGenerator) -> None:
-    """Give `true` and `false` the same output weights, so that every pair's score is 0 until the model learns."""
-    words = list(truth_tokens(generator.tokenizer))
-    with torch.no_grad():
-        for values in _by_word(generator.model).values():
-            values[words] = values[words].mean(0)
 
 
 def truth_logits(
@@ -180,17 +171,11 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
 
 def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:
     """Return the output layer's parameters, by their names in the model, for these words alone."""
-    rows = {name: values[list(words)] for name, values in _by_word(model).items()}
-    return {name: values.T if name == BART_BIAS else values for name, values in rows.items()}
-
-
-def _by_word(model: Any) -> dict[str, torch.Tensor]:
-    """Return the output layer's parameters, by their names in the model; their first dimension is the words."""
     output = model.get_output_embeddings()
     name = next(name for name, module in model.named_modules() if module is output)
-    found = {f"{name}.{part}": values for part, values in output.named_parameters(recurse=False)}
-    if (bias := getattr(model, BART_BIAS, None)) is not None:
-        found[BART_BIAS] = bias.T
+    found = {f"{name}.{part}": values[list(words)] for part, values in output.named_parameters(recurse=False)}
+    if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART keeps it outside the layer
+        found["final_logits_bias"] = bias[:, list(words)]
     return found
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.generator import TextGenerator, Texts, logits_of, spread_losses
+from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
 from allpairs.learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.backbones.reranking.reading import Reading
@@ -30,28 +30,20 @@ from allpairs.learner.runtime.training_launcher import train_together
 
 
 class Row(NamedTuple):
-    """One example: a view of a query and a passage; right: whether the passage answers the query.
-
-    first: the log-odds of that before training, which a re-ranker that corrects a first stage adds to its own.
-    """
+    """One example: a view of a query and a passage; right: whether the passage answers the query."""
 
     view: str
     query: str
     passage: str
     right: bool = True
-    first: float = 0.0
 
 
 @dataclass(frozen=True)
 class _Step:
-    """Rows of a step as tokens; all arrays are (n,).
-
-    weights: as `token_weights`; first: as `Row.first`; ranks: whether each row is of the ranking view.
-    """
+    """Rows of a step as tokens; weights (n,) as `token_weights`; ranks (n,): whether each is of the ranking view."""
 
     texts: Texts
     weights: np.ndarray
-    first: np.ndarray
     ranks: np.ndarray
 
     def views(self) -> "list[_Step]":
@@ -60,7 +52,7 @@ class _Step:
         return [self._take(rows) for rows in found if len(rows)]
 
     def _take(self, rows: np.ndarray) -> "_Step":
-        return _Step(_texts(self.texts, rows), self.weights[rows], self.first[rows], self.ranks[rows])
+        return _Step(_texts(self.texts, rows), self.weights[rows], self.ranks[rows])
 
 
 def train_reranker(
@@ -102,7 +94,7 @@ def _descend(
         own = group.share(np.arange(len(weights)))
         for part in blocks(texts.lengths[own], BUDGETS.get(device.type, SMALL_BUDGET)):
             with fast_training(device):
-                loss = _losses(generator, step, own[part]).sum(1) @ weights[own[part]]
+                loss = losses_of(generator, texts, own[part]).sum(1) @ weights[own[part]]
             yield loss * group.size
 
     with seeded(seed_of(seed, group), device), recomputing(model, settings.recompute):
@@ -114,17 +106,6 @@ def _descend(
         take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress, group, apart=apart)
     model.eval()
     return [model]
-
-
-def _losses(generator: TextGenerator, step: _Step, rows: np.ndarray) -> Tensor:
-    """Do as `losses_of`, with what the first stage says added to the logit of `true` as the first written token."""
-    logits, labels = logits_of(generator, step.texts, rows)
-    begin = np.cumsum([0, *(len(step.texts.targets[row]) for row in rows[:-1])])
-    true, _ = truth_tokens(generator.tokenizer)
-    logits = logits.float()
-    first = torch.tensor(step.first[rows], dtype=logits.dtype, device=logits.device)
-    logits[begin + len(prefix_of(generator)) - 1, true] += first
-    return spread_losses(logits, labels)
 
 
 def token_weights(texts: Texts, loss: str) -> np.ndarray:
@@ -174,11 +155,10 @@ def _steps(
     size, left = settings.batch_size, iter(rows)
     while pool := list(islice(left, POOL * size)):
         texts, ranks = as_texts(generator, pool, settings), np.array([row.view == view for row in pool])
-        first = np.array([row.first for row in pool])
         order = batches_by_length(texts.lengths, size, rng)
         for batch in islice(order, -(-len(pool) // size)):
             drawn = _texts(texts, batch)
-            yield _Step(drawn, token_weights(drawn, settings.loss), first[batch], ranks[batch])
+            yield _Step(drawn, token_weights(drawn, settings.loss), ranks[batch])
 
 
 def _texts(texts: Texts, rows: np.ndarray) -> Texts:

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
 from allpairs.learner.backbones.reranking.fusion import Fusion, fit_fusion
-from allpairs.learner.pipelines.multiview.first import first_scores, first_stage_of, found
-from allpairs.learner.pipelines.multiview.inputs import TestSet, texts_of
+from allpairs.learner.pipelines.multiview.first import first_scores, found
+from allpairs.learner.pipelines.multiview.inputs import TestSet
 from allpairs.learner.pipelines.pipeline import Run
 
 
@@ -25,27 +23,6 @@ def fitted(run: Run, fitting: TestSet, own: np.ndarray | None = None) -> Fusion 
     if len(np.unique(right[real])) < 2:
         return None
     return fit_fusion(right[real], first_scores(run, fitting.name)[real], None if own is None else own[real])
-
-
-def corrected(run: Run) -> Fusion | None:
-    """Return the joined first stage that re-rankers correct; None if they stand alone (`model.residual`)."""
-    if not run.config.model.residual:
-        return None
-    fitting = texts_of(run).fitting
-    base = None if fitting is None else fitted(run, fitting)
-    if base is None:
-        raise InputError("too few training queries to join cosine and BM25: set model.residual = false")
-    return base
-
-
-def log_odds(run: Run, base: Fusion, pairs: np.ndarray, progress: Progress) -> np.ndarray:
-    """Return what the first stage says about training pairs (n, 2) of query and passage, (n,) float64."""
-    texts, (asked, read) = texts_of(run), pairs.T
-    queries, of_query = np.unique(asked, return_inverse=True)
-    passages, of_passage = np.unique(read, return_inverse=True)
-    rows = np.column_stack([of_query, of_passage])
-    first = first_stage_of(run).of(texts.queries.take(queries), texts.passages.take(passages), rows, progress)
-    return base.join(first)
 
 
 def fused_scores(

@@ -139,8 +139,6 @@ def check_inputs(run: Run) -> None:
         raise InputError(
             "first_stage.kind is matcher, but there is none: train a round in the project, or set inputs.matcher"
         )
-    if config.model.residual and inputs.triples is not None:
-        raise InputError("model.residual needs texts that the first stage has scored: leave out inputs.triples")
     for backbone in (config.model.backbone, config.first_stage.encoder, *config.sizes):
         require_folder(backbone)
     for path in (inputs.passages, inputs.queries, inputs.test_passages, inputs.test_queries, inputs.rest_queries):

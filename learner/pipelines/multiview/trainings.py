@@ -18,11 +18,10 @@ from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.fusion import Fused
 from allpairs.learner.backbones.reranking.reading import Reading
-from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits, undecide
-from allpairs.learner.backbones.reranking.templates import TRUE, VIEWS
+from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.backbones.reranking.training import Row, train_reranker
-from allpairs.learner.pipelines.multiview.first import TRAIN, first_scores, first_stage_of, found
-from allpairs.learner.pipelines.multiview.fusing import corrected, fitted, log_odds
+from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
+from allpairs.learner.pipelines.multiview.fusing import fitted
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
 from allpairs.learner.pipelines.multiview.lists import TextTable
 from allpairs.learner.pipelines.multiview.mixing import View, streams_of
@@ -57,7 +56,6 @@ def trainings_of(run: Run) -> list[Training]:
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
     """Write the logits of all candidates for each training, and a model for each variant, to the folder."""
     wanted, triples = trainings_of(run), _triples(run)
-    first = _first(run, triples, lambda words, done: progress(words, 0.0))
     for at, one in enumerate(wanted):
 
         def part(words: str, done: float, at: int = at, one: Training = one) -> None:
@@ -67,25 +65,21 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
 
         def train(partial: Path, one: Training = one, hear: Progress = part) -> None:
             partial.mkdir()
-            _train(run, one, triples, first, partial, hear)
+            _train(run, one, triples, partial, hear)
 
         finish(one.within(folder), train)
         _keep_best(one.within(folder).parent)
         part("done", 1.0)
 
 
-def _train(
-    run: Run, training: Training, triples: np.ndarray, first: np.ndarray, folder: Path, progress: Progress
-) -> None:
-    """Write the model, its logits, and its figure on the test to the folder. first: as `_first`."""
-    texts, variant, config, base = texts_of(run), training.variant, run.config, corrected(run)
+def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
+    """Write the model, its logits, and its figure on the test to the folder."""
+    texts, variant, config = texts_of(run), training.variant, run.config
     settings = config.model.model_copy(update={"backbone": variant.backbone})
     seed = config.seed + training.seed
     generator = load_generator(variant.backbone, settings.decoder_layers, seed)
-    if base is not None:
-        undecide(generator)
-    ranking = ranking_rows(texts, triples, variant.first, first)
-    second = None if variant.second is None else right_rows(texts, variant.second, first[2 * len(triples) :])
+    ranking = ranking_rows(texts, triples, variant.first)
+    second = None if variant.second is None else right_rows(texts, variant.second)
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
     reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled, settings.int8)
     streams = streams_of(ranking, second, variant.rate, steps, config.order == "write first", [seed, 3])
@@ -98,12 +92,8 @@ def _train(
             progress(words, LEARN + (at + done) * share)
 
         logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
-        if base is not None:
-            logits[test.name][..., 0] += base.join(first_scores(run, test.name))
     if texts.fitting is not None:
         fusion = fitted(run, texts.fitting, scores_of(logits[FIT]))
-        if fusion is not None and base is not None:
-            fusion = fusion.correcting(base)
         fused = None if fusion is None else Fused(first_stage_of(run), fusion)
         reranker = replace(reranker, fused=fused)
     reranker.save(folder / MODEL)
@@ -154,11 +144,11 @@ def _keep_best(folder: Path) -> None:
             shutil.rmtree(one / MODEL, ignore_errors=True)
 
 
-def ranking_rows(texts: Texts, triples: np.ndarray, view: str, first: np.ndarray) -> View:
-    """Return the ranking rows, two per triple. triples: `_triples`; first: `_first`."""
+def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> View:
+    """Return the ranking rows, two per triple. triples: `_triples`."""
     if texts.triples is not None:
         return 2 * len(texts.triples), partial(_row_of_file, texts.triples, view)
-    return 2 * len(triples), partial(_row_of_pair, texts, triples, view, first)
+    return 2 * len(triples), partial(_row_of_pair, texts, triples, view)
 
 
 def _row_of_file(triples: TextTable, view: str, number: int) -> Row:
@@ -167,34 +157,20 @@ def _row_of_file(triples: TextTable, view: str, number: int) -> Row:
     return Row(view, query, passage, right)
 
 
-def _row_of_pair(texts: Texts, triples: np.ndarray, view: str, first: np.ndarray, number: int) -> Row:
+def _row_of_pair(texts: Texts, triples: np.ndarray, view: str, number: int) -> Row:
     query, *passages = triples[number // 2].tolist()
     [asked], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
-    return Row(view, asked, passage, number % 2 == 0, float(first[number]))
+    return Row(view, asked, passage, number % 2 == 0)
 
 
-def right_rows(texts: Texts, view: str, first: np.ndarray) -> View:
-    """Return the rows of the right pairs; first: (n,) as `Row.first`, for a view that ranks."""
-    ranks = VIEWS[view].target in (None, TRUE)
-    return len(texts.positives), partial(_right_row, texts, view, first if ranks else np.zeros_like(first))
+def right_rows(texts: Texts, view: str) -> View:
+    """Return the rows of the right pairs."""
+    return len(texts.positives), partial(_right_row, texts, view)
 
 
-def _right_row(texts: Texts, view: str, first: np.ndarray, number: int) -> Row:
+def _right_row(texts: Texts, view: str, number: int) -> Row:
     query, passage = texts.positives[number].tolist()
-    [asked], [read] = texts.queries.take([query]), texts.passages.take([passage])
-    return Row(view, asked, read, first=float(first[number]))
-
-
-def _first(run: Run, triples: np.ndarray, progress: Progress) -> np.ndarray:
-    """Return `Row.first` of all pairs that can train: of each triple the right and the wrong one, then all right ones.
-
-    It is 0 if re-rankers stand alone.
-    """
-    base, positives = corrected(run), texts_of(run).positives
-    if base is None:
-        return np.zeros(2 * len(triples) + len(positives))
-    pairs = np.concatenate([triples[:, [0, 1, 0, 2]].reshape(-1, 2), positives])
-    return log_odds(run, base, pairs, progress)
+    return Row(view, texts.queries.take([query])[0], texts.passages.take([passage])[0])
 
 
 def _triples(run: Run) -> np.ndarray:

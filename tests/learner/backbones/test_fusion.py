@@ -51,9 +51,3 @@ def test_a_stored_reranker_keeps_its_first_stage(tmp_path: Path) -> None:
     (tmp_path / "fused" / "words.json.gz").unlink()
     with pytest.raises(InputError, match="words"):
         load_reranker(str(tmp_path / "fused"), "cpu")
-
-
-def test_a_fusion_of_a_sum_joins_the_correction_alike() -> None:
-    base, fusion = Fusion((2.0, 0.5), -1.0), Fusion((1.0, 0.25, 3.0), 0.75)
-    first, own = np.array([[0.5, 4.0], [0.1, 8.0]]), np.array([0.3, -2.0])
-    assert fusion.correcting(base).join(first, own) == pytest.approx(fusion.join(first, base.join(first) + own))

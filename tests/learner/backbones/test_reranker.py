@@ -26,7 +26,6 @@ from allpairs.learner.backbones.reranking.reranker import (
     scores_of,
     truth_logits,
     truth_tokens,
-    undecide,
 )
 from allpairs.learner.backbones.reranking.templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
 from allpairs.learner.backbones.reranking.training import Row, as_texts, token_weights, train_reranker
@@ -268,32 +267,3 @@ def test_each_views_gradient_is_clipped_apart(tmp_path: Path, monkeypatch: pytes
         assert one.norm() == pytest.approx(limit, rel=1e-3)
     assert both.norm() > 1.1 * limit
     torch.testing.assert_close(both, ranking + writing, atol=1e-4, rtol=0)
-
-
-@pytest.mark.parametrize("architecture", WRITERS)
-def test_a_correction_begins_at_zero_and_adds_to_what_a_first_stage_says(
-    tmp_path: Path, architecture: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generator, seen = fresh(tmp_path, architecture), list[float]()
-    reranker = Reranker(generator, Reading(source_length=48))
-    pairs = np.array([[0, 0], [1, 2]])
-    assert np.abs(scores_of(truth_logits(reranker, QUERIES, PASSAGES, pairs))).min() > 1e-3
-    undecide(generator)
-    assert scores_of(truth_logits(reranker, QUERIES, PASSAGES, pairs)) == pytest.approx(0, abs=1e-5)
-
-    def hear(order: Iterator[object], _: int, losses: Callable[[object], Iterator[torch.Tensor]],
-             *__: object, **___: object) -> None:  # fmt: skip
-        generator.model.eval()
-        seen.append(sum(float(term.detach()) for term in losses(next(iter(order)))))
-
-    monkeypatch.setattr(training, "take_steps", hear)
-    monkeypatch.setattr(training, "fast_training", lambda device: nullcontext())
-    for first in (0.0, 2.5):
-        for right in (True, False):
-            row = Row("rank", QUERIES[0], PASSAGES[1], right, first)
-            settings = FAST.model_copy(update={"batch_size": 1})
-            train_reranker(generator, Reading(source_length=48), [(itertools.cycle([row]), 1)], settings, 0)
-    written = len(prefix_of(generator))  # the tokens of a target, over which a row's loss is a mean
-    true, false, surer, less_sure = (written * loss for loss in seen)
-    assert true == pytest.approx(false, abs=1e-4) and surer < true
-    assert less_sure - surer == pytest.approx(2.5, abs=1e-4)

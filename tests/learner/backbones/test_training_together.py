@@ -91,9 +91,7 @@ def reranker(folder: Path, write_first: bool = True, **settings: Any) -> Learned
     write_texts(folder / "passages.arrow", ("id", "text"), enumerate_texts(PASSAGES))
     np.save(folder / "positives.npy", np.column_stack([np.arange(7)] * 2))
     texts, triples = Texts(folder), np.column_stack([np.arange(7), np.arange(7), (np.arange(7) + 1) % 7])
-    first = np.linspace(-3, 3, 21)  # what a first stage says of two pairs of each triple, and of each right pair
-    ranking, second = ranking_rows(texts, triples, "rank", first), right_rows(texts, "p2q", first[14:])
-    streams = streams_of(ranking, second, 0.3, 5, write_first, [0])
+    streams = streams_of(ranking_rows(texts, triples, "rank"), right_rows(texts, "p2q"), 0.3, 5, write_first, [0])
     model = load_generator(backbone(folder, "t5"), 1, device="cpu")
     steady(model.model)
     chosen = RerankerSettings.model_validate({"source_length": 48, "target_length": 12} | STEPS | settings)

@@ -1,23 +1,17 @@
 """The fusion of first stage and re-ranker within the pipeline: what it is fitted to, and what the artifact scores."""
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from allpairs.db.errors import InputError
-from allpairs.learner.backbones.generator import TextGenerator
-from allpairs.learner.backbones.reranking.reading import Reading
-from allpairs.learner.backbones.reranking.reranker import Reranker, load_reranker, pair_scores, scores_of
-from allpairs.learner.backbones.reranking.training import Row
-from allpairs.learner.pipelines.multiview import trainings
-from allpairs.learner.pipelines.multiview.first import first_scores, first_stage_of
-from allpairs.learner.pipelines.multiview.fusing import corrected, fused_scores
+from allpairs.learner.backbones.reranking.reranker import load_reranker, pair_scores
+from allpairs.learner.pipelines.multiview.first import first_scores
+from allpairs.learner.pipelines.multiview.fusing import fused_scores
 from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, Texts, read_inputs, texts_of
-from allpairs.learner.pipelines.multiview.trainings import SCORES, best_training
+from allpairs.learner.pipelines.multiview.trainings import SCORES
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.tiny import tiny_encoder
@@ -27,16 +21,14 @@ COLOURS, THINGS = ("red", "blue", "green", "black"), [f"thing{i}" for i in range
 PAIRS = [(f"what is the {colour} {thing}", f"a {colour} {thing} lives here") for colour in COLOURS for thing in THINGS]
 
 
-def run_with(folder: Path, triples: bool = True, **config: Any) -> Run:
+def run_with(folder: Path, **config: Any) -> Run:
     tiny_encoder(folder, [text for pair in PAIRS for text in pair] + ["Query: Document: Relevant: true false"])
     (folder / "passages.tsv").write_text("".join(f"{i}\t{y}\n" for i, (_, y) in enumerate(PAIRS)))
     (folder / "queries.tsv").write_text("".join(f"{i}\t{x}\n" for i, (x, _) in enumerate(PAIRS)))
     (folder / "qrels.tsv").write_text("".join(f"{i}\t0\t{i}\t1\n" for i in range(len(PAIRS))))
     (folder / "triples.tsv").write_text("".join(f"{x}\t{y}\t{PAIRS[0][1]}\n" for x, y in PAIRS))
-    names = {"passages": "passages.tsv", "queries": "queries.tsv", "qrels": "qrels.tsv"}
-    names |= {"triples": "triples.tsv"} if triples else {}
+    names = {"passages": "passages.tsv", "queries": "queries.tsv", "qrels": "qrels.tsv", "triples": "triples.tsv"}
     model = {"backbone": str(folder / "bert"), "steps": 40, "batch_size": 8, "source_length": 32}
-    model |= config.pop("model", {})
     content = {"inputs": names, "model": model, "depth": 6, "depths": [6], "held_out": 0.2,
                "first_stage": {"encoder": str(folder / "tiny")}, **config}  # fmt: skip
     run = begin(NAME, folder / "out", *make_spec(NAME, content, folder / "x.toml"))
@@ -98,38 +90,3 @@ def test_the_papers_way_fits_nothing(tmp_path: Path) -> None:
     assert not (run.of(RESULTS) / "tables" / "fusion-test.json").exists()
     [path] = [one["path"] for one in read_artifacts(run.of(RESULTS)) if one["kind"] == "reranker"]
     assert load_reranker(str(run.folder / path), "cpu").fused is None
-
-
-def test_a_re_ranker_that_corrects_begins_as_the_first_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = list[Row]()
-
-    def untrained(generator: TextGenerator, reading: Reading, streams: Any, *_: object) -> Reranker:
-        drawn.extend(row for rows, _ in streams for row in islice(rows, 40))
-        return Reranker(generator, reading)
-
-    monkeypatch.setattr(trainings, "train_reranker", untrained)
-    run = run_with(tmp_path, triples=False, model={"residual": True}, second_view="rank-positives", rate=0.5)
-    base, fitting = corrected(run), texts_of(run).fitting
-    assert base is not None and fitting is not None
-    with np.load(best_training((run.of("trainings") / "variant-1").iterdir()) / SCORES) as stored:
-        assert scores_of(stored[TEST]) == pytest.approx(fused_scores(run, fitting, TEST), abs=1e-4)
-    _is_what_the_artifact_scores(run)
-    pairs = np.column_stack([np.arange(len(drawn))] * 2)
-    said = first_stage_of(run).of([row.query for row in drawn], [row.passage for row in drawn], pairs)
-    assert [row.first for row in drawn] == pytest.approx(base.join(said), abs=1e-4)
-    assert {(row.view, row.right) for row in drawn} == {("rank", True), ("rank", False), ("rank-positives", True)}
-
-
-@pytest.mark.parametrize(
-    ("triples", "config", "message"),
-    [
-        (True, {}, "leave out inputs.triples"),
-        (False, {"fuse": False}, "set fuse = true"),
-        (False, {"held_out": 0.7}, "too few training queries"),
-    ],
-)
-def test_nothing_is_corrected_without_joined_scores(
-    tmp_path: Path, triples: bool, config: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        run_with(tmp_path, triples, model={"residual": True}, **config)
