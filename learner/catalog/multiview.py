@@ -1,6 +1,6 @@
 """The configuration of multi-view re-ranking (Ju, Yang and Wang 2021). The paper's values are in the descriptions."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -69,6 +69,14 @@ class FirstStage(Section):
 class RerankerSettings(Training):
     """The model that reads query and passage, and answers `true` or `false`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, given: Any) -> Any:
+        """Drop settings that were taken out, where they are off: jobs that wait have them."""
+        if not isinstance(given, dict):
+            return given
+        return {key: value for key, value in given.items() if value or key not in ("clip_apart", "residual")}
+
     backbone: str = Field(
         "all-MiniLM-L6-v2", min_length=1,
         description="A Hugging Face name (the paper: t5-base, t5-large, t5-3b), or a folder; an encoder gets a new "
@@ -98,10 +106,6 @@ class RerankerSettings(Training):
     loss: Literal["row", "token"] = Field(
         "row", title="Mean of the loss", description="Over a step's rows, so that the second view weighs what its rate "
         "says; or over all target tokens (the paper), most of which are the second view's.",
-    )  # fmt: skip
-    clip_apart: bool = Field(
-        False, title="Clip views apart", description="Limit the gradients of ranking and of the second view one by "
-        "one and then add them, so that a long written text cannot drown out ranking (the paper: no).",
     )  # fmt: skip
     compiled: bool = Field(
         False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "

@@ -43,11 +43,6 @@ def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator
         yield batch
 
 
-def whole(batch: Batch) -> Iterable[Batch]:
-    """Return the batch as its only part."""
-    return [batch]
-
-
 def take_steps(
     order: Iterable[Batch],
     steps: int,
@@ -58,39 +53,25 @@ def take_steps(
     progress: Progress,
     group: Group = ALONE,
     watch: Callable[[int, int, float], None] | None = None,
-    apart: Callable[[Batch], Iterable[Batch]] = whole,
 ) -> None:
     """Take at most this many steps, one for each batch of the order.
 
     losses(batch): the step's loss, or its terms one by one where a whole step would not fit in memory. clipped: sets of
     parameters; the gradient of each set gets a norm of at most 1. group: the processes that train together. watch: is
-    called after every step: (step from 1, all steps, the step's loss). apart: the parts of a batch, the same in every
-    process; their gradients are clipped one by one, then added.
+    called after every step: (step from 1, all steps, the step's loss).
     """
     sets = [list(parameters) for parameters in clipped]
-    learning = [parameter for part in optimizer.param_groups for parameter in part["params"]]
     for step, batch in enumerate(islice(order, steps)):
+        optimizer.zero_grad()
         loss = 0.0
-        gradients: list[Tensor | None] = [None] * len(learning)
-        for part in apart(batch):
-            optimizer.zero_grad()
-            mean = 0.0
-            for share in losses(part):
-                share.backward()  # type: ignore[no-untyped-call]
-                mean += float(share.detach()) if watch is not None else 0.0
-            loss += group.average(learning, mean)
-            for parameters in sets:
-                nn.utils.clip_grad_norm_(parameters, 1.0)
-            gradients = [_sum(one, of.grad) for one, of in zip(gradients, learning, strict=True)]
-        for parameter, gradient in zip(learning, gradients, strict=True):
-            parameter.grad = gradient
+        for share in losses(batch):
+            share.backward()  # type: ignore[no-untyped-call]
+            loss += float(share.detach()) if watch is not None else 0.0
+        loss = group.average((p for part in optimizer.param_groups for p in part["params"]), loss)
+        for parameters in sets:
+            nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         schedule.step()
         if watch is not None:
             watch(step + 1, steps, loss)
         progress("train", (step + 1) / steps)
-
-
-def _sum(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    """Return the sum of two gradients; None stands for a parameter that has none."""
-    return one if other is None else other if one is None else one + other

@@ -29,18 +29,12 @@ def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
         device.multiplies_bfloat16 = fast
 
 
-def downhill(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
-    """Do the work in float32 by gradient descent: a step is the clipped gradient, times the rate."""
+def plain(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
+    """Do the work in float32 by plain gradient descent: AdamW and clipping hide that a gradient is too large."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim, "AdamW", lambda parameters, lr, **_: torch.optim.SGD(parameters, lr))
-        return exact(work, *given)
-
-
-def plain(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
-    """Do the work downhill without clipping, which hides, as AdamW does, that a gradient is too large."""
-    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nn.utils, "clip_grad_norm_", lambda *_: None)
-        return downhill(work, *given)
+        return exact(work, *given)
 
 
 def done_by(way: Callable[..., list[nn.Module]], monkeypatch: pytest.MonkeyPatch, *modules: ModuleType) -> None:
@@ -51,15 +45,6 @@ def done_by(way: Callable[..., list[nn.Module]], monkeypatch: pytest.MonkeyPatch
 
     for module in modules:
         monkeypatch.setattr(module, "train_together", together)
-
-
-def steady(network: nn.Module) -> nn.Module:
-    """Return the network without dropout, whose draws depend on the rows that are computed together."""
-    for module in network.modules():
-        for name in ("p", "dropout", "attention_dropout", "activation_dropout"):
-            if isinstance(getattr(module, name, None), float):
-                setattr(module, name, 0.0)
-    return network
 
 
 def staying(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:

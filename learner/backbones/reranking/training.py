@@ -6,7 +6,6 @@ not depend on their number.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from allpairs.learner.backbones.reranking.reranker import Reranker, prefix_of, t
 from allpairs.learner.backbones.reranking.templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.catalog.multiview import RerankerSettings
 from allpairs.learner.models.cross_encoder_input import blocks
-from allpairs.learner.models.training_loop import adamw, take_steps, whole
+from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import fast_training, seeded
 from allpairs.learner.runtime.training_group import Group, seed_of
 from allpairs.learner.runtime.training_launcher import train_together
@@ -38,23 +37,6 @@ class Row(NamedTuple):
     right: bool = True
 
 
-@dataclass(frozen=True)
-class _Step:
-    """Rows of a step as tokens; weights (n,) as `token_weights`; ranks (n,): whether each is of the ranking view."""
-
-    texts: Texts
-    weights: np.ndarray
-    ranks: np.ndarray
-
-    def views(self) -> "list[_Step]":
-        """Return the rows of the ranking view and those of the second view, as far as there are any."""
-        found = [np.flatnonzero(self.ranks), np.flatnonzero(~self.ranks)]
-        return [self._take(rows) for rows in found if len(rows)]
-
-    def _take(self, rows: np.ndarray) -> "_Step":
-        return _Step(_texts(self.texts, rows), self.weights[rows], self.ranks[rows])
-
-
 def train_reranker(
     generator: TextGenerator,
     reading: Reading,
@@ -65,18 +47,16 @@ def train_reranker(
 ) -> Reranker:
     """Train the generator in place; return the re-ranker. streams: endless rows in random order, each with its steps.
 
-    A step's loss is the mean that `settings.loss` names (`token_weights`). A row of another view than the reading's is
-    of the second view. A step combines rows of similar length, as far as the rows of the next 32 steps allow. As many
-    processes train as the environment says: each gets the streams as a pickle, reads all of them, and computes the
-    losses of its share.
+    A step's loss is the mean that `settings.loss` names (`token_weights`). A step combines rows of similar length, as
+    far as the rows of the next 32 steps allow. As many processes train as the environment says: each gets the streams
+    as a pickle, reads all of them, and computes the losses of its share.
     """
-    train_together(_descend, (generator, reading.view, streams, settings, seed), [generator.model], progress)
+    train_together(_descend, (generator, streams, settings, seed), [generator.model], progress)
     return Reranker(generator, reading)
 
 
 def _descend(
     generator: TextGenerator,
-    view: str,
     streams: Sequence[tuple[Iterable[Row], int]],
     settings: RerankerSettings,
     seed: int,
@@ -89,8 +69,8 @@ def _descend(
     optimizer, schedule = _optimizer(model, steps, settings)
     rng = np.random.default_rng([seed, 7])
 
-    def losses(step: _Step) -> Iterator[Tensor]:
-        texts, weights = step.texts, torch.tensor(step.weights, dtype=torch.float32, device=device)
+    def losses(texts: Texts) -> Iterator[Tensor]:
+        weights = torch.tensor(token_weights(texts, settings.loss), dtype=torch.float32, device=device)
         own = group.share(np.arange(len(weights)))
         for part in blocks(texts.lengths[own], BUDGETS.get(device.type, SMALL_BUDGET)):
             with fast_training(device):
@@ -99,11 +79,8 @@ def _descend(
 
     with seeded(seed_of(seed, group), device), recomputing(model, settings.recompute):
         model.train()
-        order = chain.from_iterable(
-            islice(_steps(generator, view, rows, settings, rng), some) for rows, some in streams
-        )
-        apart = _Step.views if settings.clip_apart else whole
-        take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress, group, apart=apart)
+        order = chain.from_iterable(islice(_batches(generator, rows, settings, rng), some) for rows, some in streams)
+        take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress, group)
     model.eval()
     return [model]
 
@@ -148,21 +125,16 @@ def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str
     return {key: list(ids[:limit]) for key, ids in zip(found, tokens, strict=True)}
 
 
-def _steps(
-    generator: TextGenerator, view: str, rows: Iterable[Row], settings: RerankerSettings, rng: np.random.Generator
-) -> Iterator[_Step]:
-    """Yield the rows of each step in order of length; view: the ranking view."""
+def _batches(
+    generator: TextGenerator, rows: Iterable[Row], settings: RerankerSettings, rng: np.random.Generator
+) -> Iterator[Texts]:
+    """Yield the rows of each step, as tokens, in order of length."""
     size, left = settings.batch_size, iter(rows)
     while pool := list(islice(left, POOL * size)):
-        texts, ranks = as_texts(generator, pool, settings), np.array([row.view == view for row in pool])
+        texts = as_texts(generator, pool, settings)
         order = batches_by_length(texts.lengths, size, rng)
         for batch in islice(order, -(-len(pool) // size)):
-            drawn = _texts(texts, batch)
-            yield _Step(drawn, token_weights(drawn, settings.loss), ranks[batch])
-
-
-def _texts(texts: Texts, rows: np.ndarray) -> Texts:
-    return Texts([texts.sources[i] for i in rows], [texts.targets[i] for i in rows])
+            yield Texts([texts.sources[i] for i in batch], [texts.targets[i] for i in batch])
 
 
 def _optimizer(

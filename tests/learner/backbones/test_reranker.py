@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from torch import nn
 from transformers import PreTrainedTokenizerFast
 
 from allpairs.db.errors import InputError
@@ -31,7 +30,6 @@ from allpairs.learner.backbones.reranking.templates import PASSAGE, QUERY, VIEWS
 from allpairs.learner.backbones.reranking.training import Row, as_texts, token_weights, train_reranker
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.catalog.multiview import RerankerSettings
-from tests.helpers.group_work import done_by, downhill, steady
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
 
 THINGS = ("apples", "boats", "cars", "cats", "dogs", "trees")
@@ -194,8 +192,7 @@ def test_a_step_goes_down_the_gradient_of_its_mean(tmp_path: Path, loss: str, mo
     by_row = sum(one / n for one, n in zip(each, written, strict=True)) / 3
     wanted = by_row if loss == "row" else sum(each) / sum(written)
 
-    def hear(order: Iterator[object], _: int, losses: Callable[[object], Iterator[torch.Tensor]],
-             *__: object, **___: object) -> None:  # fmt: skip
+    def hear(order: Iterator[Texts], steps: int, losses: Callable[[Texts], Iterator[torch.Tensor]], *_: object) -> None:
         generator.model.eval()  # without dropout
         seen.extend(float(term.detach()) for term in losses(next(iter(order))))
 
@@ -244,26 +241,3 @@ def test_a_tokenizer_that_cannot_tell_true_from_false_is_refused(tmp_path: Path)
         truth_tokens(generator.tokenizer)
     with pytest.raises(InputError, match="there is no re-ranker in"):
         load_reranker(str(tmp_path))
-
-
-def test_each_views_gradient_is_clipped_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step of both views is the sum of two gradients, each with a norm of at most the limit."""
-    rank, write = Row("rank", QUERIES[0], PASSAGES[1], False), Row("p2q", QUERIES[2], PASSAGES[2])
-    clip, limit = nn.utils.clip_grad_norm_, 0.05  # below the norm of either
-    monkeypatch.setattr(nn.utils, "clip_grad_norm_", lambda parameters, _: clip(parameters, limit))
-    monkeypatch.setattr(training, "POOL", 1)  # a step has all rows
-
-    def step(rows: list[Row], **settings: object) -> torch.Tensor:
-        generator = fresh(tmp_path)
-        steady(generator.model)
-        before = nn.utils.parameters_to_vector(generator.model.parameters()).detach()
-        chosen = FAST.model_copy(update={"batch_size": len(rows), "learning_rate": 1.0, **settings})
-        done_by(downhill, monkeypatch, training)
-        train_reranker(generator, Reading("rank", "p2q", 48), [(itertools.cycle(rows), 1)], chosen, 0)
-        return before - nn.utils.parameters_to_vector(generator.model.parameters()).detach()
-
-    ranking, writing, both = (step(rows, clip_apart=True) for rows in ([rank], [write], [rank, write]))
-    for one in (ranking, writing, step([rank, write])):
-        assert one.norm() == pytest.approx(limit, rel=1e-3)
-    assert both.norm() > 1.1 * limit
-    torch.testing.assert_close(both, ranking + writing, atol=1e-4, rtol=0)

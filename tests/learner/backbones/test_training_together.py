@@ -30,7 +30,7 @@ from allpairs.learner.pipelines.multiview.lists import write_texts
 from allpairs.learner.pipelines.multiview.mixing import streams_of
 from allpairs.learner.pipelines.multiview.trainings import ranking_rows, right_rows
 from allpairs.learner.runtime.training_group import PROCESSES
-from tests.helpers.group_work import done_by, downhill, plain, steady
+from tests.helpers.group_work import done_by, plain
 from tests.helpers.tiny_backbones import tiny_backbone
 
 THINGS = ("red apples", "blue boats", "old green cars", "cats", "very small dogs", "tall trees", "hats")
@@ -44,6 +44,15 @@ Learned = tuple[nn.Module, list[float]]  # the network, and what was measured
 def backbone(folder: Path, architecture: str) -> str:
     words = "Query: Document: Relevant: Translate Document to Query: true false"
     return str(tiny_backbone(folder, architecture, [*PASSAGES, *QUESTIONS, words]))
+
+
+def steady(network: nn.Module) -> nn.Module:
+    """Return the network without dropout, which every process draws for its own rows."""
+    for module in network.modules():
+        for name in ("p", "dropout", "attention_dropout", "activation_dropout"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, 0.0)
+    return network
 
 
 def generator(folder: Path, architecture: str, **settings: Any) -> Learned:
@@ -85,17 +94,17 @@ def student(folder: Path, concatenated: bool) -> Learned:
     return model.network, [train_biencoder(model, [asked], settings, concatenated=concatenated)]
 
 
-def reranker(folder: Path, write_first: bool = True, **settings: Any) -> Learned:
+def reranker(folder: Path) -> Learned:
     """Train a re-ranker on rows that are read from files."""
     write_texts(folder / "queries.arrow", ("id", "text"), enumerate_texts(QUESTIONS))
     write_texts(folder / "passages.arrow", ("id", "text"), enumerate_texts(PASSAGES))
     np.save(folder / "positives.npy", np.column_stack([np.arange(7)] * 2))
     texts, triples = Texts(folder), np.column_stack([np.arange(7), np.arange(7), (np.arange(7) + 1) % 7])
-    streams = streams_of(ranking_rows(texts, triples, "rank"), right_rows(texts, "p2q"), 0.3, 5, write_first, [0])
+    streams = streams_of(ranking_rows(texts, triples, "rank"), right_rows(texts, "p2q"), 0.3, 5, True, [0])
     model = load_generator(backbone(folder, "t5"), 1, device="cpu")
     steady(model.model)
-    chosen = RerankerSettings.model_validate({"source_length": 48, "target_length": 12} | STEPS | settings)
-    return train_reranker(model, Reading("rank", "p2q", 48), streams, chosen, 0).generator.model, []
+    settings = RerankerSettings.model_validate({"source_length": 48, "target_length": 12} | STEPS)
+    return train_reranker(model, Reading("rank", "p2q", 48), streams, settings, 0).generator.model, []
 
 
 def enumerate_texts(texts: list[str]) -> list[tuple[str, str]]:
@@ -109,14 +118,12 @@ TRAININGS: dict[str, tuple[int, Callable[[Path], Learned]]] = {
     "student": (2, partial(student, concatenated=False)),
     "student in one piece": (2, partial(student, concatenated=True)),
     "re-ranker": (2, reranker),
-    "re-ranker, its views apart": (2, partial(reranker, write_first=False, clip_apart=True)),
 }
 
 
 @pytest.mark.parametrize("name", TRAININGS)
 def test_processes_together_learn_what_one_learns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Only where the parts of a step are clipped one by one has clipping to come out the same.
-    done_by(downhill if "apart" in name else plain, monkeypatch, length_batches, reranking)
+    done_by(plain, monkeypatch, length_batches, reranking)
     processes, learn = TRAININGS[name]
     found = []
     for n in (1, processes):
