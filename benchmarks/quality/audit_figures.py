@@ -30,7 +30,20 @@ def figures() -> str:
 
 def errors(pool: str, labels: int) -> tuple[str, str]:
     """Return the RMSE of average precision on a pool: ours, and the best other one with its method."""
-    header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in kept()["table"])
+    header, rows = _cells()
     (row,) = [each for each in rows if each[:2] == [pool, f"{labels:,}"]]
     at = header.index("RMSE")  # of average precision: that of F1 has the figure in its name
     return row[at].strip("*"), row[at + 1]
+
+
+def coverage() -> tuple[float, int]:
+    """Return the share of average precision's intervals that hold the truth, and of how many pools it is the mean."""
+    header, rows = _cells()
+    at = header.index("covered: AP")
+    return sum(float(row[at]) for row in rows) / len(rows), len({row[0] for row in rows})
+
+
+def _cells() -> tuple[list[str], list[list[str]]]:
+    """Return the cells of the table's header and of its rows."""
+    header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in kept()["table"])
+    return header, rows
