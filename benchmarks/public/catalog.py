@@ -72,7 +72,8 @@ PEERS = {
         Peer(
             "cross_encoder", "cross-encoder", "cross_encoder", PROJECT,
             "Retrieve and re-rank: a random part of the nearest 20 of all-MiniLM-L6-v2 labelled, a cross-encoder "
-            "fine-tuned on it; it begins as the same MiniLM with a new output layer, as no other is at hand.",
+            "fine-tuned on it. It begins as the same MiniLM with a new output layer: no pre-trained cross-encoder is "
+            "at hand, and one would do better.",
             "Choose what to label; start without labels; score all pairs: it scores the nearest 20.",
             "https://sbert.net/examples/sentence_transformer/applications/retrieve_rerank/README.html",
             labels=tuple(filter(None, LABELS)),
