@@ -24,6 +24,13 @@ def questions(n: int) -> list[str]:
     return [f"{demo[i % len(demo)]} {i // len(demo)}" for i in range(n)]
 
 
+def amount(quick: bool, few: int, usual: int, on_gpu: int) -> int:
+    """Return the size of a measurement: few if quick, else the usual one, or one that keeps a GPU busy."""
+    if quick:
+        return few
+    return on_gpu if torch.cuda.is_available() else usual
+
+
 def seconds(call: Callable[[], object]) -> float:
     """Return how long one call takes."""
     start = time.perf_counter()

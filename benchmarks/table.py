@@ -24,7 +24,7 @@ BENCHMARKS = {
     "import_rows": "speed.import_rows",
 }
 # What a GPU is for: `python -m benchmarks.gpu` runs these, the last two nothing else.
-GPU = {name: BENCHMARKS[name] for name in ("encode", "search", "evaluation", "training")} | {
+GPU = {name: BENCHMARKS[name] for name in ("encode", "search", "evaluation", "training", "rerank")} | {
     "bfloat16": "speed.bfloat16",
     "qqp": "scale.qqp_scale",
 }

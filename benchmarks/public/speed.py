@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.public.tables import table
-from benchmarks.table import GPU_RESULTS, Row, ratio, stored
+from benchmarks.table import GPU, GPU_RESULTS, Row, ratio, stored
 
 RELIABILITY = ("load",)
 ALIKE = "pages"  # the benchmark of which only the slowest row stands for all
@@ -41,6 +41,8 @@ def gpu() -> str:
     newest = max(results.values(), key=lambda each: str(each["date"]))
     versions = ", ".join(f"{package} {version}" for package, version in newest["versions"].items())
     about = f"{newest['machine']}; {versions}. `python -m benchmarks.gpu` makes these figures."
+    if missing := [name for name in GPU if name not in results]:
+        about += f" Not run yet: {', '.join(missing)}."
     return f"{about}\n\n{measured(rows(results, reliability=False))}"
 
 

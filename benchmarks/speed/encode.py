@@ -8,7 +8,7 @@ import argparse
 import numpy as np
 
 from allpairs.learner.models.encoder import load_encoder
-from benchmarks.common import compare, questions
+from benchmarks.common import amount, compare, questions
 from benchmarks.table import Row
 
 TIMES, COSINE = 1.2, 0.9999  # minimum of the peer's rate; minimum cosine between both vectors of a text
@@ -31,7 +31,7 @@ def compared(n: int) -> tuple[float, float, float]:
 
 def measure(quick: bool) -> list[Row]:
     """Return the rate of encoding beside sentence-transformers'."""
-    n = 500 if quick else 3000
+    n = amount(quick, 500, 3_000, 50_000)
     peer, ours, lowest = compared(n)
     return [
         Row(

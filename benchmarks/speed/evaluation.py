@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import as_tensor, blocks, count_pairs
-from benchmarks.common import compare
+from benchmarks.common import amount, compare
 from benchmarks.table import Row
 
 TIMES, MEMORY = 1.3, 1024  # at most: multiple of the product's time, and MiB above the vectors
@@ -47,7 +47,7 @@ def compared(items: int) -> tuple[dict[str, float], float, int]:
 
 def measure(quick: bool) -> list[Row]:
     """Return the time of exact evaluation beside its unavoidable matrix product."""
-    medians, memory, pairs = compared(8_000 if quick else 31_624)
+    medians, memory, pairs = compared(amount(quick, 8_000, 31_624, 250_000))
     floor, *ours = medians.values()
     return [
         Row(

@@ -14,7 +14,7 @@ from allpairs.db.domain import Settings
 from allpairs.learner.models.cosine_bert import Head, Labelled, train
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.search.top_pairs import best_pairs
-from benchmarks.common import compare, questions
+from benchmarks.common import amount, compare, questions
 from benchmarks.table import Row
 
 TIMES = 5.0  # minimum multiple of the plain loop's rate
@@ -72,7 +72,7 @@ def compared(n: int, batch_size: int, group_pairs: bool, plain_batch_size: int =
 
 def measure(quick: bool) -> list[Row]:
     """Return our rate of training beside the plain loop's: with the default settings, and as fast as possible."""
-    n, rows = (64 if quick else 512), []
+    n, rows = amount(quick, 64, 512, 4_096), []
     for batch_size, grouped in ((16, False), (64, True)):
         plain, ours, distinct = compared(n, batch_size, grouped)
         rows.append(

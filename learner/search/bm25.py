@@ -56,7 +56,9 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
     def work(queries: Sequence[str], progress: Progress) -> Neighbours:
         if not len(queries):
             return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
-        found, scores = index.index.retrieve(words_of(queries, index.english), k=most, show_progress=False)
+        words = words_of(queries, index.english)
+        # by itself bm25s would take JAX where it finds it, which breaks ties in another way
+        found, scores = index.index.retrieve(words, k=most, show_progress=False, backend_selection="numpy")
         progress("search", 1.0)
         return Neighbours(found.astype(np.int64), scores.astype(np.float32))
 

@@ -27,7 +27,7 @@ def experiment(data: Questions, tmp_path: Path) -> Experiment:
     test = make_up(80, common_words(), np.random.default_rng(1))
     encoder = load_encoder(str(tiny_encoder(tmp_path, data.texts + test.texts)), device="cpu")
     settings = Settings(first=20, growth=1.5, epochs=2, batch_size=8, learning_rate=1e-3)
-    return Experiment(encoder, data, test, settings)
+    return Experiment("made-up questions", encoder, data, test, settings)
 
 
 def test_made_up_questions_are_about_as_many_and_as_long_as_qqps() -> None:
