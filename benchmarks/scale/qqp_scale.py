@@ -184,7 +184,7 @@ def row(experiment: Experiment, options: argparse.Namespace) -> Row:
     total, floor = sum(stages.seconds.values()), sum(stages.floor(name, peaks) for name in stages.seconds)
     parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
     target = TARGETS.get(experiment.vectors.shape[1], np.inf)
-    texts = f"{len(experiment.data.texts):,} {experiment.source}, batches of {options.batch_size}"
+    texts = f"{len(experiment.data.texts):,} {experiment.source}, batches of {experiment.settings.batch_size}"
     return Row(
         what=f"{options.rounds} rounds on {texts}, AP {experiment.average_precision:.4f}",
         ours=f"{total:.0f} s: {parts}",
