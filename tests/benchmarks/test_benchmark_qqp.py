@@ -70,7 +70,10 @@ def test_rounds_collect_new_pairs_train_and_measure(
         assert f"| {stage} | " in printed
     assert (tmp_path / "out.json").is_file()
     found = row(experiment, options)
-    assert f"{N} made-up questions, batches of 8, AP {experiment.average_precision:.4f}" in found.what and ", train " in found.ours
+    assert (
+        f"{N} made-up questions, batches of 8, AP {experiment.average_precision:.4f}" in found.what
+        and ", train " in found.ours
+    )
     assert found.ratio and found.met  # no target for vectors of this length
 
 
