@@ -13,6 +13,7 @@ from allpairs.annotate.cli.people import people
 from allpairs.annotate.cli.projects import project
 from allpairs.annotate.cli.publish import publish_model
 from allpairs.annotate.cli.raters import rater
+from allpairs.annotate.cli.serve import serve as serve_app
 from allpairs.annotate.cli.texts import texts
 from allpairs.annotate.cli.webhooks import webhooks
 from allpairs.program import program
@@ -42,8 +43,6 @@ def serve(
 
     Example: allpairs serve --port 8501
     """
-    from allpairs.annotate.cli.serve import serve as serve_app  # DBOS takes longer to import than other commands to run
-
     serve_app(port=port, address=address, match=match)
 
 

@@ -6,6 +6,7 @@ import typer
 
 from allpairs.annotate.cli.output import database, remark
 from allpairs.annotate.cli.projects import Name, project
+from allpairs.annotate.jobs.requests import request_round
 from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
@@ -32,9 +33,6 @@ def duplicate(
     """
     engine = database()
     copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
-
-    # DBOS takes longer to import than every other command to run.
-    from allpairs.annotate.jobs.requests import request_round
 
     request_round(engine, copy_id)
     print(named)

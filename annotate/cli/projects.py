@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from allpairs.annotate.cli.output import Json, database, print_columns, print_json, progress_line, remark
+from allpairs.annotate.jobs.requests import request_round
 from allpairs.annotate.projects.projects import (
     ProjectRow,
     Summary,
@@ -87,9 +88,6 @@ def create(
         corpus = read_split(split, corpus)
     engine = database()
     project_id = create_project(engine, name, corpus, settings, progress_line)
-
-    # DBOS takes longer to import than every other command to run.
-    from allpairs.annotate.jobs.requests import request_round
 
     job = request_round(engine, project_id)
     for note in corpus.notes:

@@ -6,6 +6,7 @@ import typer
 
 from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.cli.projects import Name
+from allpairs.annotate.jobs.requests import request_rating, worker_alive
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services
@@ -91,8 +92,6 @@ def run(
     Example: allpairs rater run questions --pairs 200 --dry-run
     Example: allpairs rater run questions --for audit --pairs 5000
     """
-    from allpairs.annotate.jobs.requests import request_rating, worker_alive  # DBOS takes long to import
-
     engine = database()
     project_id = project_by_name(engine, project).id
     found = dry_run(engine, project_id, pairs, purpose)

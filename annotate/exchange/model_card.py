@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
+from allpairs.annotate.monitor.rounds import Report, read_report, round_name, threshold
 from allpairs.annotate.projects.projects import Contents, project_contents
 from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side, renamed
@@ -127,10 +127,10 @@ def _rounds(report: Report, matcher: Matcher) -> str:
         "| batch | chosen by | pairs | answered | positive | negative | unsure |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    table = batches_table(report)
-    for row in table[table["round"] <= matcher.number].itertuples():
-        cells = (row.round, row.strategy, row.size, row.answered, row.positives, row.negatives, row.unsure)
-        lines.append(f"| {' | '.join(map(str, cells))} |")
+    columns = ("round", "strategy", "size", "answered", "positives", "negatives", "unsure")
+    for one, row in zip(report.rounds, report.batches, strict=True):
+        if one.number is not None and one.number <= matcher.number:
+            lines.append(f"| {' | '.join(str(row[column]) for column in columns)} |")
     return "\n".join([*lines, ""])
 
 

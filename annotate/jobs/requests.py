@@ -8,7 +8,6 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
@@ -17,7 +16,6 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import InputError
-from allpairs.db.files.private import private_files
 from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.answers import answered_since
 from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
@@ -47,7 +45,7 @@ from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
-from allpairs.db.schema.engine import jobs_url, reading
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Worker, now
 
 MOST_RATED = 100_000  # pairs that one job asks about
@@ -310,16 +308,9 @@ def _enqueue(engine: Engine, job_id: str, kind: str, *arguments: object) -> None
 
 def closing_client() -> Any:
     """Return a context with a client of the job queue; missing queue tables are created."""
-    return closing(_Client())
+    from allpairs.annotate.jobs.queue_client import QueueClient  # DBOS is slow to import, and few acts request a job
 
-
-class _Client(DBOSClient):
-    def __init__(self) -> None:
-        with private_files():
-            DBOS.migrate(jobs_url())
-        super().__init__(system_database_url=jobs_url(), serializer=DBOSPortableJSONSerializer())
-
-    close = DBOSClient.destroy
+    return closing(QueueClient())
 
 
 def cancel(engine: Engine, job_id: str) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.stats.label_times import NEWEST, Timed, pace
 from allpairs.db.domain import AnswerKind
-from allpairs.db.labels.label_counts import Tally, label_tally, newest_answer, newest_times
+from allpairs.db.labels.label_counts import Tally, label_tally, newest_times
 from allpairs.db.schema.engine import reading
 
 COLUMNS = {AnswerKind.POSITIVE: "positives", AnswerKind.NEGATIVE: "negatives", AnswerKind.UNSURE: "unsure"}
@@ -27,17 +27,6 @@ def read_times(engine: Engine, project_id: int) -> list[Timed]:
     """Return the time on screen of the newest 5,000 answers."""
     with reading(engine) as session:
         return [Timed(*one) for one in newest_times(session, project_id, NEWEST)]
-
-
-def last_answer(engine: Engine, project_id: int) -> int:
-    """Return the id of the project's last answer. Counts of answers change only when it does."""
-    with reading(engine) as session:
-        return newest_answer(session, project_id)
-
-
-def counted_every(last: int) -> int:
-    """Return after how many answers to count all of them again: a thousandth, since counting very many takes long."""
-    return max(1, last // 1_000)
 
 
 def days_table(tally: Sequence[Tally]) -> pd.DataFrame:

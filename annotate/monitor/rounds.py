@@ -1,14 +1,13 @@
-"""A project's rounds as data frames for the pages."""
+"""A project's rounds: what monitoring shows of them, read at one moment, and their models in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.text.measures import TITLES, estimate
+from allpairs.annotate.text.measures import estimate
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings, Split, renamed
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.label_counts import Tally, label_tally
@@ -67,9 +66,30 @@ class Report:
         return counts
 
     @property
+    def batches(self) -> list[dict[str, object]]:
+        """Each batch's strategy, size, answers, and share of positives."""
+        answers = self.answers
+        return [_batch(one, self.audits.get(one.id, 0), answers.get(one.id, {})) for one in self.rounds]
+
+    @property
     def audited(self) -> Evaluation | None:
         """The newest evaluation based on audit labels, whether or not they suffice for figures."""
         return next((e for _, e in reversed(self.matchers) if e is not None and e.audit), None)
+
+
+def _batch(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[str, object]:
+    positives, negatives = answers.get(AnswerKind.POSITIVE, 0), answers.get(AnswerKind.NEGATIVE, 0)
+    decided = positives + negatives
+    return {
+        "round": batch.number,
+        "strategy": batch.strategy,
+        "size": batch.size - audits,
+        "answered": sum(answers.values()),
+        "positives": positives,
+        "negatives": negatives,
+        "unsure": answers.get(AnswerKind.UNSURE, 0),
+        "share_positive": positives / decided if decided else None,
+    }
 
 
 def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> Report:
@@ -99,116 +119,6 @@ def _changed(session: Session, project_id: int) -> float:
     changed = measuring_changed(session, project_id, design.details.get("texts", 0), design.created_at)
     there = item_counts(session, project_id).items() if changed else ()
     return changed / max(1, sum(count for (_, split), count in there if split != Split.TRAIN))
-
-
-def estimates_table(report: Report) -> pd.DataFrame:
-    """Return one row for each round and measure: labels spent, value, interval, method, and sample size."""
-    rows = [
-        {
-            "round": matcher.number,
-            "labels": matcher.labels,
-            "positives": matcher.positives,
-            "measure": title,
-            "value": found.value,
-            "low": found.low,
-            "high": found.high,
-            "method": found.method,
-            "measured_on": found.labels,
-            "pairs": evaluation.pairs,
-            "evaluation_positives": evaluation.positives,
-        }
-        for matcher, evaluation in report.measured
-        for measure, title in TITLES.items()
-        if (found := estimate(evaluation, measure)) is not None
-    ]
-    columns = ["round", "labels", "positives", "measure", "value", "low", "high", "method", "measured_on", "pairs"]
-    return pd.DataFrame(rows, columns=[*columns, "evaluation_positives"])
-
-
-def batches_table(report: Report) -> pd.DataFrame:
-    """Return one row for each batch: strategy, size, answers, and the share of positives."""
-    answers = report.answers
-    return pd.DataFrame(
-        [_batch_row(one, report.audits.get(one.id, 0), answers.get(one.id, {})) for one in report.rounds],
-        columns=["round", "strategy", "size", "answered", "positives", "negatives", "unsure", "share_positive"],
-    )
-
-
-def _batch_row(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[str, object]:
-    positives, negatives = answers.get(AnswerKind.POSITIVE, 0), answers.get(AnswerKind.NEGATIVE, 0)
-    decided = positives + negatives
-    return {
-        "round": batch.number,
-        "strategy": batch.strategy,
-        "size": batch.size - audits,
-        "answered": sum(answers.values()),
-        "positives": positives,
-        "negatives": negatives,
-        "unsure": answers.get(AnswerKind.UNSURE, 0),
-        "share_positive": positives / decided if decided else None,
-    }
-
-
-def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
-    """Return the precision-recall curves of the given rounds, one row for each threshold, strictest first.
-
-    `low` and `high` are the precision's 95% band, empty where it is exact.
-    """
-    frames = [_curve(matcher, evaluation) for matcher, evaluation in report.measured if matcher.number in rounds]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["round", *_CURVE])
-
-
-_CURVE = ("recall", "precision", "low", "high", "score")
-
-
-def _curve(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
-    points = len(evaluation.curve["recall"])
-    columns = {name: evaluation.curve.get(name) or [float("nan")] * points for name in _CURVE}
-    return pd.DataFrame({"round": matcher.number, **columns})
-
-
-def histogram_table(evaluation: Evaluation) -> pd.DataFrame:
-    """Return the evaluation pairs in each bin of the score: negatives and positives, or `pairs` without gold."""
-    edges = evaluation.histogram.get("edges", [])
-    counts = {name: evaluation.histogram[name] for name in _COUNTED if name in evaluation.histogram}
-    return pd.DataFrame({"score_from": edges[:-1], "score_to": edges[1:], **counts})
-
-
-_COUNTED = ("pairs", "negatives", "positives")
-
-
-def strata_table(evaluation: Evaluation) -> pd.DataFrame:
-    """Return one row for each stratum of the audit, highest first: size, labels, and weight of each label.
-
-    `share` is the estimated share of positives with its 95% interval; `top`: whether it belongs to the highest pairs.
-    An earlier version knew only an upper bound of the share below these.
-    """
-    rows = [
-        {
-            "stratum": stratum["name"],
-            "score_from": stratum["low"],
-            "score_to": stratum["high"],
-            "size": stratum["size"],
-            "sampled": stratum["sampled"],
-            "positives": stratum["positives"],
-            "weight": stratum["size"] / stratum["sampled"] if stratum["sampled"] else None,
-            **_share(stratum, evaluation.audit),
-            "top": not stratum["far"],
-        }
-        for stratum in evaluation.audit.get("strata", [])
-    ]
-    numbers = ("score_from", "score_to", "weight", "share", "share_low", "share_high")  # empty where not known
-    return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
-
-
-def _share(stratum: dict[str, Any], audit: dict[str, Any]) -> dict[str, float | None]:
-    if "rate" not in stratum:
-        return {"share": None, "share_low": 0.0, "share_high": audit["far"]["high"] / stratum["size"]}
-    return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
-
-
-_STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",
-            "share_high", "top"]  # fmt: skip
 
 
 def threshold(matcher: Matcher) -> float | None:

@@ -5,8 +5,8 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.labelling.own_answers import pair_history
-from allpairs.annotate.monitor.activity import last_answer
 from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
+from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES

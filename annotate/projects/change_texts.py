@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.requests import update_groups
 from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.corpus import Columns, read_items
 from allpairs.db.corpus.files import read_rows
@@ -139,7 +140,7 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
         new = {name: getattr(change, name) for name in ("number", "added", "changed", "withdrawn")}
         add_event(session, person_of(engine), EventKind.TEXTS, own.id, source.path.name, new=new)
         stored = _changed(change, True)
-    _update_groups(engine, found.id)
+    update_groups(engine, found.id)
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
@@ -160,7 +161,7 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
             session, person_of(engine), EventKind.TEXTS_BACK, project_id, change.source, old={"number": change.number}
         )
         undone = _changed(change, False)
-    _update_groups(engine, project_id)
+    update_groups(engine, project_id)
     return undone
 
 
@@ -217,12 +218,6 @@ def _plan(
     if isinstance(wanted, Staging):
         return plan_texts(session, project.id, source.side, wanted, progress)
     return plan_withdrawal(session, project.id, source.side, wanted)
-
-
-def _update_groups(engine: Engine, project_id: int) -> None:
-    from allpairs.annotate.jobs.requests import update_groups  # DBOS takes longer to import than other commands to run
-
-    update_groups(engine, project_id)
 
 
 def _locked(session: Session, project_id: int) -> Project:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
 PEOPLE, PAIRS = 3, 30  # the fewest people, and the fewest pairs that each of them shares with another
 EPSILON = 0.2  # the paper's, where people are experts: what a person may be ahead, because a machine costs less
@@ -81,6 +80,8 @@ def _compared(name: str, said: Sequence[Mapping[str, bool]], verdicts: Sequence[
 
 def _less(table: np.ndarray, epsilon: float) -> float:
     """Return the p of the hypothesis that the person is ahead by epsilon or more, against that they are not."""
+    from scipy.special import stdtr  # slow to import: see db/corpus/graph.py
+
     ahead = (table[:, 1] >= table[:, 0]).astype(float) - (table[:, 0] >= table[:, 1])
     n, off, spread = len(ahead), ahead.mean() - epsilon, ahead.std(ddof=1)
     if spread == 0:

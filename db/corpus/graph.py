@@ -5,12 +5,13 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 
 def components(n: int, pairs: NDArray[np.int64] | Iterable[tuple[int, int]]) -> NDArray[np.int64]:
     """Return the component of each of n items, named by its smallest item: int64 (n,). pairs: (m, 2), or tuples."""
+    from scipy.sparse import coo_array  # takes a third of a second to import, and no page needs it to start
+    from scipy.sparse.csgraph import connected_components
+
     if not isinstance(pairs, np.ndarray):
         pairs = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2)
     left, right = pairs.T

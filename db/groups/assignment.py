@@ -1,8 +1,6 @@
 """Groups of two lists in which a text of the second has one partner at most, or one of both."""
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from allpairs.db.corpus import graph
 from allpairs.db.groups.links import Links
@@ -67,6 +65,9 @@ def _best_other(text: np.ndarray, gain: np.ndarray) -> np.ndarray:
 
 def _assigned(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return which links the best assignment keeps, (m,) bool."""
+    from scipy.sparse import coo_array  # slow to import: see db/corpus/graph.py
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
     if not len(gain):
         return np.zeros(0, dtype=bool)
     rows, row = np.unique(first, return_inverse=True)

@@ -5,8 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from allpairs.db.corpus.field_values import day_of
 from allpairs.db.groups.links import Links
@@ -159,6 +157,9 @@ def _weakest(
 
     Of infinite strength there is none: NaN, and −1 for both texts.
     """
+    from scipy.sparse import coo_array  # slow to import: see db/corpus/graph.py
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     found, joined = np.full(groups, np.nan), np.full((groups, 2), -1, dtype=np.int64)
     if len(left):
         order = np.argsort(-strength, kind="stable")

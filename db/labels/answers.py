@@ -81,8 +81,9 @@ def known_answers(session: Session, project_id: int) -> dict[tuple[int, int], An
 
 
 def newest_answer(session: Session, project_id: int) -> int:
-    """Return the id of the project's newest act, 0 if there is none."""
-    return session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
+    """Return the id of the project's last answer, 0 before the first; it changes with every act."""
+    last = select(Answer.id).where(Answer.project_id == project_id).order_by(Answer.id.desc()).limit(1)
+    return session.scalar(last) or 0
 
 
 def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:

@@ -54,9 +54,3 @@ def newest_times(session: Session, project_id: int, n: int) -> list[tuple[str, i
     )
     rows = session.execute(timed.order_by(Answer.id.desc()).limit(n))
     return [(annotator, int(day), seconds) for annotator, day, seconds in rows if seconds is not None]
-
-
-def newest_answer(session: Session, project_id: int) -> int:
-    """Return the id of the project's last answer, 0 before the first; it changes with every new answer."""
-    last = select(Answer.id).where(Answer.project_id == project_id).order_by(Answer.id.desc()).limit(1)
-    return session.scalar(last) or 0

@@ -25,7 +25,8 @@ from allpairs.annotate.explore.pair_reason import reasons
 from allpairs.annotate.jobs.requests import cancel
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labels.export import page_of_labels
-from allpairs.annotate.monitor.rounds import batches_table, estimates_table, read_report
+from allpairs.annotate.monitor.round_tables import batches_table, estimates_table
+from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.pipelines import experiments, runs
 from allpairs.annotate.projects.batch_preview import changed_since
 from allpairs.annotate.projects.projects import checked_settings, list_projects, project_by_name, project_contents

@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.explore.pair_reason import Alike, Reasons, Scored
-from allpairs.annotate.monitor.charts import Plot, tooltips
 from allpairs.annotate.projects.setting_effects import ORDERS
 from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.palette import MATCHER
-from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import ANSWERS
 from allpairs.annotate.ui.language import _, number
 from allpairs.db.domain import DesignKind, Purpose
@@ -84,28 +79,19 @@ def _history(scores: Sequence[Scored]) -> None:
         )
         st.markdown(alone)
         return
+    from allpairs.annotate.ui.label.score_chart import score_chart  # Altair is slow to import, and few ask why
+
     both = _(
         "Its score was {score} when it was chosen, and {newest} in round {number}.",
         score=_scored(scores[0]), newest=_scored(scores[-1]), number=scores[-1].number,
     )  # fmt: skip
     st.markdown(both)
     each = [_("{score} in round {number}", score=number(one.score, ".3f"), number=one.number) for one in scores]
-    figure(score_chart(scores), _("Score of this pair by round: {scores}.", scores=", ".join(each)))
+    score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(each)))
 
 
 def _scored(at: Scored) -> str:
     return f"**{number(at.score, '.3f')}**" + ("" if at.p is None else f" (p {number(at.p, '.2f')})")
-
-
-def score_chart(scores: Sequence[Scored]) -> Plot:
-    """Return a line chart of the score by round."""
-    table = pd.DataFrame([{"round": each.number, "score": each.score, "p": each.p} for each in scores])
-    line = alt.Chart(table, height=140).encode(
-        x=alt.X("round:O", title=_("Round")),
-        y=alt.Y("score:Q", title=_("Score"), scale=alt.Scale(zero=False)),
-        tooltip=tooltips({"round": (_("Round"), "d"), "score": (_("Score"), ".3f"), "p": ("p", ".2f")}),
-    )
-    return alt.layer(line.mark_line(color=MATCHER), line.mark_point(color=MATCHER, filled=True, size=70, opacity=1))
 
 
 def _labelled(pair: Alike) -> None:

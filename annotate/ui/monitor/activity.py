@@ -9,13 +9,12 @@ from allpairs.annotate.monitor import activity_charts
 from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
-    counted_every,
     days_table,
-    last_answer,
     pace_table,
     read_tally,
     read_times,
 )
+from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.figure import plot, table_behind

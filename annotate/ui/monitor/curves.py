@@ -3,14 +3,8 @@
 import streamlit as st
 
 from allpairs.annotate.monitor import charts
-from allpairs.annotate.monitor.rounds import (
-    Report,
-    curves_table,
-    estimates_table,
-    histogram_table,
-    round_name,
-    threshold,
-)
+from allpairs.annotate.monitor.round_tables import curves_table, estimates_table, histogram_table
+from allpairs.annotate.monitor.rounds import Report, round_name, threshold
 from allpairs.annotate.text.measures import TITLES
 from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.monitor.activity import times_of

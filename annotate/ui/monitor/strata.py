@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.monitor.rounds import Report, strata_table
+from allpairs.annotate.monitor.round_tables import strata_table
+from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.monitor.strata_chart import describe_strata, strata_chart
 from allpairs.annotate.ui.common.figure import plot, table_open
 

@@ -7,7 +7,8 @@ from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.monitor.charts import describe_estimates, estimate_chart
 from allpairs.annotate.monitor.entity_audit import in_words, read_entity_audit
 from allpairs.annotate.monitor.more_labels import gained, width
-from allpairs.annotate.monitor.rounds import BIASED, Report, estimates_table, round_name, why_unmeasured
+from allpairs.annotate.monitor.round_tables import estimates_table
+from allpairs.annotate.monitor.rounds import BIASED, Report, round_name, why_unmeasured
 from allpairs.annotate.monitor.stopping import Where, advice, may_stop
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.annotate.text.formatting import literal

@@ -3,7 +3,7 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.activity import counted_every, last_answer
+from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.review.waiting import count_waiting
 
 

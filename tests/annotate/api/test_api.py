@@ -10,7 +10,8 @@ from allpairs.annotate.access import people
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import serve
-from allpairs.annotate.monitor.rounds import estimates_table, read_report
+from allpairs.annotate.monitor.round_tables import estimates_table
+from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
 from allpairs.annotate.publish import matching, publications

@@ -208,10 +208,18 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     assert f"Example: allpairs {command}" in capsys.readouterr().out
 
 
-def test_the_command_line_needs_neither_pandas_nor_streamlit(home: Path) -> None:
+@pytest.mark.parametrize(
+    ("modules", "light"),
+    [
+        ("allpairs.__main__", "streamlit"),
+        ("app, allpairs.annotate.shell.menu, allpairs.annotate.ui.label.card, allpairs.annotate.ui.label.why", ""),
+    ],
+    ids=["the command line", "the app until the first pair"],
+)
+def test_what_people_wait_for_needs_no_heavy_package(modules: str, light: str, home: Path) -> None:
     code = (
-        "import sys, allpairs.__main__\n"
-        "heavy = {'pandas', 'streamlit', 'torch', 'dbos', 'altair'} & set(sys.modules);"
+        f"import sys, {modules}\n"
+        f"heavy = {{'pandas', 'scipy', 'torch', 'dbos', 'altair', '{light}'}} & set(sys.modules);"
         "print(*sorted(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -9,14 +9,13 @@ from allpairs.annotate.monitor import activity_charts
 from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
-    counted_every,
     day_of,
     days_table,
-    last_answer,
     pace_table,
     read_tally,
     read_times,
 )
+from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.stats.label_times import NEWEST, Timed
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.label_counts import Tally, newest_times

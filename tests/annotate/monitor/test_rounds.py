@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.monitor import charts, strata_chart
-from allpairs.annotate.monitor.rounds import (
-    Report,
+from allpairs.annotate.monitor.round_tables import (
     batches_table,
-    card,
     curves_table,
     estimates_table,
     histogram_table,
-    read_report,
     strata_table,
-    threshold,
-    why_unmeasured,
 )
+from allpairs.annotate.monitor.rounds import Report, card, read_report, threshold, why_unmeasured
 from allpairs.annotate.text import palette
 from allpairs.annotate.text.measures import method_in_words
 from allpairs.db.domain import AnswerKind, Purpose, Split

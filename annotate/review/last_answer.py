@@ -1,0 +1,17 @@
+"""The last answer of a project, by which pages know whether what they counted still holds."""
+
+from sqlalchemy import Engine
+
+from allpairs.db.labels.answers import newest_answer
+from allpairs.db.schema.engine import reading
+
+
+def last_answer(engine: Engine, project_id: int) -> int:
+    """Return the id of the project's last answer. Counts of answers change only when it does."""
+    with reading(engine) as session:
+        return newest_answer(session, project_id)
+
+
+def counted_every(last: int) -> int:
+    """Return after how many answers to count all of them again: a thousandth, since counting very many takes long."""
+    return max(1, last // 1_000)
