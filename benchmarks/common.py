@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -29,6 +30,13 @@ def amount(quick: bool, few: int, usual: int, on_gpu: int) -> int:
     if quick:
         return few
     return on_gpu if torch.cuda.is_available() else usual
+
+
+def peak_memory() -> float:
+    """Return the most memory that the process has held, MiB: of the GPU if there is one, else resident."""
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def seconds(call: Callable[[], object]) -> float:

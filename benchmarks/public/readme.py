@@ -41,17 +41,16 @@ def figures() -> str:
 def quality(summary: Summary, title: str) -> Sequence[str]:
     """Return average precision with few labels beside the best other tool's."""
     ours = summary.mean(OURS, LABELS, AP)
-    others = [(mean.value, PEERS[peer].title) for peer in summary.peers()
-              if peer != OURS and (mean := summary.mean(peer, LABELS, AP))]  # fmt: skip
+    others = {PEERS[peer].title: mean for peer in summary.peers()
+              if peer != OURS and (mean := summary.mean(peer, LABELS, AP))}  # fmt: skip
     if ours is None or not others:
         raise ValueError(f"README shows {title} with {LABELS} labels: no run of ours, or of another tool, is kept")
-    best, name = max(others)
+    name, best = max(others.items(), key=lambda other: other[1].value)
     newest = max(run["date"] for run in summary.runs)
-    value = f"{ours.value:.3f} ({of_seeds(ours)})"
     return (
         f"AP with {LABELS} labels, {title}",
-        value,
-        f"{name}: {best:.3f}",
+        f"{ours.value:.3f} ({of_seeds(ours)})",
+        f"{name}: {best.value:.3f} ({of_seeds(best)})",
         measured_by(f"python -m benchmarks public --run --data {DATA}", newest, "comparison"),
     )
 

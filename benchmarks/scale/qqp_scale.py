@@ -37,7 +37,7 @@ from benchmarks.data.qqp_texts import Questions, load_questions
 from benchmarks.data.shapes import SHAPES, flop_per_token, random_encoder, trained_weights
 from benchmarks.table import Row
 
-# FLOP/s and bytes/s: measured on one H100 and one H200 in bf16, and on one core in float32
+# FLOP/s and bytes/s: of one H100 and one H200 in bf16, and of one core in float32
 PEAKS = {"H100": (798e12, 3.0e12), "H200": (790e12, 4.3e12), "cpu": (141e9, 20e9)}
 TARGETS = {384: 120.0, 768: 600.0}  # seconds for ten rounds at scale 1 on one H200, by the vectors' length
 ADAMW_BYTES = 28  # per float32 weight: a step reads weight, gradient and both moments, and writes all but the gradient

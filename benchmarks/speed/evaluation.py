@@ -4,14 +4,13 @@ python -m benchmarks.speed.evaluation [--items 16000]
 """
 
 import argparse
-import resource
 
 import numpy as np
 
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import as_tensor, blocks, count_pairs
-from benchmarks.common import amount, compare
+from benchmarks.common import amount, compare, peak_memory
 from benchmarks.table import Row
 
 TIMES, MEMORY = 1.3, 1024  # at most: multiple of the product's time, and MiB above the vectors
@@ -33,14 +32,14 @@ def compared(items: int) -> tuple[dict[str, float], float, int]:
     vectors, positives = clustered(items, np.random.default_rng(0))
     tensor, pairs = as_tensor(vectors), count_pairs(len(vectors), len(vectors), True)
     layer = OutputLayer(40.0, -26.0)  # threshold 0.65, between the pairs of a group and the others
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    before = peak_memory()
     calls = {
         "matrix product alone": lambda: [None for _ in blocks(tensor, tensor, True)],
         "allpairs evaluate_exact": lambda: evaluate_exact(vectors, vectors, positives, True),
         "with threshold and calibration": lambda: evaluate_exact(vectors, vectors, positives, True, layer=layer),
     }
     medians = compare(f"exact AP over {pairs:,} pairs, {len(positives):,} positives", calls, pairs, "pairs")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10 - before
+    memory = peak_memory() - before
     print(f"  peak memory above the vectors: {memory:,.0f} MiB")
     return medians, memory, pairs
 

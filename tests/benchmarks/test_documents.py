@@ -32,7 +32,7 @@ def test_readme_names_the_best_tool_even_if_it_is_not_ours() -> None:
         for peer, date, ap in ((OURS, "2026-11-25", 0.5), ("splink", "2026-11-27", 0.9), ("dedupe", "2026-11-26", 0.4))
     ]
     _, ours, best, command = readme.quality(Summary(runs), "Small")
-    assert (ours, best) == ("0.500 (1 seed)", "Splink: 0.900") and "2026-11-27" in command
+    assert (ours, best) == ("0.500 (1 seed)", "Splink: 0.900 (1 seed)") and "2026-11-27" in command
 
 
 def test_readme_fails_where_a_figure_is_missing() -> None:

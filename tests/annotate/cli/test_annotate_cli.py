@@ -209,17 +209,17 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("modules", "light"),
+    ("modules", "also"),
     [
         ("allpairs.__main__", "streamlit"),
-        ("app, allpairs.annotate.shell.menu, allpairs.annotate.ui.label.card, allpairs.annotate.ui.label.why", ""),
+        ("app, allpairs.annotate.shell.menu, allpairs.annotate.pages.label", "sklearn"),
     ],
     ids=["the command line", "the app until the first pair"],
 )
-def test_what_people_wait_for_needs_no_heavy_package(modules: str, light: str, home: Path) -> None:
+def test_what_people_wait_for_needs_no_heavy_package(modules: str, also: str, home: Path) -> None:
     code = (
         f"import sys, {modules}\n"
-        f"heavy = {{'pandas', 'scipy', 'torch', 'dbos', 'altair', '{light}'}} & set(sys.modules);"
+        f"heavy = {{'pandas', 'scipy', 'torch', 'dbos', 'altair', '{also}'}} & set(sys.modules);"
         "print(*sorted(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
