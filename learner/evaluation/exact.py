@@ -20,6 +20,7 @@ from allpairs.learner.search.exact import as_tensor, blocks, count_pairs, parts_
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BARS = 60  # of the histogram
+AT_ONCE = 65_536  # positives whose vectors are in memory at once
 TIE = 1e-6  # float32 products of the same two texts differ by less than this between places in a block
 HIGH = 1.0001  # the highest cosine: rounding puts some above 1
 
@@ -59,12 +60,14 @@ def evaluate_exact(
     if not len(positives):
         return None
     layer = None if layer is None or layer.threshold is None else layer
-    pairs = as_tensor(left[positives[:, 0]], device) * as_tensor(right[positives[:, 1]], device)
-    scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], pairs.sum(1).cpu().numpy()))
+    queries, corpus = _both(left, right, device)
+    rows = torch.from_numpy(np.ascontiguousarray(positives.T)).to(queries.device)
+    products = [(queries[x] * corpus[y]).sum(1) for x, y in torch.split(rows, AT_ONCE, dim=1)]
+    scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], torch.cat(products).cpu().numpy()))
     scale = _Scale.of(scores, tie, layer)
     given = (left, right, positives, symmetric, device, scale, rescored)
-    found = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
-    return _measured(scale, reduce(operator.add, found), count_pairs(len(left), len(right), symmetric))
+    counts = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
+    return _measured(scale, reduce(operator.add, counts), count_pairs(len(left), len(right), symmetric))
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def _counting(
     rescored: Rescored,
 ) -> Work[slice, _Counts]:
     """Return the work that counts the negatives of a part of the left rows."""
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+    queries, corpus = _both(left, right, device)
 
     def work(part: slice, progress: Progress) -> _Counts:
         negatives = _Negatives(scale, queries.device)
@@ -133,6 +136,12 @@ def _counting(
         return negatives.counts()
 
     return work
+
+
+def _both(left: np.ndarray, right: np.ndarray, device: str | torch.device | None) -> tuple[Tensor, Tensor]:
+    """Return both as tensors, one tensor if they are one array: a GPU's memory is short, and the way there slow."""
+    queries = as_tensor(left, device)
+    return queries, queries if right is left else as_tensor(right, device)
 
 
 class _Negatives:
@@ -155,8 +164,9 @@ class _Negatives:
         edges, layer = self.scale.edges, self.scale.layer
         above = scores[scores >= self.scale.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
-        in_range = above.clamp(max=float(edges[-1]))  # the last bar also holds what lies above it
-        self.bars += torch.histc(in_range, BARS, edges[0], edges[-1])
+        bar = (above - float(edges[0])).mul_(BARS / float(edges[-1] - edges[0])).floor_().long()
+        # the last also holds what lies above it; what lies below the first is in none
+        self.bars += torch.bincount(bar.clamp_(-1, BARS - 1) + 1, minlength=BARS + 1)[1:]
         if layer is not None:
             p = _probability(above, layer)
             at = (p * BINS).long().clamp_(max=BINS - 1)

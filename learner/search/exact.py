@@ -16,7 +16,7 @@ from allpairs.learner.runtime.protocol import LOCAL, Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
-GPU_ROWS = 2048  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
+GPU_ROWS = 4096  # a GPU waits between small blocks
 MOST_ON_GPU = 2048  # neighbours of a row that FAISS searches on a GPU
 QUERIES = 4096  # rows searched between two reports: as many as FAISS multiplies at once
 EVERY = slice(None)
@@ -180,10 +180,14 @@ def neighbours(
     Fewer columns if there are fewer right rows.
     """
     ids, scores = _nearest(left, right, k + symmetric, progress, engine)
-    if symmetric:
-        scores[ids == np.arange(len(ids))[:, None]] = -np.inf
-    order = np.lexsort((ids, -scores))[:, : max(0, min(k, len(right) - symmetric))]
-    return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
+    if symmetric and len(ids):
+        others = ids != np.arange(len(ids))[:, None]
+        others[others.all(axis=1), -1] = False  # equal rows have crowded the row itself out
+        ids, scores = (found[others].reshape(len(ids), -1) for found in (ids, scores))
+    tied = np.flatnonzero((scores[:, 1:] == scores[:, :-1]).any(axis=1))  # the search has sorted all the rest
+    order = np.lexsort((ids[tied], -scores[tied]))
+    ids[tied] = np.take_along_axis(ids[tied], order, 1)
+    return Neighbours(ids, scores)
 
 
 def nearest_scores(

@@ -150,7 +150,7 @@ class _Closest:
         left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
         distance, n = self.wanted.distance(score), self.wanted.n
         if n and n < len(score):  # a selection is cheaper than sorting them all
-            near = distance <= distance.kthvalue(n).values
+            near = distance <= distance.topk(n, largest=False, sorted=False).values.max()
             left, right, score, distance = left[near], right[near], score[near], distance[near]
         order = _lexsort(right, left, distance)[:n]
         return left[order], right[order], score[order]
