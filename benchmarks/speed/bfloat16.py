@@ -15,6 +15,7 @@ import torch
 
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models import encoder as encoders
+from allpairs.learner.runtime.device import computing
 from benchmarks.common import seconds
 from benchmarks.data.qqp_texts import common_words, make_up
 from benchmarks.table import Row
@@ -23,7 +24,7 @@ WITHIN = 0.005  # the most by which average precision may differ
 Reading = Callable[[torch.device], AbstractContextManager[object]]
 READING: dict[str, Reading] = {
     "float32": lambda device: nullcontext(),
-    "bfloat16": lambda device: torch.autocast(device.type, torch.bfloat16),
+    "bfloat16": lambda device: computing(device, bfloat16=True),
 }
 
 
