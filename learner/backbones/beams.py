@@ -10,7 +10,7 @@ import torch
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
+from allpairs.learner.backbones.generator import TextGenerator, decoding, inputs_of, read_texts, tokens_of, writers
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.runtime.device import fast_reading
 
@@ -35,7 +35,7 @@ def beginnings(
     done = 0
     with torch.inference_mode():
         for rows in _batches(np.array([len(ids) for ids in read]), writers(generator, config.num_beams)):
-            inputs = padded(generator, [read[i] for i in rows])
+            inputs = inputs_of(generator, [read[i] for i in rows])
             with fast_reading(generator.device):
                 ids = generator.model.generate(**inputs, generation_config=config)
             texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
@@ -62,7 +62,7 @@ def continued(
     with torch.inference_mode():
         # Decoder prompts cannot be padded, so texts whose beginnings have equally many tokens are written together.
         for rows in _batches(np.array([len(ids) for ids in before]), writers(generator, config.num_beams), equal=True):
-            inputs = padded(generator, [texts.sources[i] for i in rows])
+            inputs = inputs_of(generator, [texts.sources[i] for i in rows])
             given = torch.tensor([before[i] for i in rows], device=generator.device)
             with fast_reading(generator.device):
                 ids = generator.model.generate(**inputs, decoder_input_ids=given, generation_config=config)

@@ -25,6 +25,7 @@ from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE
+from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading, fast_training, seeded
 from allpairs.learner.runtime.engine import default_engine
@@ -234,7 +235,7 @@ def _write(
     generator.model.eval()
     with torch.inference_mode(), seeded(seed, generator.device):
         for rows in _batches(read, writers(generator, max(config.num_beams, each))):
-            inputs = padded(generator, [read[i] for i in rows])
+            inputs = inputs_of(generator, [read[i] for i in rows])
             with fast_reading(generator.device):
                 ids = generator.model.generate(**inputs, generation_config=config)
             texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
@@ -269,10 +270,7 @@ def read_texts(
 
 def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
     """Return the token ids of each text, with special tokens, truncated to this length."""
-    if not len(texts):
-        return []
-    limit = longest(generator.model.config, generator.tokenizer, length)
-    return list(generator.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+    return token_ids(generator.tokenizer, texts, longest(generator.model.config, generator.tokenizer, length))
 
 
 def writers(generator: TextGenerator, beams: int) -> int:
@@ -286,11 +284,10 @@ def _batches(tokens: Sequence[list[int]], size: int) -> Iterator[list[int]]:
     return (order[at : at + size] for at in range(0, len(order), size))
 
 
-def padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
+def inputs_of(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
     """Return ids and mask, (n, t) each, on the generator's device."""
-    tokenizer = generator.tokenizer
-    inputs = tokenizer.pad({"input_ids": tokens}, padding_side="right", return_tensors="pt").to(generator.device)
-    return {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    ids, mask = padded(tokens, generator.tokenizer.pad_token_id, generator.device)
+    return {"input_ids": ids, "attention_mask": mask}
 
 
 def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tensor:
@@ -315,7 +312,7 @@ def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)
     before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
     before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
-    inputs, real = padded(generator, [texts.sources[i] for i in rows]), labels != IGNORED
+    inputs, real = inputs_of(generator, [texts.sources[i] for i in rows]), labels != IGNORED
     if isinstance(generator.model, PointerModel):
         inputs["written"] = real
     hook = generator.model.get_output_embeddings().register_forward_pre_hook(lambda _, states: (states[0][real],))

@@ -12,6 +12,7 @@ from transformers import AutoModel
 from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.runtime.device import default_device, fast_reading
 
 
@@ -34,13 +35,12 @@ class TokenEncoder:
     def tokens(self, texts: Sequence[str], length: int = MANY) -> list[list[int]]:
         """Return the token ids of each text, with special tokens, truncated to this length."""
         limit = longest(self.model.config, self.tokenizer, length)
-        return list(self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]) if len(texts) else []
+        return token_ids(self.tokenizer, texts, limit)
 
     def padded(self, ids: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
         """Return ids (n, t) int64 and mask (n, t) bool, false for padding, on the encoder's device."""
-        padded = self.tokenizer.pad({"input_ids": list(ids)}, padding_side="right", return_tensors="pt")
-        padded = padded.to(self.device)
-        return padded["input_ids"], padded["attention_mask"].bool()
+        rows, mask = padded(ids, self.tokenizer.pad_token_id, self.device)
+        return rows, mask.bool()
 
     def layer_vectors(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """Return the vectors (n, t, d) float32 after the embedding and after each layer; keeps gradients."""

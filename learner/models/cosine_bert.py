@@ -3,8 +3,9 @@
 Source: Mussmann, Jia and Liang (2020), section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -12,13 +13,14 @@ from torch import Tensor, nn
 
 from allpairs.db.domain import Settings
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.models.encoder import Encoder, Tokens
+from allpairs.learner.models.cosine_bert_step import Step
+from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
+from allpairs.learner.models.recording import Recording, can_record
 from allpairs.learner.models.training_loop import adamw, take_steps
-from allpairs.learner.runtime.device import fast_training
-from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_group import Group
 from allpairs.learner.runtime.training_launcher import train_together
-from allpairs.learner.search.inner_product import Space, score, scores
+from allpairs.learner.search.inner_product import Space, scores
 
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
@@ -129,21 +131,30 @@ def _descend(
     group: Group,
 ) -> list[nn.Module]:
     """Train the network in place, and return it. weights: (n,) float32, what each pair counts in its step's mean."""
-    tokens = encoder.tokenize(texts, settings.max_length)
-    left, right = labelled.left, labelled.right
-    columns = labelled.label.astype(np.float32), weights
-    labels, weight = (torch.from_numpy(column).to(encoder.device) for column in columns)
+    tokens, label = encoder.tokenize(texts, settings.max_length), labelled.label.astype(np.float32)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
-    order = list(_batches(left, right, settings, rng))
+    step = Step(encoder, tokens, labelled.left, labelled.right, label, weights, head, group)
+    order = list(_batches(labelled.left, labelled.right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
-
-    def losses(batch: np.ndarray) -> Iterator[Tensor]:
-        logits = head(_batch_scores(encoder, tokens, left[batch], right[batch], group))
-        yield nn.functional.binary_cross_entropy_with_logits(logits, labels[batch], weight[batch])
-
     clipped = [part["params"] for part in optimizer.param_groups]
+    losses = (
+        _recorded(step, chain(*clipped)) if can_record(encoder.device, group) and not encoder.is_static else step.losses
+    )
     take_steps(order, len(order), losses, optimizer, schedule, clipped, progress, group)
     return [encoder.model]
+
+
+def _recorded(step: Step, parameters: Iterable[nn.Parameter]) -> Callable[[np.ndarray], Iterable[Tensor]]:
+    """Return a function that leaves a step's gradients at the parameters, and no loss to take them of."""
+    assert isinstance(step.head, Head)
+    step.head.norm.track_running_stats = False  # waits for the GPU, and the layer is refitted afterwards
+    recording = Recording(step.loss, parameters)
+
+    def gradients(batch: np.ndarray) -> Iterable[Tensor]:
+        recording(step.inputs(batch))
+        return ()
+
+    return gradients
 
 
 def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -165,17 +176,6 @@ def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the one of each pair's two texts that is in more pairs, (n,): pairs with the same one share a text."""
     degree = np.bincount(np.r_[left, right])
     return np.where(degree[left] >= degree[right], left, right)
-
-
-def _batch_scores(
-    encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray, group: Group = ALONE
-) -> Tensor:
-    """Return scores (n,) with gradients; every distinct text is embedded once."""
-    rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
-    with fast_training(encoder.device):
-        vectors = group.whole(encoder.embed, [tokens[row] for row in rows])
-    at = torch.from_numpy(inverse).to(encoder.device)
-    return score(vectors[at[: len(left)]], vectors[at[len(left) :]], encoder.distance)
 
 
 def _optimizer(

@@ -19,13 +19,12 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import require_whole
 from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.tokens import Tokens, padded, token_ids
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-Tokens = list[list[int]]
 
 LEAST = 1_000  # texts for which distributing the model to workers pays
 # Models are never loaded with code from their folder, nor from weights that can run code.
@@ -128,7 +127,7 @@ class Encoder(Portable):
         max_length: the most tokens of a text that both read from now on, unless the model's own limit is lower.
         Raises InputError if it has no token vectors to pool.
         """
-        if max_length is not None and not self._is_static:
+        if max_length is not None and not self.is_static:
             self.model.max_seq_length = min(max_length, self.model.max_seq_length or max_length)
         if (pooling, distance) == ("model", self.distance):
             return self
@@ -164,15 +163,16 @@ class Encoder(Portable):
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
         """Return token ids of each text, special tokens included, truncated at `max_length` or the model's limit."""
         limit = min(max_length or 10**9, self.model.max_seq_length or 512)
-        if not texts:
-            return []
-        if self._is_static:  # a mean over any number of tokens, none of them special
-            found = self.model.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-            return [one.ids[:limit] for one in found]
-        return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+        # a static embedding is a mean over any number of tokens, none of them special
+        return token_ids(self.model.tokenizer, texts, limit, special=not self.is_static)
 
     @property
-    def _is_static(self) -> bool:
+    def pads_left(self) -> bool:
+        """Whether texts are padded at their start."""
+        return bool(self.model.tokenizer.padding_side == "left")
+
+    @property
+    def is_static(self) -> bool:
         """Whether its vectors are means of fixed token vectors, without a network (a static embedding)."""
         return isinstance(self.model[0], StaticEmbedding)
 
@@ -231,16 +231,22 @@ class Encoder(Portable):
             yield block
 
     def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
+        return self.vectors(self._inputs(tokens))
+
+    def vectors(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the vectors (n, dimension) float32 of n padded texts on its device; keeps gradients."""
         with fast_reading(self.device):
-            vectors = self.model(self._inputs(tokens))["sentence_embedding"].float()
+            vectors = self.model(inputs)["sentence_embedding"].float()
         return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors
 
     def _inputs(self, tokens: Sequence[list[int]]) -> dict[str, Tensor]:
-        if self._is_static:
+        if self.is_static:
             offsets = np.cumsum([0, *map(len, tokens)])[:-1]
             ids = torch.tensor([one for some in tokens for one in some], dtype=torch.long)
             return {"input_ids": ids.to(self.device), "offsets": torch.from_numpy(offsets).to(self.device)}
-        return dict(self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device))
+        tokenizer = self.model.tokenizer
+        ids, mask = padded(tokens, tokenizer.pad_token_id, self.device, left=self.pads_left)
+        return {"input_ids": ids, "attention_mask": mask}
 
 
 def _encoding(encoder: Encoder) -> Work[Sequence[str], np.ndarray]:

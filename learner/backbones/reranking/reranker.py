@@ -23,6 +23,7 @@ from allpairs.learner.backbones.reranking.fusion import Fused, load_fused
 from allpairs.learner.backbones.reranking.reading import FILE, Reading, encoder_to_read, load_reading
 from allpairs.learner.backbones.reranking.templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.tokens import padded
 from allpairs.learner.runtime.device import fast_reading
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
@@ -158,7 +159,7 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
     encoder = encoder_to_read(generator.model.get_encoder(), reranker.reading, device)
     with torch.inference_mode():
         for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
-            ids, mask = _padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
+            ids, mask = padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
             with fast_reading(device):
                 read = encoder(input_ids=ids, attention_mask=mask)
             read.last_hidden_state = read.last_hidden_state.float()
@@ -177,12 +178,3 @@ def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:
     if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART keeps it outside the layer
         found["final_logits_bias"] = bias[:, list(words)]
     return found
-
-
-def _padded(sources: list[Tokens], pad: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids and mask, (n, t) int64."""
-    lengths = np.array([len(source) for source in sources])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(mask.shape, pad, dtype=np.int64)
-    ids[mask] = np.concatenate([np.array(source, dtype=np.int64) for source in sources])
-    return torch.from_numpy(ids).to(device), torch.from_numpy(mask.astype(np.int64)).to(device)

@@ -10,8 +10,10 @@ import torch
 from allpairs.db.domain import Distance, Settings
 from allpairs.learner.models import cosine_bert
 from allpairs.learner.models.cosine_bert import Head, Labelled, Weighted, cosines, train
-from allpairs.learner.models.encoder import Encoder, Tokens, load_encoder
+from allpairs.learner.models.cosine_bert_step import Step
+from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
+from allpairs.learner.models.tokens import Tokens
 from tests.helpers.tiny import tiny_encoder
 
 # Every text is one topic word among words that say nothing; texts of one topic match.
@@ -114,7 +116,18 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     left, right = pairs.left[:40], pairs.right[:40]
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     tokens = encoder.tokenize([texts[row] for row in rows])
-    together = cosine_bert._batch_scores(encoder, tokens, inverse[:40], inverse[40:])
+    scores: list[torch.Tensor] = []
+
+    def head(found: torch.Tensor) -> torch.Tensor:
+        scores.append(found)
+        return found
+
+    every = np.arange(40)
+    step = Step(encoder, tokens, inverse[:40], inverse[40:], *np.ones((2, 40), dtype=np.float32), head)
+    loss, inputs = next(step.losses(every)), step.inputs(every)
+    assert len(inputs["input_ids"]) % 21 == 0 and inputs["input_ids"].shape[1] % 16 == 0
+    assert step.loss(inputs).item() == pytest.approx(loss.item(), abs=2e-3)
+    together = scores[0]
     assert embedded == [len(rows)]
     assert len(rows) < 80
     each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]

@@ -1,0 +1,71 @@
+"""One training step of CosineBERT: the loss of a few pairs. Each distinct text is embedded once.
+
+Source: Mussmann, Jia and Liang (2020), appendix A.1.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from allpairs.learner.models.encoder import Encoder
+from allpairs.learner.models.recording import Inputs
+from allpairs.learner.models.tokens import Tokens, padded
+from allpairs.learner.runtime.device import fast_training
+from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.search.inner_product import score
+
+LENGTHS = 16  # a recorded step's texts are padded to a multiple of this many tokens
+AMOUNTS = 4  # and their number to one of this many
+
+
+@dataclass(frozen=True)
+class Step:
+    """The pairs of a training, by position: left and right (n,) int64 rows of the tokens, label and weight float32.
+
+    head: makes logits (n,) of scores (n,).
+    """
+
+    encoder: Encoder
+    tokens: Tokens
+    left: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+    head: Callable[[Tensor], Tensor]
+    group: Group = ALONE
+
+    def losses(self, batch: np.ndarray) -> Iterator[Tensor]:
+        """Yield the loss of the pairs at these positions."""
+        rows, pairs = self._pairs(batch)
+        with fast_training(self.encoder.device):
+            vectors = self.group.whole(self.encoder.embed, [self.tokens[row] for row in rows])
+        yield self._loss(vectors, {name: column.to(self.encoder.device) for name, column in pairs.items()})
+
+    def inputs(self, batch: np.ndarray) -> Inputs:
+        """Return the same pairs as tensors on the CPU, whose shapes few batches do not share."""
+        rows, pairs = self._pairs(batch)
+        tokenizer, some = self.encoder.model.tokenizer, [self.tokens[row] for row in rows]
+        amount, length = 2 * len(batch) // AMOUNTS + 1, max(map(len, some))
+        some += [[tokenizer.pad_token_id]] * (-len(some) % amount)  # texts of no pair
+        ids, mask = padded(some, tokenizer.pad_token_id, width=length + -length % LENGTHS, left=self.encoder.pads_left)
+        return {"input_ids": ids, "attention_mask": mask, **pairs}
+
+    def loss(self, inputs: Inputs) -> Tensor:
+        """Return the loss of such tensors, on the encoder's device."""
+        with fast_training(self.encoder.device):
+            vectors = self.encoder.vectors({name: inputs[name] for name in ("input_ids", "attention_mask")})
+        return self._loss(vectors, inputs)
+
+    def _pairs(self, batch: np.ndarray) -> tuple[np.ndarray, dict[str, Tensor]]:
+        """Return the rows of the distinct texts, and the pairs by their places among these."""
+        rows, places = np.unique(np.r_[self.left[batch], self.right[batch]], return_inverse=True)
+        columns = {"left": places[: len(batch)], "right": places[len(batch) :]}
+        columns |= {"label": self.label[batch], "weight": self.weight[batch]}
+        return rows, {name: torch.from_numpy(column) for name, column in columns.items()}
+
+    def _loss(self, vectors: Tensor, pairs: Inputs) -> Tensor:
+        logits = self.head(score(vectors[pairs["left"]], vectors[pairs["right"]], self.encoder.distance))
+        return nn.functional.binary_cross_entropy_with_logits(logits, pairs["label"], pairs["weight"])
