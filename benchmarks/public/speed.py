@@ -34,14 +34,17 @@ def reliability() -> str:
 
 
 def gpu() -> str:
-    """Return device, versions and figures of the newest run on a GPU, or say that there is none."""
+    """Return the figures of runs on a GPU, with device and versions, or say that there are none."""
     results = stored(GPU_RESULTS)
     if not results:
         return "No run on a GPU has been made. `python -m benchmarks.gpu` makes one."
-    newest = max(results.values(), key=lambda each: str(each["date"]))
-    versions = ", ".join(f"{package} {version}" for package, version in newest["versions"].items())
-    about = f"{newest['machine']}; {versions}. `python -m benchmarks.gpu` makes these figures. "
-    about += "Allpairs reads and trains in bfloat16 there, the plain loops and sentence-transformers in float32."
+    parts: dict[str, list[str]] = {}
+    for name, each in results.items():
+        versions = ", ".join(f"{package} {version}" for package, version in each["versions"].items())
+        parts.setdefault(f"{each['machine']} ({versions})", []).append(f"`{name}`")
+    about = "; ".join(f"{', '.join(names)} on {place}" for place, names in sorted(parts.items(), reverse=True))
+    about += ". `python -m benchmarks.gpu` makes these figures. Allpairs reads and trains in bfloat16 there, the plain "
+    about += "loops and sentence-transformers in float32."
     if missing := [name for name in GPU if name not in results]:
         about += f" Not run yet: {', '.join(missing)}."
     return f"{about}\n\n{measured(rows(results, reliability=False))}"
