@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
+from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, Plot, tooltips
 from allpairs.annotate.text.palette import EARLIER, MATCHER, NEGATIVE, NEUTRAL, POSITIVE
 
 MEASURES = {"precision": MATCHER, "recall": EARLIER}

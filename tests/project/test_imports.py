@@ -229,8 +229,8 @@ def by_package(imports: Mapping[str, list[str]]) -> dict[str, set[str]]:
     [
         ("annotate.labels.export", "learner.models.encoder", "ask for a job"),
         ("annotate.labels.export", "annotate.ui.state", "may import"),
-        ("annotate.monitor.charts", "torch", "only learner may"),
-        ("annotate.monitor.charts", "streamlit", "annotate.pages"),
+        ("annotate.monitor.charts.rounds", "torch", "only learner may"),
+        ("annotate.monitor.charts.rounds", "streamlit", "annotate.pages"),
         ("annotate.pages.label", "streamlit", None),
         ("annotate.projects.projects", "learner.catalog", None),
         ("annotate.projects.projects", "app", "may import"),

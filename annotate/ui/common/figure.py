@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.monitor.charts import Plot
+from allpairs.annotate.monitor.charts.common import Plot
 from allpairs.db.corpus.formula import guarded
 
 

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from allpairs.annotate.explore.pair_reason import Scored
-from allpairs.annotate.monitor.charts import tooltips
+from allpairs.annotate.monitor.charts.common import tooltips
 from allpairs.annotate.text.palette import MATCHER
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.language import _

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor import activity_charts
 from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
@@ -14,6 +13,7 @@ from allpairs.annotate.monitor.activity import (
     read_tally,
     read_times,
 )
+from allpairs.annotate.monitor.charts import activity as activity_charts
 from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
 from allpairs.annotate.text.formatting import literal

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.monitor.calibration_chart import describe_reliability, in_words, reliability_chart
+from allpairs.annotate.monitor.charts.calibration import describe_reliability, in_words, reliability_chart
 from allpairs.annotate.monitor.rounds import Report, round_name
 from allpairs.annotate.stats.reliability import reliability_table
 from allpairs.annotate.text.measures import estimate

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.monitor import charts
+from allpairs.annotate.monitor.charts import rounds as charts
 from allpairs.annotate.monitor.round_tables import curves_table, estimates_table, histogram_table
 from allpairs.annotate.monitor.rounds import Report, round_name, threshold
 from allpairs.annotate.text.measures import TITLES

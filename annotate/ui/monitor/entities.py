@@ -4,8 +4,8 @@ import streamlit as st
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.monitor.charts.entity_audit import describe_groups, groups_chart
 from allpairs.annotate.monitor.entity_audit import DRAW, EXACT, FIGURES, EntityAudit, read_entity_audit
-from allpairs.annotate.monitor.entity_audit_chart import describe_groups, groups_chart
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.figure import plot, table_behind

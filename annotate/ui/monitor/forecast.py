@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from allpairs.annotate.monitor.charts.forecast import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.forecast import band_table, in_words, next_target, outlook, targets_table, too_few
-from allpairs.annotate.monitor.forecast_chart import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.stats.label_times import Timed
 from allpairs.annotate.ui.common.figure import plot, table_open

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.monitor import charts
+from allpairs.annotate.monitor.charts import rounds as charts
 from allpairs.annotate.monitor.round_tables import batches_table
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.ui.common.figure import plot, table_behind

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.monitor.calibration_chart import describe_reliability, reliability_chart
+from allpairs.annotate.monitor.charts.calibration import describe_reliability, reliability_chart
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.raters.rater_state import read_raters, read_worth
 from allpairs.annotate.text.formatting import literal

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from allpairs.annotate.monitor.charts.strata import describe_strata, strata_chart
 from allpairs.annotate.monitor.round_tables import strata_table
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.monitor.strata_chart import describe_strata, strata_chart
 from allpairs.annotate.ui.common.figure import plot, table_open
 
 FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weight": "%.1f",

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.agreement_chart import agreement_chart, agreement_table, describe_agreement
+from allpairs.annotate.monitor.charts.agreement import agreement_chart, agreement_table, describe_agreement
 from allpairs.annotate.review.agreement import Agreement, agreement, read_votes
 from allpairs.annotate.review.consensus import Person, people
 from allpairs.annotate.review.last_answer import last_answer

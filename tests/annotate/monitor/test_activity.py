@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.monitor import activity_charts
 from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
@@ -15,6 +14,7 @@ from allpairs.annotate.monitor.activity import (
     read_tally,
     read_times,
 )
+from allpairs.annotate.monitor.charts import activity as activity_charts
 from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.stats.label_times import NEWEST, Timed
 from allpairs.db.domain import AnswerKind, Purpose

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from allpairs.annotate.monitor.charts.forecast import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.forecast import (
     Outlook,
     band_table,
@@ -16,7 +17,6 @@ from allpairs.annotate.monitor.forecast import (
     targets_table,
     too_few,
 )
-from allpairs.annotate.monitor.forecast_chart import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.stats.forecast import DRAWS, REACH, Point, learn
 from allpairs.annotate.stats.label_times import Timed, mean_draws

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
-from allpairs.annotate.monitor import charts, strata_chart
+from allpairs.annotate.monitor.charts import rounds as charts
+from allpairs.annotate.monitor.charts import strata as strata_chart
 from allpairs.annotate.monitor.round_tables import (
     batches_table,
     curves_table,

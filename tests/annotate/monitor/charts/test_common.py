@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from allpairs.annotate.monitor.axes import labels_axis, shares
-from allpairs.annotate.monitor.charts import histogram_chart
+from allpairs.annotate.monitor.charts.common import labels_axis, shares
+from allpairs.annotate.monitor.charts.rounds import histogram_chart
 
 
 @pytest.mark.parametrize(

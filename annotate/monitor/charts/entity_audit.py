@@ -3,8 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.axes import share_axis
-from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.monitor.charts.common import Plot, share_axis, tooltips
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.palette import between
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts import HEIGHT, SQUARES, Plot, tooltips
+from allpairs.annotate.monitor.charts.common import HEIGHT, SQUARES, Plot, tooltips
 from allpairs.annotate.stats.label_times import CAP
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.text.palette import ANSWERS, NEUTRAL

@@ -6,8 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.axes import labels_axis, share_axis
-from allpairs.annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
+from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, Plot, labels_axis, share_axis, tooltips
 from allpairs.annotate.stats.forecast import Point
 from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 

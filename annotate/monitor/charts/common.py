@@ -1,4 +1,4 @@
-"""Axes that span what is drawn on them."""
+"""What the plots share: axes that span what is drawn on them, legends and tooltips."""
 
 from math import ceil, floor
 from typing import Any
@@ -7,6 +7,11 @@ import altair as alt
 
 STEP = 0.05  # the ends of an axis of shares are multiples of it
 LEAST = 2  # steps that an axis spans at least, so that a small difference does not look like a large one
+HEIGHT = 280
+LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5, symbolOpacity=1)
+SQUARES = alt.Legend(orient="bottom", symbolType="square")
+
+Plot = alt.LayerChart | alt.FacetChart
 
 
 def share_axis(low: float, high: float) -> dict[str, Any]:
@@ -30,3 +35,8 @@ def labels_axis(first: int, last: int) -> dict[str, Any]:
     begin = 0 if first < 0.3 * last else first
     axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
     return {"scale": alt.Scale(domain=[begin, max(begin + 10, last)], nice=False), "axis": axis}
+
+
+def tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
+    """Return tooltips of numbers. fields: title and format by column."""
+    return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]

@@ -3,8 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.axes import share_axis, shares
-from allpairs.annotate.monitor.charts import HEIGHT, Plot, tooltips
+from allpairs.annotate.monitor.charts.common import HEIGHT, Plot, share_axis, shares, tooltips
 from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 

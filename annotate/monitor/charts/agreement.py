@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts import Plot, tooltips
+from allpairs.annotate.monitor.charts.common import Plot, tooltips
 from allpairs.annotate.text.palette import MATCHER
 from allpairs.db.estimate import Estimate
 

@@ -3,18 +3,13 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.axes import labels_axis, share_axis
+from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, SQUARES, Plot, labels_axis, share_axis, tooltips
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 
-HEIGHT = 280
 BANDS = 2  # curves drawn with their bands, at most
 FLOOR = 0.5  # the foot of bars on a logarithmic axis
 BATCH_TITLES = {"positives": "Positives found", "share_positive": "Share of positives"}
-LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5, symbolOpacity=1)
-SQUARES = alt.Legend(orient="bottom", symbolType="square")
-
-Plot = alt.LayerChart | alt.FacetChart
 
 
 def estimate_chart(table: pd.DataFrame, height: int = HEIGHT) -> Plot:
@@ -192,11 +187,6 @@ def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.
     rule = base.mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
     word = base.mark_text(color=NEUTRAL, align="left", dx=6, baseline="top", fontSize=12, fontWeight=600)
     return [rule, word.encode(text="name:N", y=alt.value(2))]
-
-
-def tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
-    """Return tooltips of numbers. fields: title and format by column."""
-    return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]
 
 
 def _round_colours(names: list[str]) -> alt.Scale:
