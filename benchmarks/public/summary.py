@@ -1,7 +1,7 @@
 """The runs of a data set in figures: means over seeds, their intervals, and paired differences to ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t
@@ -62,9 +62,14 @@ class Summary:
         }  # fmt: skip
 
     def mean(self, peer: str, labels: int, figure: str) -> Mean | None:
-        """Return the mean over seeds, or None if there is no run."""
+        """Return the mean over seeds, or None if there is no run; the interval of a share ends at 0 and 1."""
         found = self.values(peer, labels, figure)
-        return mean_of(list(found.values())) if found else None
+        if not found:
+            return None
+        mean = mean_of(list(found.values()))
+        if figure not in FIGURES or mean.low is None or mean.high is None:
+            return mean
+        return replace(mean, low=max(0.0, mean.low), high=min(1.0, mean.high))
 
     def difference(self, peer: str, labels: int, figure: str = AP) -> Mean | None:
         """Return the mean of ours minus the peer's over the seeds that both have, or None if they share none."""

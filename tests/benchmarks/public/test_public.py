@@ -51,6 +51,10 @@ def test_few_seeds_have_no_interval() -> None:
     assert mean_of([0.5, 0.7]).low is None
     three = mean_of([0.5, 0.6, 0.7])
     assert three.low == pytest.approx(0.6 - 4.303 * 0.1 / 3**0.5, abs=1e-4)  # t with 2 degrees of freedom
+    whole = Summary([run(OURS, seed, ap) for seed, ap in enumerate((0.7, 0.9, 0.99))]).mean(
+        OURS, 0, "average_precision"
+    )
+    assert whole and whole.low and (0.4 < whole.low < 0.7, whole.high) == (True, 1.0)
 
 
 def small() -> Dataset:
