@@ -19,7 +19,7 @@ REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 # Tests in the browser that failed get one more try, one at a time: two browsers, two apps and their workers had shared the cores.
 AGAIN := $(BIN)/python -m pytest $(REQUIRE) -m "not slow" --last-failed --last-failed-no-failures none tests/browser
-FAST := -m "not slow and not gpu" --ignore tests/browser
+FAST := -m "not slow" --ignore tests/browser
 
 .PHONY: app test test-postgres slow screenshots lint package site reference translations bench bench-quick lock audit chromium postgres
 

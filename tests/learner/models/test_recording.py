@@ -13,7 +13,7 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.recording import Inputs, Recording
 from tests.helpers.tiny import tiny_encoder
 
-pytestmark = pytest.mark.gpu
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 def test_recorded_training_ends_with_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
