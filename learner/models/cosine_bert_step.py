@@ -18,7 +18,7 @@ from allpairs.learner.runtime.training_group import ALONE, Group
 from allpairs.learner.search.inner_product import score
 
 LENGTHS = 16  # a recorded step's texts are padded to a multiple of this many tokens
-AMOUNTS = 4  # and their number to one of this many
+PARTS = 4  # and their number to one of this many, up to two for each pair
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ class Step:
         yield self._loss(vectors, {name: column.to(self.encoder.device) for name, column in pairs.items()})
 
     def inputs(self, batch: np.ndarray) -> Inputs:
-        """Return the same pairs as tensors on the CPU, whose shapes few batches do not share."""
+        """Return the same pairs as tensors on the CPU, padded to one of few shapes."""
         rows, pairs = self._pairs(batch)
         tokenizer, some = self.encoder.model.tokenizer, [self.tokens[row] for row in rows]
-        amount, length = 2 * len(batch) // AMOUNTS + 1, max(map(len, some))
-        some += [[tokenizer.pad_token_id]] * (-len(some) % amount)  # texts of no pair
-        ids, mask = padded(some, tokenizer.pad_token_id, width=length + -length % LENGTHS, left=self.encoder.pads_left)
+        part, longest = -(-2 * len(batch) // PARTS), max(map(len, some))
+        length = min(longest + -longest % LENGTHS, self.encoder.most_tokens)
+        some += [[tokenizer.pad_token_id]] * (-len(some) % part)  # texts of no pair
+        ids, mask = padded(some, tokenizer.pad_token_id, width=length, left=self.encoder.pads_left)
         return {"input_ids": ids, "attention_mask": mask, **pairs}
 
     def loss(self, inputs: Inputs) -> Tensor:

@@ -162,9 +162,14 @@ class Encoder(Portable):
 
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
         """Return token ids of each text, special tokens included, truncated at `max_length` or the model's limit."""
-        limit = min(max_length or 10**9, self.model.max_seq_length or 512)
+        limit = min(max_length or self.most_tokens, self.most_tokens)
         # a static embedding is a mean over any number of tokens, none of them special
         return token_ids(self.model.tokenizer, texts, limit, special=not self.is_static)
+
+    @property
+    def most_tokens(self) -> int:
+        """The most tokens of a text that it reads."""
+        return int(self.model.max_seq_length or 512)
 
     @property
     def pads_left(self) -> bool:

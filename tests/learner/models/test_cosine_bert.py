@@ -125,7 +125,7 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     every = np.arange(40)
     step = Step(encoder, tokens, inverse[:40], inverse[40:], *np.ones((2, 40), dtype=np.float32), head)
     loss, inputs = next(step.losses(every)), step.inputs(every)
-    assert len(inputs["input_ids"]) % 21 == 0 and inputs["input_ids"].shape[1] % 16 == 0
+    assert len(inputs["input_ids"]) % 20 == 0 and inputs["input_ids"].shape[1] % 16 == 0
     assert step.loss(inputs).item() == pytest.approx(loss.item(), abs=2e-3)
     together = scores[0]
     assert embedded == [len(rows)]
