@@ -30,6 +30,7 @@ LEAST = 1_000  # texts for which distributing the model to workers pays
 # Models are never loaded with code from their folder, nor from weights that can run code.
 NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # explicit: by default the library asks on the terminal
 SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
+MANY = 10**9  # tokens
 CHUNK = 20_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
@@ -168,8 +169,8 @@ class Encoder(Portable):
 
     @property
     def most_tokens(self) -> int:
-        """The most tokens of a text that it reads."""
-        return int(self.model.max_seq_length or 512)
+        """The most tokens of a text that it reads; a static embedding reads any number."""
+        return int(min(self.model.max_seq_length or 512, MANY))
 
     @property
     def pads_left(self) -> bool:
