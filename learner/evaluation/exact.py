@@ -164,9 +164,9 @@ class _Negatives:
         edges, layer = self.scale.edges, self.scale.layer
         above = scores[scores >= self.scale.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
-        bar = (above - float(edges[0])).mul_(BARS / float(edges[-1] - edges[0])).floor_().long()
-        # the last also holds what lies above it; what lies below the first is in none
-        self.bars += torch.bincount(bar.clamp_(-1, BARS - 1) + 1, minlength=BARS + 1)[1:]
+        # bars from 1; the last also holds what lies above it; what lies below the first is in 0, which is none
+        bar = (above - float(edges[0])).mul_(BARS / float(edges[-1] - edges[0])).add_(1).clamp_(0, BARS)
+        self.bars += torch.bincount(bar.int(), minlength=BARS + 1)[1:]
         if layer is not None:
             p = _probability(above, layer)
             at = (p * BINS).long().clamp_(max=BINS - 1)
