@@ -104,10 +104,13 @@ def results(name: str, summary: Summary) -> Iterable[str]:
             [PEERS[peer].title, *(shown(summary.mean(peer, labels, figure)) for labels in columns)] for peer in peers
         ]
         yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
-    yield "**Ours minus theirs**, AP over all pairs.\n"
     others = [peer for peer in peers if peer != OURS and any(summary.difference(peer, each) for each in columns)]
-    rows = [[PEERS[peer].title, *(shown(summary.difference(peer, each), "+") for each in columns)] for peer in others]
-    yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
+    if others:
+        yield "**Ours minus theirs**, AP over all pairs.\n"
+        rows = [
+            [PEERS[peer].title, *(shown(summary.difference(peer, each), "+") for each in columns)] for peer in others
+        ]
+        yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
     yield "**Blocking and cost**, at each tool's last budget.\n"
     yield table(COSTS, [cost(summary, peer) for peer in peers])
 

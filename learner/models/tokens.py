@@ -24,8 +24,12 @@ def token_ids(tokenizer: Any, texts: Sequence[str], limit: int, special: bool = 
         return []
     if not hasattr(fast, "encode_batch_fast"):  # a tokenizer that is written in Python
         return list(tokenizer(list(texts), truncation=True, max_length=limit, add_special_tokens=special)["input_ids"])
-    fast.no_padding()
-    fast.enable_truncation(limit, direction=getattr(tokenizer, "truncation_side", "right"))
+    wanted = {"max_length": limit, "direction": getattr(tokenizer, "truncation_side", "right")}
+    # Only what differs is set: it must not change while another thread of a server reads with it.
+    if fast.padding is not None:
+        fast.no_padding()
+    if fast.truncation is None or not wanted.items() <= fast.truncation.items():
+        fast.enable_truncation(**wanted)
     return [one.ids for one in fast.encode_batch_fast(list(texts), add_special_tokens=special)]
 
 
