@@ -1,8 +1,9 @@
 """Run all benchmarks in turn, each in its own process, and update the documents that show them.
 
-    python -m benchmarks [--quick] [--only NAME ...]          (`make bench`)
+    python -m benchmarks [--quick] [--only NAME ...] [--out FILE]          (`make bench`)
 
 `--quick` takes minutes: small sizes, figures are printed but not kept. A failed benchmark keeps its last figures.
+`--out docs/other_processor.json` keeps those of a second kind of processor beside the first one's.
 `python -m benchmarks public` is the comparison with other tools: benchmarks/public/command.py.
 """
 
@@ -10,7 +11,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -20,6 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import machine, versions
 from benchmarks.table import BENCHMARKS, GPU, RESULTS, ROOT, Measure, Row, store, table
 
 PUBLIC = "public"
@@ -49,11 +50,10 @@ def print_rows(name: str, quick: bool) -> None:
     print(json.dumps([asdict(row) for row in rows]))
 
 
-def about(name: str) -> dict[str, str]:
-    """Return when, where and how it was measured."""
-    machine = f"{os.cpu_count()} cores, {platform.machine()}"
-    command = f"python -m benchmarks --only {name}"
-    return {"date": str(date.today()), "machine": machine, "load": f"{os.getloadavg()[0]:.1f}", "command": command}
+def about(name: str) -> dict[str, Any]:
+    """Return when, where, how and with which versions it was measured."""
+    here = {"machine": machine(), "load": f"{os.getloadavg()[0]:.1f}", "versions": versions()}
+    return {"date": str(date.today()), **here, "command": f"python -m benchmarks --only {name}"}
 
 
 def main() -> int:
@@ -64,12 +64,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, takes minutes, keeps no figures")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=tuple(BENCHMARKS), metavar="NAME")
+    parser.add_argument("--out", type=Path, default=RESULTS, help=f"the file that keeps the figures ({RESULTS.name})")
     parser.add_argument("--rows", choices=BENCHMARKS | GPU, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rows:
         print_rows(options.rows, options.quick)
         return 0
-    kept = None if options.quick else RESULTS
+    kept = None if options.quick else options.out
     failed = [name for name in options.only if not attempt(name, options.quick, kept)]
     if not options.quick:
         write()

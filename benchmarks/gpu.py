@@ -10,11 +10,9 @@ keeps its last figures. `--quick` keeps nothing, unless --out names a file.
 
 import argparse
 import os
-import platform
 import sys
 from collections.abc import Sequence
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +21,23 @@ import torch
 
 from allpairs.learner.search.exact import search_device
 from benchmarks.__main__ import attempt, write
+from benchmarks.machine import machine, versions
 from benchmarks.table import GPU, GPU_RESULTS
-
-PACKAGES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 
 def device() -> str:
     """Return the device in words."""
     if torch.cuda.is_available():
-        return f"{torch.cuda.get_device_name()}, {os.cpu_count()} cores, {platform.machine()}"
-    return f"no GPU, {torch.get_num_threads()} threads of the CPU, {platform.machine()}"
+        return f"{torch.cuda.get_device_name()}, {machine()}"
+    return f"no GPU, {machine()}"
 
 
 def about(name: str) -> dict[str, Any]:
     """Return when, where, how and with which versions a part was measured."""
-    versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
-    versions |= {"faiss": f"{faiss.__version__} on {search_device()}", "cuda": str(torch.version.cuda)}
+    more = {"faiss": f"{faiss.__version__} on {search_device()}", "cuda": str(torch.version.cuda)}
     load, command = f"{os.getloadavg()[0]:.1f}", f"python -m benchmarks.gpu --only {name}"
-    return {"date": str(date.today()), "machine": device(), "load": load, "command": command, "versions": versions}
+    here = {"machine": device(), "load": load, "versions": versions() | more}
+    return {"date": str(date.today()), **here, "command": command}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-RESULTS, GPU_RESULTS = ROOT / "docs" / "benchmarks.json", ROOT / "docs" / "gpu.json"
+RESULTS, OTHER_RESULTS, GPU_RESULTS = (
+    ROOT / "docs" / f"{name}.json" for name in ("benchmarks", "other_processor", "gpu")
+)
 # Module of each benchmark, which has `measure(quick) -> rows`. To add a benchmark, add a line.
 BENCHMARKS = {
     "encode": "speed.encode",

@@ -8,6 +8,8 @@ from string import Template
 
 from benchmarks.public import speed
 from benchmarks.public.catalog import OURS, PEERS, UNRUN
+from benchmarks.public.costs import cheaper, costs
+from benchmarks.public.run import Run
 from benchmarks.public.runs import KEPT, read_runs
 from benchmarks.public.summary import AP, FIGURES, Summary
 from benchmarks.public.tables import of_seeds, shown, table
@@ -18,10 +20,6 @@ WHY_LOWER = {
     "amazon_google": " The weights of lexical features, fitted to a few dozen non-matches, swing from round to round; "
     "the encoder does not lose ([log](log.md), 2026-11-27)."
 }
-COSTS = (
-    "tool", "labels", "matches among them", "pairs scored", "lost by blocking", "AP if every pair were scored",
-    "CPU minutes", "peak MiB",
-)  # fmt: skip
 
 
 def page(folder: Path = KEPT) -> str:
@@ -29,10 +27,11 @@ def page(folder: Path = KEPT) -> str:
     found = {name: Summary(read_runs(name, folder)) for name in WORK}
     run = {name: summary for name, summary in found.items() if summary.runs}
     parts = {
-        "incomplete": incomplete(run),
+        "done": done(run),
         "losses": "\n".join([*(line for name, each in run.items() for line in losses(name, each)), *speed.losses()]),
         "results": "\n".join(part for name, summary in run.items() for part in results(name, summary)),
         "speed": speed.speed(),
+        "other": speed.other(),
         "reliability": speed.reliability(),
         "gpu": speed.gpu(),
         "peers": tools([one for summary in run.values() for one in summary.runs]),
@@ -41,15 +40,13 @@ def page(folder: Path = KEPT) -> str:
     return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
 
 
-def incomplete(run: dict[str, Summary]) -> str:
+def done(run: dict[str, Summary]) -> str:
     """Say how many of the runs there are."""
-    done = sum(len(summary.runs) for summary in run.values())
+    there = sum(len(summary.runs) for summary in run.values())
     wanted = len(SEEDS) * sum(not peer.data or name in peer.data for peer in PEERS.values() for name in WORK)
     sets = ", ".join(WORK[name].title for name in run)
-    return (
-        f"{done} of the {wanted} runs that the code knows have been done, on {len(run)} of {len(WORK)} data sets "
-        f"({sets}). Each figure names its number of seeds; one seed says little about small differences."
-    )
+    share = f"all {wanted}" if there == wanted else f"**{there} of the {wanted}**"
+    return f"The page shows {share} runs that the code knows, on {len(run)} data sets ({sets})."
 
 
 def losses(name: str, summary: Summary) -> Iterable[str]:
@@ -66,28 +63,7 @@ def losses(name: str, summary: Summary) -> Iterable[str]:
         if after.value < before.value:
             fall = f"from {shown(before)} with {one:,} labels to {shown(after)} with {other:,}"
             yield f"- **{title}, more labels, lower AP:** ours falls {fall}.{WHY_LOWER.get(name, '')}"
-    yield from costs(title, summary)
-
-
-def costs(title: str, summary: Summary) -> Iterable[str]:
-    """Yield which peers compute less, or take less memory, than ours."""
-    last = max(summary.labels(), key=lambda labels: (bool(summary.values(OURS, labels, AP)), labels))
-    ours, ours_mib = summary.mean(OURS, last, "cpu_seconds"), memory(summary, OURS)
-    for peer in summary.peers():
-        theirs = summary.mean(peer, last, "cpu_seconds")
-        if peer == OURS or theirs is None or ours is None:
-            continue
-        better = [f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} minutes of computing for {last:,} labels"]
-        better = better if theirs.value < ours.value else []
-        if memory(summary, peer) < ours_mib:
-            better.append(f"{memory(summary, peer):,} instead of {ours_mib:,} MiB")
-        if better:
-            yield f"- **{title}, cost:** {PEERS[peer].title} needs {' and '.join(better)}."
-
-
-def memory(summary: Summary, peer: str) -> int:
-    """Return the most memory of a peer's runs, in MiB."""
-    return max(run["peak_mib"] for run in summary.runs if run["peer"] == peer)
+    yield from cheaper(title, summary)
 
 
 def results(name: str, summary: Summary) -> Iterable[str]:
@@ -112,34 +88,30 @@ def results(name: str, summary: Summary) -> Iterable[str]:
         ]
         yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
     yield "**Blocking and cost**, at each tool's last budget.\n"
-    yield table(COSTS, [cost(summary, peer) for peer in peers])
+    yield costs(summary)
 
 
-def cost(summary: Summary, peer: str) -> list[str]:
-    """Return a peer's line of the table of costs, at its last budget."""
-    last = max(labels for labels in summary.labels() if summary.values(peer, labels, AP))
-    get = {figure: summary.mean(peer, last, figure) for figure in ("matches", "scored", "cpu_seconds", "blocking_loss")}
-    matches, scored, seconds, lost = (found.value if found else 0.0 for found in get.values())
-    unblocked = summary.mean(peer, last, "average_precision_unblocked")
-    whole = shown(unblocked) if unblocked else "–" if lost else "as above"
-    return [PEERS[peer].title, f"{last:,}", f"{matches:,.0f}", f"{scored:,.0f}", f"{lost:.1%}", whole,
-            f"{seconds / 60:.1f}", f"{memory(summary, peer):,}"]  # fmt: skip
-
-
-def tools(runs: Sequence[dict[str, object]]) -> str:
+def tools(runs: Sequence[Run]) -> str:
     """Return how each peer ran, what it cannot do, and its settings in the newest run."""
     rows, listed = [], []
-    newest = {str(run["peer"]): run for run in runs}
+    newest = {run["peer"]: run for run in runs}
     for name, peer in PEERS.items():
         if name in newest:
-            versions, settings = newest[name]["versions"], newest[name]["settings"]
-            assert isinstance(versions, dict) and isinstance(settings, dict)
-            of = ", ".join(f"{package} {version}" for package, version in versions.items())
-            rows.append([f"[{peer.title}]({peer.source})", of, peer.how, peer.cannot])
-            shown_settings = "; ".join(f"{key}: {value}" for key, value in settings.items())
-            listed.append(f"- **{peer.title}** – {shown_settings}. `{newest[name]['command']}`, {newest[name]['date']}")
-    header = ["tool", "version", "how it ran", "what it cannot do"]
+            run = newest[name]
+            rows.append([f"[{peer.title}]({peer.source})", versions(name, runs), peer.how, peer.cannot])
+            settings = "; ".join(f"{key}: {value}" for key, value in run["settings"].items())
+            listed.append(f"- **{peer.title}** – {settings}. `{run['command']}`, {run['date']}")
+    header = ["tool", "versions", "how it ran", "what it cannot do"]
     return table(header, rows) + "\n**Settings**, command and date of the newest run:\n\n" + "\n".join(listed)
+
+
+def versions(peer: str, runs: Sequence[Run]) -> str:
+    """Return the packages of a peer's runs, each with all versions that there were."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        for package, version in run["versions"].items() if run["peer"] == peer else ():
+            found.setdefault(package, set()).add(version)
+    return ", ".join(f"{package} {' and '.join(sorted(numbers))}" for package, numbers in found.items())
 
 
 def unrun(run: dict[str, Summary]) -> Iterable[str]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,7 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.common import ROOT
+from benchmarks.machine import machine
 from benchmarks.public.catalog import Peer
 from benchmarks.public.environments import python_of
 from benchmarks.public.measure import figures, read_scored
@@ -58,8 +60,14 @@ def _process(peer: Peer, folder: Path, places: Places) -> dict[str, Any]:
     _, status, usage = os.wait4(started.pid, 0)
     if status:
         raise subprocess.CalledProcessError(os.waitstatus_to_exitcode(status), command)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, one thread"
-    return {"date": str(date.today()), "machine": machine, "peak_mib": usage.ru_maxrss // 1024}
+    where = {"machine": place(gpu=not peer.environment), "peak_mib": usage.ru_maxrss // 1024}
+    return {"date": str(date.today()), **where}
+
+
+def place(gpu: bool) -> str:
+    """Return the machine in words; gpu: whether a process could use one."""
+    words = f"{machine()}, one thread"
+    return f"{words}, {torch.cuda.get_device_name()}" if gpu and torch.cuda.is_available() else words
 
 
 def _figures(part: Part, folder: Path, labels: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.public.tables import table
-from benchmarks.table import GPU, GPU_RESULTS, Row, ratio, stored
+from benchmarks.table import GPU, GPU_RESULTS, OTHER_RESULTS, Row, ratio, stored
 
 RELIABILITY = ("load",)
 ALIKE = "pages"  # the benchmark of which only the slowest row stands for all
@@ -38,22 +38,36 @@ def gpu() -> str:
     results = stored(GPU_RESULTS)
     if not results:
         return "No run on a GPU has been made. `python -m benchmarks.gpu` makes one."
-    parts: dict[str, list[str]] = {}
-    for name, each in results.items():
-        versions = ", ".join(f"{package} {version}" for package, version in each["versions"].items())
-        parts.setdefault(f"{each['machine']} ({versions})", []).append(f"`{name}`")
-    about = "; ".join(f"{', '.join(names)} on {place}" for place, names in sorted(parts.items(), reverse=True))
-    about += ". `python -m benchmarks.gpu` makes these figures. Allpairs reads and trains in bfloat16 there, the plain "
-    about += "loops and sentence-transformers in float32."
+    about = (
+        f"{places(results)} `python -m benchmarks.gpu` makes these figures. Allpairs reads and trains in bfloat16 "
+        "there, the plain loops and sentence-transformers in float32."
+    )
     if missing := [name for name in GPU if name not in results]:
         about += f" Not run yet: {', '.join(missing)}."
     return f"{about}\n\n{measured(rows(results, reliability=False))}"
 
 
+def other() -> str:
+    """Return the figures of a second kind of processor, with the versions."""
+    results = stored(OTHER_RESULTS)
+    command = f"`python -m benchmarks --out docs/{OTHER_RESULTS.name}` makes these figures."
+    return f"{places(results)} {command}\n\n{measured(rows(results, reliability=False))}"
+
+
+def places(results: Results) -> str:
+    """Return which parts were measured on which machine with which versions."""
+    parts: dict[str, list[str]] = {}
+    for name, each in results.items():
+        versions = ", ".join(f"{package} {version}" for package, version in each["versions"].items())
+        parts.setdefault(f"{each['machine']} ({versions})", []).append(f"`{name}`")
+    return "; ".join(f"{', '.join(names)} on {place}" for place, names in sorted(parts.items(), reverse=True)) + "."
+
+
 def losses() -> Iterable[str]:
     """Yield every row that misses its target, in words."""
-    for results, on in ((stored(), ""), (stored(GPU_RESULTS), " on a GPU")):
-        for row in (kept.row for part in (False, True) for kept in rows(results, part)):
+    kept = {"": stored(), " on the other processor": stored(OTHER_RESULTS), " on a GPU": stored(GPU_RESULTS)}
+    for on, results in kept.items():
+        for row in (each.row for part in (False, True) for each in rows(results, part)):
             if not row.met:
                 beside = "" if row.peer == "–" else f" ({row.peer})"
                 yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}."

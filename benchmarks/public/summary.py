@@ -49,6 +49,11 @@ class Summary:
         run = {one["peer"] for one in self.runs}
         return [name for name in PEERS if name in run]
 
+    def by_machine(self) -> list["Summary"]:
+        """Return the runs of each machine, whose costs can be compared."""
+        return [Summary([run for run in self.runs if run["machine"] == machine])
+                for machine in sorted({run["machine"] for run in self.runs}, reverse=True)]  # fmt: skip
+
     def labels(self) -> list[int]:
         """Return all budgets, ascending."""
         return sorted({row["labels"] for run in self.runs for row in run["budgets"]})

@@ -11,6 +11,7 @@ import pytest
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from benchmarks.public.catalog import OURS, PEERS
 from benchmarks.public.command import missing
+from benchmarks.public.costs import cheaper, costs
 from benchmarks.public.environments import REQUIREMENTS
 from benchmarks.public.measure import Scored, figures, read_scored
 from benchmarks.public.peers.task import Answers, read_task
@@ -45,6 +46,17 @@ def test_differences_are_paired_by_seed() -> None:
     assert found and found.seeds == 1 and found.value == pytest.approx(-0.05)
     assert [(peer, labels) for peer, labels, _ in summary.losses("average_precision")] == [("splink", 0)]
     assert summary.difference("dedupe", 0) is None
+
+
+def test_costs_are_compared_on_one_machine_only() -> None:
+    def on(machine: str, peer: str, minutes: float) -> dict[str, object]:
+        row = {"labels": 64, "average_precision": 0.5, "cpu_seconds": 60 * minutes}
+        return run(peer, 0) | {"machine": machine, "peak_mib": 9, "budgets": [row]}
+
+    runs = [on("2 cores, one thread", OURS, 5), on("2 cores, one thread", "splink", 4), on("a GPU", "active_loop", 1)]
+    (line,) = cheaper("Small", Summary(runs))
+    assert "Splink needs 4.0 instead of 5.0 minutes" in line and "2 cores:" in line
+    assert [row.split(" | ")[-1] for row in costs(Summary(runs)).splitlines()[2:]] == ["a GPU |", *["2 cores |"] * 2]
 
 
 def test_few_seeds_have_no_interval() -> None:

@@ -30,7 +30,7 @@ def test_missed_targets_come_first_and_one_page_stands_for_those_that_are_fast()
 
 def test_a_missed_target_is_among_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.public.speed.stored", lambda *path: {"load": result(("2 lost", False))})
-    assert [line.split(":**")[1] for line in losses()] == [" 2 lost; the target is t."] * 2
+    assert [line.split(":**")[1] for line in losses()] == [" 2 lost; the target is t."] * 3
 
 
 def test_words_without_a_number_in_front_are_refused() -> None:
