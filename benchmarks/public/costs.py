@@ -20,11 +20,11 @@ def costs(summary: Summary) -> str:
 def cheaper(title: str, summary: Summary) -> Iterable[str]:
     """Yield which tools compute less, or take less memory, than ours on the same machine."""
     for part in summary.by_machine():
-        if OURS in part.peers():
-            yield from _cheaper(title, part)
+        if OURS in part.peers() and (found := list(_cheaper(part))):
+            yield f"- **{title}, cost on {_machine(part)}:** {'; '.join(found)}."
 
 
-def _cheaper(title: str, summary: Summary) -> Iterable[str]:
+def _cheaper(summary: Summary) -> Iterable[str]:
     last = max(labels for labels in summary.labels() if summary.values(OURS, labels, AP))
     ours, ours_mib = summary.mean(OURS, last, "cpu_seconds"), _memory(summary, OURS)
     for peer in summary.peers():
@@ -36,7 +36,7 @@ def _cheaper(title: str, summary: Summary) -> Iterable[str]:
         if _memory(summary, peer) < ours_mib:
             better.append(f"{_memory(summary, peer):,} instead of {ours_mib:,} MiB")
         if better:
-            yield f"- **{title}, cost on {_machine(summary)}:** {PEERS[peer].title} needs {' and '.join(better)}."
+            yield f"{PEERS[peer].title} needs {' and '.join(better)}"
 
 
 def _row(summary: Summary, peer: str) -> list[str]:

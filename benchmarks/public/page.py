@@ -9,17 +9,14 @@ from string import Template
 from benchmarks.public import speed
 from benchmarks.public.catalog import OURS, PEERS, UNRUN
 from benchmarks.public.costs import cheaper, costs
+from benchmarks.public.reasons import LOSSES, MORE, UNKNOWN
 from benchmarks.public.run import Run
 from benchmarks.public.runs import KEPT, read_runs
 from benchmarks.public.summary import AP, FIGURES, Summary
-from benchmarks.public.tables import of_seeds, shown, table
+from benchmarks.public.tables import shown, table
 from benchmarks.public.work import SEEDS, WORK
 
 WORDS = Path(__file__).with_suffix(".md")
-WHY_LOWER = {
-    "amazon_google": " The weights of lexical features, fitted to a few dozen non-matches, swing from round to round; "
-    "the encoder does not lose ([log](log.md), 2026-11-27)."
-}
 
 
 def page(folder: Path = KEPT) -> str:
@@ -54,15 +51,19 @@ def losses(name: str, summary: Summary) -> Iterable[str]:
     title = WORK[name].title
     for figure, about in FIGURES.items():
         for peer, lost in groupby(summary.losses(figure), itemgetter(0)):
-            at = [f"{-less.value:.3f} with {labels:,} labels ({of_seeds(less)})" for _, labels, less in lost]
-            yield f"- **{title}, {about}:** {PEERS[peer].title} is ahead by {', '.join(at)}."
+            at = [f"{shown(less.reversed(), '+')} with {labels:,} labels" for _, labels, less in lost]
+            why = LOSSES.get((name, figure), UNKNOWN)
+            yield f"- **{title}, {about}:** {PEERS[peer].title} is ahead by {', '.join(at)}. {why}"
     if summary.peers() != [OURS] and not any(summary.losses(figure) for figure in FIGURES):
         yield f"- **{title}:** no tool that was run is ahead in a figure of quality at the same number of labels."
     ours = [(labels, mean) for labels in summary.labels() if (mean := summary.mean(OURS, labels, AP))]
+    falls = []
     for (one, before), (other, after) in pairwise(ours):
         if after.value < before.value:
-            fall = f"from {shown(before)} with {one:,} labels to {shown(after)} with {other:,}"
-            yield f"- **{title}, more labels, lower AP:** ours falls {fall}.{WHY_LOWER.get(name, '')}"
+            falls.append(f"from {shown(before)} with {one:,} labels to {shown(after)} with {other:,}")
+    if falls:
+        why = LOSSES.get((name, MORE), UNKNOWN)
+        yield f"- **{title}, more labels, lower AP:** ours falls {', and '.join(falls)}. {why}"
     yield from cheaper(title, summary)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.public.reasons import ON_A_GPU, ON_A_PROCESSOR, UNKNOWN
 from benchmarks.public.tables import table
 from benchmarks.table import GPU, GPU_RESULTS, OTHER_RESULTS, Row, ratio, stored
 
@@ -67,10 +68,11 @@ def losses() -> Iterable[str]:
     """Yield every row that misses its target, in words."""
     kept = {"": stored(), " on the other processor": stored(OTHER_RESULTS), " on a GPU": stored(GPU_RESULTS)}
     for on, results in kept.items():
-        for row in (each.row for part in (False, True) for each in rows(results, part)):
-            if not row.met:
-                beside = "" if row.peer == "–" else f" ({row.peer})"
-                yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}."
+        reasons = ON_A_GPU if on == " on a GPU" else ON_A_PROCESSOR
+        for each in (each for part in (False, True) for each in rows(results, part) if not each.row.met):
+            row, why = each.row, reasons.get(each.name, UNKNOWN)
+            beside = "" if row.peer == "–" else f" ({row.peer})"
+            yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}. {why}"
 
 
 def rows(results: Results, reliability: bool) -> list[Kept]:

@@ -28,6 +28,11 @@ class Mean:
     low: float | None = None
     high: float | None = None
 
+    def reversed(self) -> "Mean":
+        """Return the mean of the negated values."""
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return Mean(-self.value, self.seeds, low, high)
+
 
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of one value for each seed."""
@@ -83,7 +88,7 @@ class Summary:
         return mean_of([ours[seed] - theirs[seed] for seed in both]) if both else None
 
     def losses(self, figure: str) -> list[tuple[str, int, Mean]]:
-        """Return peer, labels and difference wherever the peer's mean is higher than ours."""
+        """Return peer, labels and difference wherever the peer's mean, to three decimals, is higher than ours."""
         found = [(peer, labels, self.difference(peer, labels, figure))
                  for peer in self.peers() if peer != OURS for labels in self.labels()]  # fmt: skip
-        return [(peer, labels, each) for peer, labels, each in found if each and each.value < 0]
+        return [(peer, labels, each) for peer, labels, each in found if each and round(each.value, 3) < 0]

@@ -4,7 +4,11 @@ import pytest
 
 from benchmarks.public.catalog import OURS
 from benchmarks.public.plot import of_versions
+from benchmarks.public.reasons import LOSSES, MORE, ON_A_GPU, ON_A_PROCESSOR, UNKNOWN
 from benchmarks.public.speed import leading, losses, rows
+from benchmarks.public.summary import FIGURES
+from benchmarks.public.work import WORK
+from benchmarks.table import BENCHMARKS, GPU
 
 ALL_MET = {"what": "x", "target": "t", "met": True}
 
@@ -30,7 +34,7 @@ def test_missed_targets_come_first_and_one_page_stands_for_those_that_are_fast()
 
 def test_a_missed_target_is_among_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.public.speed.stored", lambda *path: {"load": result(("2 lost", False))})
-    assert [line.split(":**")[1] for line in losses()] == [" 2 lost; the target is t."] * 3
+    assert [line.split(":**")[1] for line in losses()] == [f" 2 lost; the target is t. {UNKNOWN}"] * 3
 
 
 def test_words_without_a_number_in_front_are_refused() -> None:
@@ -49,3 +53,8 @@ def test_a_version_is_the_mean_over_the_seeds_of_a_day_each_at_its_newest_run() 
                run(27, 3, 0.9, peer="splink")]  # fmt: skip
     found = [(row["version"], row["words"]) for row in of_versions(history, "amazon_google").rows]
     assert found == [("0.1.0, 2026-11-26", "0.300 [1]"), ("0.1.0, 2026-11-27", "0.600 [2]")]
+
+
+def test_reasons_are_of_losses_that_there_can_be() -> None:
+    assert {figure for _, figure in LOSSES} <= {MORE, *FIGURES} and {name for name, _ in LOSSES} <= set(WORK)
+    assert set(ON_A_PROCESSOR) <= set(BENCHMARKS) and set(ON_A_GPU) <= set(GPU)
