@@ -51,7 +51,7 @@ def losses(name: str, summary: Summary) -> Iterable[str]:
     title = WORK[name].title
     for figure, about in FIGURES.items():
         for peer, lost in groupby(summary.losses(figure), itemgetter(0)):
-            at = [f"{shown(less.reversed(), '+')} with {labels:,} labels" for _, labels, less in lost]
+            at = [f"{shown(less.negated(), '+')} with {labels:,} labels" for _, labels, less in lost]
             why = LOSSES.get((name, figure), UNKNOWN)
             yield f"- **{title}, {about}:** {PEERS[peer].title} is ahead by {', '.join(at)}. {why}"
     if summary.peers() != [OURS] and not any(summary.losses(figure) for figure in FIGURES):

@@ -28,8 +28,8 @@ class Mean:
     low: float | None = None
     high: float | None = None
 
-    def reversed(self) -> "Mean":
-        """Return the mean of the negated values."""
+    def negated(self) -> "Mean":
+        """Return the mean of the values with the other sign."""
         low, high = (None if end is None else -end for end in (self.high, self.low))
         return Mean(-self.value, self.seeds, low, high)
 
