@@ -87,6 +87,8 @@ PEERS = {
 }  # fmt: skip
 
 UNRUN = (
+    "Allpairs and its upper bound, since the encoder is trained on the corrected score: the runs shown are older. What "
+    "the change does is in the [log](log.md), 2026-11-27.",
     "Zingg 0.7 with Spark 3.5: its loop ran on Amazon–Google, seed 0, with the fields and sample of its own example, "
     "as far as 64 labels. Six of those pairs matched, and linking returned no pair. Finding, training and linking took "
     "7.7 minutes of computing; each further round of 10 to 20 questions takes up to two, so 1,000 labels take about "

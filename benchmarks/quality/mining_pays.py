@@ -85,7 +85,7 @@ class Trial:
     def learn(self, labelled: Labelled) -> tuple[np.ndarray, OutputLayer, float]:
         """Return vectors, output layer and average precision of a new model trained on the labels."""
         encoder: Encoder = load_encoder()
-        train(encoder, self.dataset.texts, labelled, self.settings)
+        train(encoder, self.dataset.texts, labelled, self.settings, offset=self.pretrained[:, -1])
         hard = replace(labelled, label=(labelled.label > 0).astype(np.int64))
         blend = Blend(self.settings.hubness, fit_lexical(self.dataset, hard, self.pretrained))
         vectors = blended(self.dataset, encoder.encode(self.dataset.texts), blend)

@@ -140,7 +140,7 @@ class Trial:
 
     def _learn(self, people: Labelled, also: Weighted) -> Learned:
         encoder = load_encoder()
-        train(encoder, self.dataset.texts, people, self.settings, also=also)
+        train(encoder, self.dataset.texts, people, self.settings, also=also, offset=self.pretrained[:, -1])
         blend = Blend(self.settings.hubness, fit_lexical(self.dataset, people, self.pretrained))
         vectors = blended(self.dataset, encoder.encode(self.dataset.texts), blend)
         layer, rng = refit(vectors, people, BLENDED), np.random.default_rng(self.settings.seed)

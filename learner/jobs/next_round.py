@@ -17,6 +17,7 @@ from allpairs.db.files.artifacts import publishing
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
+from allpairs.db.progress import Progress, part_of
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.projects.matchers import has_group_figures, matcher_of, newest_matcher
@@ -146,8 +147,9 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         start = data.settings.encoder
         if data.settings.warm_start and before and before.folder and before.encoder == start and has_model(before):
             start = str(artifacts() / before.folder)
+        offset = _hubness(project_id, data, progress)
         encoder = load_encoder(start)
-        layer = train(encoder, data.dataset.texts, labelled, data.settings, progress, verdicts)
+        layer = train(encoder, data.dataset.texts, labelled, data.settings, progress, verdicts, offset=offset)
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
     model = round_folder(project_id, job_id) / "model"
@@ -342,6 +344,15 @@ def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     data = read_project(session, project_id, plan.get("newest"))  # jobs of earlier versions have neither
     began = plan.get("settings")
     return data if began is None else replace(data, settings=Settings.model_validate(began))
+
+
+def _hubness(project_id: int, data: ProjectData, progress: Progress) -> np.ndarray | None:
+    """Return the hubness correction of each item under the pre-trained encoder, (items,) float32, if there is any."""
+    if not data.settings.hubness:
+        return None
+    # Their vectors are stored, unless the settings have changed since: the bar waits while they are made.
+    vectors = pretrained_vectors(project_id, data, data.settings, part_of(progress, 0.0, 0.0))
+    return vectors[:, -1].copy()
 
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:

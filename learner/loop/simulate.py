@@ -193,7 +193,7 @@ def _trained(
     """Train the encoder in place on the labels, and return what scores with it."""
     encoder, space, blend = before.matcher.encoder, before.matcher.space, before.matcher.blend
     with watch.stage("train"):
-        train(encoder, dataset.texts, labelled, settings, progress)
+        train(encoder, dataset.texts, labelled, settings, progress, offset=pretrained[:, -1])
     with watch.stage("encode"):
         encoded = encoder.encode(dataset.texts, progress)
         if settings.lexical:

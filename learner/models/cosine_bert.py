@@ -1,6 +1,7 @@
 """CosineBERT: an encoder trained so that sigmoid(w·cos(e(x1), e(x2)) + b) is the probability of a match.
 
-Source: Mussmann, Jia and Liang (2020), section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
+Source: Mussmann, Jia and Liang (2020), section 4.1 and appendix A.1. Each distinct text of a step is embedded once. An
+offset, such as the hubness correction, can be subtracted from the cosine; the paper has none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,26 +83,28 @@ class Head(nn.Module):
 
 def train(
     encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress,
-    also: Weighted | None = None,
+    also: Weighted | None = None, offset: np.ndarray | None = None,
 ) -> OutputLayer:  # fmt: skip
     """Train the encoder in place; return the output layer, refitted to the labelled pairs.
 
-    also: further pairs to train on, none of them labelled. If the refitted loss stays above 0.6, training restarts from
-    scratch with another order, up to three times in all.
+    also: further pairs to train on, none of them labelled. offset: (texts,) float32, subtracted from each text's
+    scores: the encoder does not learn what it says already. If the refitted loss stays above 0.6, training restarts
+    from scratch with another order, up to three times in all.
     """
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     every, weights = labelled, np.ones(len(labelled), dtype=np.float32)
     if also is not None and also.weight > 0:
         every = labelled.with_pairs(also.pairs)
         weights = np.r_[weights, np.full(len(also.pairs), also.weight, dtype=np.float32)]
+    offset = np.zeros(len(texts), dtype=np.float32) if offset is None else offset
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
-        given = encoder, *_distinct(texts, every), weights, settings, rng
+        given = encoder, *_distinct(texts, every), weights, _of_pairs(offset, every), settings, rng
         train_together(_descend, given, [encoder.model], progress)
         # Encoding again takes a while: progress stands still, but a cancellation is noticed.
         found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
-        layer = fit_output_layer(found, labelled.label)
+        layer = fit_output_layer(found - _of_pairs(offset, labelled), labelled.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer
@@ -120,20 +123,29 @@ def _distinct(texts: Sequence[str], labelled: Labelled) -> tuple[list[str], Labe
     return [texts[row] for row in rows], Labelled(left, right, labelled.label)
 
 
+def _of_pairs(offset: np.ndarray, pairs: Labelled) -> np.ndarray:
+    """Return what is subtracted from each pair's score, (n,)."""
+    return offset[pairs.left] + offset[pairs.right]
+
+
 def _descend(
     encoder: Encoder,
     texts: Sequence[str],
     labelled: Labelled,
     weights: np.ndarray,
+    offset: np.ndarray,
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
-    """Train the network in place, and return it. weights: (n,) float32, what each pair counts in its step's mean."""
+    """Train the network in place, and return it.
+
+    weights, offset: (n,) float32, what each pair counts in its step's mean, and what is subtracted from its score.
+    """
     tokens, label = encoder.tokenize(texts, settings.max_length), labelled.label.astype(np.float32)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
-    step = Step(encoder, tokens, labelled.left, labelled.right, label, weights, head, group)
+    step = Step(encoder, tokens, labelled.left, labelled.right, label, weights, offset, head, group)
     order = list(_batches(labelled.left, labelled.right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
     clipped = [part["params"] for part in optimizer.param_groups]

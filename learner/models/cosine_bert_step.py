@@ -25,7 +25,7 @@ PARTS = 4  # and their number to one of this many, up to two for each pair
 class Step:
     """The pairs of a training, by position: left and right (n,) int64 rows of the tokens, label and weight float32.
 
-    head: makes logits (n,) of scores (n,).
+    offset: (n,) float32, subtracted from the pairs' scores. head: makes logits (n,) of scores (n,).
     """
 
     encoder: Encoder
@@ -34,6 +34,7 @@ class Step:
     right: np.ndarray
     label: np.ndarray
     weight: np.ndarray
+    offset: np.ndarray
     head: Callable[[Tensor], Tensor]
     group: Group = ALONE
 
@@ -64,9 +65,10 @@ class Step:
         """Return the rows of the distinct texts, and the pairs by their places among these."""
         rows, places = np.unique(np.r_[self.left[batch], self.right[batch]], return_inverse=True)
         columns = {"left": places[: len(batch)], "right": places[len(batch) :]}
-        columns |= {"label": self.label[batch], "weight": self.weight[batch]}
+        columns |= {"label": self.label[batch], "weight": self.weight[batch], "offset": self.offset[batch]}
         return rows, {name: torch.from_numpy(column) for name, column in columns.items()}
 
     def _loss(self, vectors: Tensor, pairs: Inputs) -> Tensor:
-        logits = self.head(score(vectors[pairs["left"]], vectors[pairs["right"]], self.encoder.distance))
+        found = score(vectors[pairs["left"]], vectors[pairs["right"]], self.encoder.distance)
+        logits = self.head(found - pairs["offset"])
         return nn.functional.binary_cross_entropy_with_logits(logits, pairs["label"], pairs["weight"])

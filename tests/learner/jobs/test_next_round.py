@@ -18,6 +18,7 @@ from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
+from allpairs.learner.models.cosine_bert import train
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.score import Blend
@@ -305,7 +306,9 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
     assert count(engine, Evaluation) == 0  # nothing is kept for measuring
 
 
-def test_hubness_is_subtracted_from_the_score_of_a_pair(engine: Engine, encoder: Path) -> None:
+def test_hubness_is_subtracted_from_the_score_of_a_pair_in_training_too(
+    engine: Engine, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "hubness": 0.3}
     project_id = make_project(engine, texts(20), name="Crowded", **settings)
     run(engine, project_id)
@@ -323,6 +326,16 @@ def test_hubness_is_subtracted_from_the_score_of_a_pair(engine: Engine, encoder:
     assert [(task.left_id, task.right_id) for task in tasks] == best
     assert [task.score for task in tasks] == pytest.approx([scores[pair] for pair in best], abs=1e-5)
     assert matcher.details["hubness"] == 0.3
+    answer_batch(engine, project_id, half)
+    offsets: list[np.ndarray] = []
+
+    def watched(*given: Any, offset: np.ndarray) -> Any:
+        offsets.append(offset)
+        return train(*given, offset=offset)
+
+    monkeypatch.setattr(steps, "train", watched)
+    run(engine, project_id)
+    assert offsets[0] == pytest.approx(offset, abs=1e-5)
 
 
 def test_lexical_features_count_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:

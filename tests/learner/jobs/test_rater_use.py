@@ -88,9 +88,9 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> list[Weighted | None]:
     found: list[Weighted | None] = []
     learn = steps.train
 
-    def train(*given: Any) -> Any:
+    def train(*given: Any, **named: Any) -> Any:
         found.append(given[-1])
-        return learn(*given)
+        return learn(*given, **named)
 
     monkeypatch.setattr(steps, "train", train)
     return found

@@ -103,6 +103,22 @@ def test_further_pairs_teach_as_much_as_they_weigh(folder: Path, toy: Toy) -> No
     assert learned(Weighted(wrong, 1.0))[0] < 0.7 < learned(Weighted(wrong, 0.01))[0]
 
 
+def test_it_does_not_learn_what_the_offset_says(folder: Path, toy: Toy) -> None:
+    texts, pairs, _ = toy
+    offset = np.random.default_rng(0).choice([0, 0.5], len(texts)).astype(np.float32)
+    pairs = replace(pairs, label=(offset[pairs.left] + offset[pairs.right] < 0.5).astype(np.int64))
+
+    def learned(offset: np.ndarray | None) -> tuple[float, float]:
+        encoder = load_encoder(str(folder), device="cpu")
+        before = encoder.encode(texts)
+        layer = train(encoder, texts, pairs, Settings.model_validate(FAST | {"epochs": 4}), offset=offset)
+        return layer.loss, float(np.abs(encoder.encode(texts) - before).mean())
+
+    (loss, moved), (alone, farther) = learned(offset), learned(None)
+    assert loss < 0.01 < 0.1 < alone
+    assert moved < farther
+
+
 def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, pairs, _ = toy
     embedded: list[int] = []
@@ -122,12 +138,12 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
         scores.append(found)
         return found
 
-    every = np.arange(40)
-    step = Step(encoder, tokens, inverse[:40], inverse[40:], *np.ones((2, 40), dtype=np.float32), head)
+    every, offset = np.arange(40), np.linspace(0, 0.5, 40, dtype=np.float32)
+    step = Step(encoder, tokens, inverse[:40], inverse[40:], *np.ones((2, 40), dtype=np.float32), offset, head)
     loss, inputs = next(step.losses(every)), step.inputs(every)
     assert len(inputs["input_ids"]) % 20 == 0 and inputs["input_ids"].shape[1] % 16 == 0
     assert step.loss(inputs).item() == pytest.approx(loss.item(), abs=2e-3)
-    together = scores[0]
+    together = scores[0] + torch.from_numpy(offset)
     assert embedded == [len(rows)]
     assert len(rows) < 80
     each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]
