@@ -1,9 +1,10 @@
 """Make docs/comparison.md and all other documents with kept figures; with --run, first do the runs that are missing.
 
-    python -m benchmarks public [--run] [--data NAME ...] [--peers NAME ...] [--seeds N ...]
+    python -m benchmarks public [--run] [--data NAME ...] [--peers NAME ...] [--seeds N ...] [--jobs N]
 
---data, --peers and --seeds say which runs to do; without them all. A run that is kept is not done again: delete its
-line in docs/comparison to have it anew. Environments, scores and models go to --out. What is still missing is printed.
+--data, --peers and --seeds say which runs to do; without them all. --jobs says how many go on at once. A run that is
+kept is not done again: delete its line in docs/comparison to have it anew. Environments, scores and models go to --out.
+What is still missing is printed.
 `python -m benchmarks.data.datasets` writes the data sets.
 """
 
@@ -11,12 +12,15 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
 from benchmarks.documents import write
 from benchmarks.public.catalog import PEERS, Peer
-from benchmarks.public.run import Places, run
+from benchmarks.public.environments import python_of
+from benchmarks.public.run import Places, Run, run
 from benchmarks.public.runs import keep, read_runs
 from benchmarks.public.work import SEEDS, WORK, Data
 
@@ -30,16 +34,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--data", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once")
     parser.add_argument("--files", type=Path, default=Path("out/data"))
     parser.add_argument("--out", type=Path, default=Path("out/public"))
     chosen = parser.parse_args(arguments)
     places = Places(chosen.files.absolute(), chosen.out.absolute())
     todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
-    failed = [one for one in todo if not attempt(*one, places)]
+    for environment in {peer.environment for _, _, peer in todo}:
+        with suppress(subprocess.CalledProcessError):  # each of its runs will say so
+            python_of(environment, places.out / "environments")
+    done = 0
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        for each in as_completed(pool.submit(attempt, *one, places) for one in todo):
+            if made := each.result():
+                keep(made)
+                done += 1
     write()
     for data, seed, peer in missing(list(WORK), SEEDS, list(PEERS)):
         print(f"missing: {data.name}, seed {seed}, {peer.name}")
-    return 1 if failed else 0
+    return 0 if done == len(todo) else 1
 
 
 def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) -> Iterator[Wanted]:
@@ -51,12 +64,11 @@ def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) ->
                 yield WORK[name], seed, peer
 
 
-def attempt(data: Data, seed: int, peer: Peer, places: Places) -> bool:
-    """Do one run and keep it. Return whether it succeeded."""
+def attempt(data: Data, seed: int, peer: Peer, places: Places) -> Run | None:
+    """Do one run and return it, or say that it failed."""
     print(f"{data.name}, seed {seed}, {peer.name} …", file=sys.stderr, flush=True)
     try:
-        keep(run(peer, data, seed, places))
+        return run(peer, data, seed, places)
     except subprocess.CalledProcessError as error:
         print(f"error: {peer.name} failed (exit code {error.returncode}): see above", file=sys.stderr)
-        return False
-    return True
+        return None

@@ -4,23 +4,27 @@ import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CalledProcessError
+from threading import Barrier
 
 import numpy as np
 import pytest
 
 from allpairs.learner.data.dataset import Dataset, make_dataset
-from benchmarks.public.catalog import OURS, PEERS
+from benchmarks.public import command
+from benchmarks.public.catalog import OURS, PEERS, Peer
 from benchmarks.public.command import missing
 from benchmarks.public.costs import cheaper, costs
 from benchmarks.public.environments import REQUIREMENTS
 from benchmarks.public.measure import Scored, figures, read_scored
 from benchmarks.public.peers.task import Answers, read_task
+from benchmarks.public.run import Places, Run
 from benchmarks.public.runs import HISTORY, keep, read_runs
 from benchmarks.public.summary import Summary, mean_of
-from benchmarks.public.work import Data, part_of
+from benchmarks.public.work import WORK, Data, part_of
 
 
-def run(peer: str, seed: int, *ap: float) -> dict[str, object]:
+def run(peer: str, seed: int, *ap: float) -> Run:
     budgets = [{"labels": 64 * at, "average_precision": value} for at, value in enumerate(ap)]
     return {"data": "wikiqa", "peer": peer, "seed": seed, "date": "2026-11-27", "versions": {}, "budgets": budgets}
 
@@ -38,6 +42,22 @@ def test_runs_that_are_kept_are_not_missing() -> None:
     wanted = {(seed, peer.name) for _, seed, peer in missing(["amazon_google"], [0, 1], list(PEERS))}
     assert done and not done & wanted
     assert "dedupe" not in {peer.name for _, _, peer in missing(["wikiqa"], [0], list(PEERS))}
+
+
+def test_of_runs_at_once_a_failed_one_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, kept = Barrier(2, timeout=20), list[int]()
+
+    def made(peer: Peer, data: Data, seed: int, places: Places) -> Run:
+        both.wait()
+        if not seed:
+            raise CalledProcessError(1, "peer")
+        return run(peer.name, seed, 0.5)
+
+    for name, stand_in in {"run": made, "keep": lambda one: kept.append(one["seed"]), "write": lambda: None}.items():
+        monkeypatch.setattr(command, name, stand_in)
+    monkeypatch.setattr(command, "missing", lambda *_: [(WORK["demo"], seed, PEERS[OURS]) for seed in (0, 1)])
+    assert command.main(["--run", "--jobs", "2"]) == 1
+    assert kept == [1]
 
 
 def test_differences_are_paired_by_seed() -> None:
