@@ -71,7 +71,7 @@ def simulate(
     given = locals()
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.learner.files.simulate import checked_settings, simulate_corpus
-    from allpairs.learner.loop.simulate import composition_of
+    from allpairs.learner.loop.simulated_labels import composition_of
 
     values = {name: value for name, value in given.items() if name in Settings.model_fields}
     values |= {"evaluation_share": test_fraction, "hubness": hubness if crowding is None else crowding}

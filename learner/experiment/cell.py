@@ -20,7 +20,8 @@ from allpairs.learner.experiment.concat import run_concat
 from allpairs.learner.experiment.encoders import run_encoder
 from allpairs.learner.experiment.spec import MATCHED, Cell, Files
 from allpairs.learner.experiment.starting_vectors import starting_vectors
-from allpairs.learner.loop.simulate import composition_of, simulate
+from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.models.encoder import load_encoder
 
 DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"

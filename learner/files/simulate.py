@@ -13,7 +13,8 @@ from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
-from allpairs.learner.loop.simulate import Composition, simulate
+from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulated_labels import Composition
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.search.nearest import words_of
 

@@ -1,19 +1,16 @@
 """The browser's rounds with gold labels in the annotator's place."""
 
-import csv
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.split import write_split
 from allpairs.db.domain import Settings, batch_size_of
 from allpairs.db.errors import InputError
@@ -26,7 +23,8 @@ from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.development import Development, near_by
 from allpairs.learner.loop.round import choose, evaluate, refit
-from allpairs.learner.models.cosine_bert import Labelled, train
+from allpairs.learner.loop.simulated_labels import Composition, Labels
+from allpairs.learner.models.cosine_bert import train
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import VectorScorer
@@ -34,44 +32,12 @@ from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import with_reference
 from allpairs.learner.scoring.matcher import Matcher, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
-from allpairs.learner.search.exact import Pairs
-from allpairs.learner.search.nearest import BYTES, SHARE, most_neighbours
+from allpairs.learner.search.nearest import BYTES, SHARE, Near, most_neighbours
 from allpairs.learner.search.rescored import NOTHING
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
-Composition = list[tuple[int, int]]  # positives and negatives of each round
 Start = Callable[[Encoder, Sequence[str], Progress], np.ndarray]  # how the pre-trained encoder's vectors are had
-
-
-@dataclass
-class Labels:
-    """The labels collected so far, in the order of collection."""
-
-    left: list[int] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
-    label: list[int] = field(default_factory=list)
-    round: list[int] = field(default_factory=list)
-    score: list[float] = field(default_factory=list)
-
-    def add(self, dataset: Dataset, pairs: Pairs, number: int) -> None:
-        """Label the round's pairs with gold; pairs that are not gold positives are negatives."""
-        positives = dataset.keys(*dataset.positives.T)
-        self.left += pairs.left.tolist()
-        self.right += pairs.right.tolist()
-        self.label += np.isin(dataset.keys(pairs.left, pairs.right), positives).astype(int).tolist()
-        self.round += [number] * len(pairs)
-        self.score += pairs.score.tolist()
-
-    def keys(self, dataset: Dataset) -> np.ndarray:
-        """Return one key for each labelled pair, (n,)."""
-        labelled = self.arrays()
-        return dataset.keys(labelled.left, labelled.right)
-
-    def arrays(self) -> Labelled:
-        return Labelled(*(np.array(column, dtype=np.int64) for column in (self.left, self.right, self.label)))
-
-
 After = Callable[[Labels, Dataset, VectorScorer], None]
 
 
@@ -141,85 +107,132 @@ def simulate(
     encoder = encoder.variant(settings.pooling, settings.distance, settings.max_length)
     out.mkdir(parents=True, exist_ok=True)
     write_split(corpus, out / "split.csv")
-    base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
-    rng = np.random.default_rng(settings.seed)
-    labels, watch = Labels(), Stopwatch()
-    with watch.stage("encode"):
-        encoded, blend = start(encoder, dataset.texts, progress), Blend(settings.hubness)
-        pretrained = blended(dataset, encoded, blend, settings.distance, progress)
-    state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, pretrained)
-    measured = _measure(dataset, state.scorer, settings, watch, progress)
-    base_row = _row(0, labels, None, measured, watch) | near_by(dataset, encoded, progress)
-    base_row |= _beside(beside, state, watch, progress)
-    (out / "base.json").write_text(json.dumps(base_row, indent=2), encoding="utf-8")
+    simulation = _Simulation(dataset, encoder, settings, beside, progress, start)
+    (out / "base.json").write_text(json.dumps(simulation.row, indent=2), encoding="utf-8")
     if after:
-        after(labels, dataset, state.scorer)
+        after(simulation.labels, dataset, simulation.state.scorer)
     written = []
     with (out / "rounds.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, rounds + 1):
-            watch = Stopwatch()
-            with watch.stage("choose"):
-                known, size = labels.keys(dataset), sizes[number - 1] if sizes else _size(number, settings)
-                gold = gold_of(dataset, known, composition[number - 1] if composition else None)
-                seen = Background(labels.arrays(), pretrained, gold)
-                space = state.matcher.space
-                batch = choose(dataset, state.vectors, state.layer, known, size, settings, rng, progress, seen, space)
-            labels.add(dataset, batch.pairs, number)
-            if labels.arrays().has_both_classes:
-                if not settings.warm_start:
-                    encoder.model.load_state_dict(base)
-                state = _trained(state, dataset, labels.arrays(), pretrained, number, settings, watch, progress)
-            measured = _measure(dataset, state.scorer, settings, watch, progress)
-            row = _row(number, labels, state.staged, measured, watch) | {"stated": corpus.stated}
-            row |= {"search": batch.near.as_dict()} if batch.near else {}
-            written.append(row | _beside(beside, state, watch, progress))
+            size = sizes[number - 1] if sizes else _size(number, settings)
+            simulation.add_round(number, size, composition[number - 1] if composition else None)
+            written.append(simulation.row | {"stated": corpus.stated})
             _write_line(file, written[-1])
-            _write_labels(corpus, labels, out / "labels.csv")
+            simulation.labels.write(corpus, out / "labels.csv")
             if after:
-                after(labels, dataset, state.scorer)
-    matcher, bare = state.matcher, {}
-    if state.staged is not None:
-        bare = measured_bare(dataset, state.vectors, matcher.blend, labels.arrays(), settings, progress)
-        own = np.random.default_rng(settings.seed)
-        matcher = with_reference(matcher, dataset, state.vectors, own, state.staged.competition)
-    _save(matcher, measured, labels, settings, out / "model", bare)
+                after(simulation.labels, dataset, simulation.state.scorer)
+    simulation.save(out / "model")
     return written
 
 
-def _trained(
-    before: _State, dataset: Dataset, labelled: Labelled, pretrained: np.ndarray, number: int, settings: Settings,
-    watch: Stopwatch, progress: Progress,
-) -> _State:  # fmt: skip
-    """Train the encoder in place on the labels, and return what scores with it."""
-    encoder, space, blend = before.matcher.encoder, before.matcher.space, before.matcher.blend
-    with watch.stage("train"):
-        train(encoder, dataset.texts, labelled, settings, progress, offset=pretrained[:, -1])
-    with watch.stage("encode"):
-        encoded = encoder.encode(dataset.texts, progress)
-        if settings.lexical:
-            blend = Blend(settings.hubness, fit_lexical(dataset, labelled, pretrained))
-        vectors = blended(dataset, encoded, blend, settings.distance, progress)
-        layer = refit(vectors, labelled, space)
-    with watch.stage("second_stage"):
-        use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
-        staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
-    matcher = replace(before.matcher, layer=staged.layer, blend=blend, second=staged.second)
-    return _State(matcher, encoded, vectors, layer, staged)
+class _Simulation:
+    """The labels so far, what scores pairs with them, and its figures: row, as it is written."""
 
+    def __init__(
+        self, dataset: Dataset, encoder: Encoder, settings: Settings, beside: Development | None, progress: Progress,
+        start: Start,
+    ) -> None:  # fmt: skip
+        self.dataset, self.encoder, self.settings = dataset, encoder, settings
+        self.beside, self.progress = beside, progress
+        self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+        self.rng = np.random.default_rng(settings.seed)
+        self.labels, watch = Labels(), Stopwatch()
+        with watch.stage("encode"):
+            encoded, blend = start(encoder, dataset.texts, progress), Blend(settings.hubness)
+            self.pretrained = blended(dataset, encoded, blend, settings.distance, progress)
+        self.state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, self.pretrained)
+        self.measured = self._measure(watch)
+        self.row = self._row(0, watch, near_by(dataset, encoded, progress))
 
-def composition_of(labels_csv: Path) -> Composition:
-    """Return how many positives and negatives each round of a simulation collected, from its labels.csv.
+    def add_round(self, number: int, size: int, composition: tuple[int, int] | None) -> None:
+        """Label the pairs that the strategy chooses, train on all labels if they have both classes, and measure."""
+        watch = Stopwatch()
+        near = self._collect(number, size, composition, watch)
+        if self.labels.arrays().has_both_classes:
+            if not self.settings.warm_start:
+                self.encoder.model.load_state_dict(self.base)
+            self._train(number, watch)
+        self.measured = self._measure(watch)
+        self.row = self._row(number, watch, {"search": near.as_dict()} if near else {})
 
-    Raises InputError if the file is not one.
-    """
-    try:
-        with labels_csv.open(encoding="utf-8", newline="") as file:
-            rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        what = f"{labels_csv} does not list what each round collected ({error!r})"
-        raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
-    counts = Counter(rows)
-    return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]
+    def _collect(self, number: int, size: int, composition: tuple[int, int] | None, watch: Stopwatch) -> Near | None:
+        """Label the round's pairs, and return those that they were chosen from, if the strategy asked for them."""
+        state, known = self.state, self.labels.keys(self.dataset)
+        with watch.stage("choose"):
+            seen = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
+            batch = choose(
+                self.dataset, state.vectors, state.layer, known, size, self.settings, self.rng, self.progress, seen,
+                state.matcher.space,
+            )  # fmt: skip
+        self.labels.add(self.dataset, batch.pairs, number)
+        return batch.near
+
+    def _train(self, number: int, watch: Stopwatch) -> None:
+        """Train the encoder in place on the labels, and make what scores with it."""
+        dataset, settings, progress, labelled = self.dataset, self.settings, self.progress, self.labels.arrays()
+        space, blend = self.state.matcher.space, self.state.matcher.blend
+        with watch.stage("train"):
+            train(self.encoder, dataset.texts, labelled, settings, progress, offset=self.pretrained[:, -1])
+        with watch.stage("encode"):
+            encoded = self.encoder.encode(dataset.texts, progress)
+            if settings.lexical:
+                blend = Blend(settings.hubness, fit_lexical(dataset, labelled, self.pretrained))
+            vectors = blended(dataset, encoded, blend, settings.distance, progress)
+            layer = refit(vectors, labelled, space)
+        with watch.stage("second_stage"):
+            use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
+            staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
+        matcher = replace(self.state.matcher, layer=staged.layer, blend=blend, second=staged.second)
+        self.state = _State(matcher, encoded, vectors, layer, staged)
+
+    def _measure(self, watch: Stopwatch) -> AllPairs:
+        scorer, seed = self.state.scorer, self.settings.seed
+        with watch.stage("evaluate"):
+            measured = evaluate(
+                self.dataset, scorer.vectors, self.progress, scorer.layer, scorer.space, seed, rescored=scorer.rescored
+            )
+        assert measured is not None  # _check found a positive
+        return measured
+
+    def _row(self, number: int, watch: Stopwatch, more: dict[str, Any]) -> dict[str, Any]:
+        """Return the figures of this round, and of the development set under its name, if there is one."""
+        beside, staged = {}, self.state.staged
+        if self.beside:
+            with watch.stage("development"):
+                found = self.beside.measure(self.state.matcher, self.state.encoded, self.progress)
+            beside["development"] = found
+        row = {
+            **{name: estimate.as_dict() for name, estimate in self.measured.estimates.items()},
+            "round": number,
+            "labels": len(self.labels.label),
+            "positives": sum(self.labels.label),  # among the labels; those of the evaluation pairs are below
+            "trained": staged is not None,
+            "pairs": self.measured.pairs,
+            "evaluation_positives": self.measured.positives,
+            "seconds": watch.seconds,
+        }
+        if staged is not None and staged.gain is not None:
+            row |= {"second_stage": {"used": staged.second is not None, "gain": staged.gain}}
+        return row | more | beside
+
+    def save(self, folder: Path) -> None:
+        """Save the newest matcher as `allpairs match` and `Matcher` read it."""
+        dataset, settings, state, bare = self.dataset, self.settings, self.state, {}
+        matcher = state.matcher
+        if state.staged is not None:
+            labelled, own = self.labels.arrays(), np.random.default_rng(settings.seed)
+            bare = measured_bare(dataset, state.vectors, matcher.blend, labelled, settings, self.progress)
+            matcher = with_reference(matcher, dataset, state.vectors, own, state.staged.competition)
+        save_matcher(
+            matcher,
+            folder,
+            labels=len(self.labels.label),
+            positives=sum(self.labels.label),
+            settings=settings.model_dump(),
+            curve=self.measured.curve.thinned().as_dict(),
+            average_precision=self.measured.estimates["average_precision"].as_dict(),
+            **bare,
+        )
 
 
 def _size(number: int, settings: Settings) -> int:
@@ -259,67 +272,6 @@ def _check_neighbours(texts: int, wanted: int) -> None:
         raise InputError(f"{what}: use one, or at most {most:,} neighbours")
 
 
-def _measure(
-    dataset: Dataset, scorer: VectorScorer, settings: Settings, watch: Stopwatch, progress: Progress
-) -> AllPairs:
-    with watch.stage("evaluate"):
-        measured = evaluate(
-            dataset, scorer.vectors, progress, scorer.layer, scorer.space, settings.seed, rescored=scorer.rescored
-        )
-    assert measured is not None  # _check found a positive
-    return measured
-
-
-def _beside(development: Development | None, state: _State, watch: Stopwatch, progress: Progress) -> dict[str, Any]:
-    """Return the figures of the development set under its name, if there is one."""
-    if development is None:
-        return {}
-    with watch.stage("development"):
-        return {"development": development.measure(state.matcher, state.encoded, progress)}
-
-
-def _row(number: int, labels: Labels, staged: Staged | None, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:
-    row = {
-        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
-        "round": number,
-        "labels": len(labels.label),
-        "positives": sum(labels.label),  # among the labels; those of the evaluation pairs are below
-        "trained": staged is not None,
-        "pairs": measured.pairs,
-        "evaluation_positives": measured.positives,
-        "seconds": watch.seconds,
-    }
-    if staged is None or staged.gain is None:
-        return row
-    return row | {"second_stage": {"used": staged.second is not None, "gain": staged.gain}}
-
-
 def _write_line(file: TextIO, row: dict[str, Any]) -> None:
     file.write(json.dumps(row) + "\n")
     file.flush()
-
-
-def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id1", "id2", "label", "round", "score"])
-        for left, right, label, number, score in zip(
-            labels.left, labels.right, labels.label, labels.round, labels.score, strict=True
-        ):
-            ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
-            writer.writerow([*map(guarded, ids), label, number, f"{score:.6f}"])
-
-
-def _save(
-    matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path, bare: dict[str, Any]
-) -> None:
-    save_matcher(
-        matcher,
-        folder,
-        labels=len(labels.label),
-        positives=sum(labels.label),
-        settings=settings.model_dump(),
-        curve=measured.curve.thinned().as_dict(),
-        average_precision=measured.estimates["average_precision"].as_dict(),
-        **bare,
-    )

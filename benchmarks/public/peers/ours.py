@@ -13,7 +13,8 @@ import numpy as np
 from allpairs.db.domain import Settings
 from allpairs.db.version import VERSION
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.loop.simulate import Labels, simulate
+from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulated_labels import Labels
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.inner_product import as_left, as_right

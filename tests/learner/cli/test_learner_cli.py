@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score
 
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.files.simulate import notes_of
-from allpairs.learner.loop.simulate import composition_of
+from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.search import nearest
 from tests.helpers.services.commands import Run, learn
 from tests.helpers.tiny import tiny_encoder
