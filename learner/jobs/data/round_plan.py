@@ -1,8 +1,13 @@
 """The plan of a job `next_round`, which its steps pass on: JSON, so that a job that was killed goes on with it."""
 
+from dataclasses import replace
 from typing import Any
 
+from sqlalchemy.orm import Session
+
+from allpairs.db.domain import Settings
 from allpairs.db.raters.training import Teaching
+from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.models.output_layer import OutputLayer
 
 Plan = dict[str, Any]
@@ -23,3 +28,13 @@ def taught_by(plan: Plan) -> dict[str, Any]:
 def layer_of(plan: Plan, which: str = "layer") -> OutputLayer | None:
     """Return the output layer of the current matcher, or of its first stage; None for the pre-trained encoder."""
     return OutputLayer(plan[which]["w"], plan[which]["b"]) if plan["trains"] else None
+
+
+def planned_data(session: Session, project_id: int, plan: Plan) -> ProjectData:
+    """Return the project with the texts and settings that the job began with: each row names what made it.
+
+    Texts that were withdrawn meanwhile are missing at once.
+    """
+    data = read_project(session, project_id, plan.get("newest"))  # jobs of earlier versions have neither
+    began = plan.get("settings")
+    return data if began is None else replace(data, settings=Settings.model_validate(began))

@@ -16,6 +16,7 @@ from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Purpo
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
+from allpairs.learner.jobs import make_model
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
 from allpairs.learner.models.cosine_bert import train
@@ -333,7 +334,7 @@ def test_hubness_is_subtracted_from_the_score_of_a_pair_in_training_too(
         offsets.append(offset)
         return train(*given, offset=offset)
 
-    monkeypatch.setattr(steps, "train", watched)
+    monkeypatch.setattr(make_model, "train", watched)
     run(engine, project_id)
     assert offsets[0] == pytest.approx(offset, abs=1e-5)
 
@@ -381,7 +382,7 @@ def test_warm_start_goes_on_from_the_last_model(engine: Engine, project: int, mo
         loaded.append(name)
         return load_encoder(name)
 
-    monkeypatch.setattr(steps, "load_encoder", watched)
+    monkeypatch.setattr(make_model, "load_encoder", watched)
     with writing(engine) as session:
         row = session.get_one(Project, project)
         row.settings = row.settings | {"warm_start": True}
@@ -532,8 +533,8 @@ def test_a_round_does_not_go_on_from_a_model_of_another_encoder(
     run(engine, project)
     change_settings(engine, project, encoder=str(other_encoder))
     started: list[str] = []
-    real = steps.load_encoder
-    monkeypatch.setattr(steps, "load_encoder", lambda name: started.append(name) or real(name))  # type: ignore[func-returns-value]
+    real = make_model.load_encoder
+    monkeypatch.setattr(make_model, "load_encoder", lambda name: started.append(name) or real(name))  # type: ignore[func-returns-value]
     answer_batch(engine, project, lambda position: POSITIVE if position % 2 else NEGATIVE)
     run(engine, project)
     assert started[0] == str(other_encoder)

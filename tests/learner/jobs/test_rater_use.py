@@ -14,6 +14,7 @@ from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.rows import rater_in_use
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, Lease, MachineRater, Project, Task, now
+from allpairs.learner.jobs import make_model
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
 from allpairs.learner.jobs.rate import plan_rating
@@ -86,13 +87,13 @@ def rated(engine: Engine, project_id: int, how: str, wrong: bool = False) -> int
 def taught(monkeypatch: pytest.MonkeyPatch) -> list[Weighted | None]:
     """Return where each training's further pairs will be."""
     found: list[Weighted | None] = []
-    learn = steps.train
+    learn = make_model.train
 
     def train(*given: Any, **named: Any) -> Any:
         found.append(given[-1])
         return learn(*given, **named)
 
-    monkeypatch.setattr(steps, "train", train)
+    monkeypatch.setattr(make_model, "train", train)
     return found
 
 

@@ -41,15 +41,15 @@ TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
 # A worker that runs out of memory the first time that it encodes.
 SHORT_OF_MEMORY = """
 from allpairs.learner import worker
-from allpairs.learner.jobs import next_round
+from allpairs.learner.jobs import make_model
 
-make = next_round.pretrained_vectors
+make = make_model.pretrained_vectors
 
 def out_of_memory(*given):
-    next_round.pretrained_vectors = make
+    make_model.pretrained_vectors = make
     raise MemoryError
 
-next_round.pretrained_vectors = out_of_memory
+make_model.pretrained_vectors = out_of_memory
 worker.run("desk")
 """
 
@@ -68,14 +68,14 @@ HELD = """
 import time
 from allpairs.db.domain import Queue
 from allpairs.learner import worker
-from allpairs.learner.jobs import next_round
+from allpairs.learner.jobs import make_model
 
 def encode_for_ever(*given):
     while True:
         given[-1]("encode", 0.0)
         time.sleep(0.5)
 
-next_round.pretrained_vectors = encode_for_ever
+make_model.pretrained_vectors = encode_for_ever
 worker.run("heavy", Queue.GPU)
 """
 
