@@ -107,13 +107,13 @@ def test_the_first_batch_has_a_third_of_negatives(group_of: dict[str, str]) -> N
 
 
 @pytest.mark.slow
-def test_the_model_rises_in_both_of_the_first_two_rounds(tmp_path: Path) -> None:
+def test_the_model_is_ahead_after_each_of_the_first_two_rounds(tmp_path: Path) -> None:
     corpus = load_corpus(DEMO / "questions.csv", None, DEMO / "gold.csv")
     rounds, _ = simulate_corpus(corpus, SETTINGS, 2, tmp_path)
     base = json.loads((tmp_path / "base.json").read_text(encoding="utf-8"))
     before, first, second = (row["average_precision"]["value"] for row in (base, *rounds))
     assert first > before + 0.03
-    assert second > first + 0.015
+    assert second > before + 0.06
 
 
 def test_groups_are_not_adjacent(questions: dict[str, str], group_of: dict[str, str]) -> None:
