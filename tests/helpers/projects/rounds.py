@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Base, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Matcher, Round, Task
 from allpairs.learner.jobs import next_round as steps
+from tests.helpers.factories import make_project
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 
@@ -22,6 +24,26 @@ keys = itertools.count()
 def texts(n: int = 30, topics: int = 6) -> list[str]:
     rng = np.random.default_rng(0)
     return [f"topic{i % topics} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(n)]
+
+
+def topics_project(engine: Engine, encoder: Path) -> int:
+    """Return a project of 30 texts on 6 topics, the last 10 for evaluation; texts of one topic match."""
+    settings: dict[str, Any] = {
+        "encoder": str(encoder),
+        "first": 6,
+        "neighbours": 10,
+        "epochs": 1,
+        "learning_rate": 1e-3,
+    }
+    project_id = make_project(engine, texts(), evaluation=10, **settings)
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+        session.add_all(
+            Gold(project_id=project_id, left_id=items[i], right_id=items[j], positive=True)
+            for i, j in itertools.combinations(range(30), 2)
+            if i % 6 == j % 6
+        )
+    return project_id
 
 
 def start(engine: Engine, project_id: int) -> str:
