@@ -38,6 +38,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--files", type=Path, default=Path("out/data"))
     parser.add_argument("--out", type=Path, default=Path("out/public"))
     chosen = parser.parse_args(arguments)
+    if chosen.jobs < 1:
+        parser.error(f"argument --jobs: at least one run goes on at once, not {chosen.jobs}")
     places = Places(chosen.files.absolute(), chosen.out.absolute())
     todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
     for environment in {peer.environment for _, _, peer in todo}:
