@@ -75,8 +75,8 @@ def _line(row: Row, about: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def ratio(row: Row) -> str:
-    """Return the ratio in words."""
-    return "–" if row.ratio is None else f"{row.ratio:.2f}"
+    """Return the ratio in words, with three digits."""
+    return "–" if row.ratio is None else f"{row.ratio:#.3g}".rstrip(".")
 
 
 def rewrite(text: str, figures: str) -> str:

@@ -31,7 +31,7 @@ def _cheaper(summary: Summary) -> Iterable[str]:
         theirs = summary.mean(peer, last, "cpu_seconds")
         if peer == OURS or theirs is None or ours is None:
             continue
-        better = [f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} minutes of computing for {last:,} labels"]
+        better = [f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} CPU minutes for {last:,} labels"]
         better = better if theirs.value < ours.value else []
         if _memory(summary, peer) < ours_mib:
             better.append(f"{_memory(summary, peer):,} instead of {ours_mib:,} MiB")

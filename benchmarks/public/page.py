@@ -38,12 +38,15 @@ def page(folder: Path = KEPT) -> str:
 
 
 def done(run: dict[str, Summary]) -> str:
-    """Say how many of the runs there are."""
+    """Say how many of the planned runs there are."""
     there = sum(len(summary.runs) for summary in run.values())
     wanted = len(SEEDS) * sum(not peer.data or name in peer.data for peer in PEERS.values() for name in WORK)
     sets = ", ".join(WORK[name].title for name in run)
     share = f"all {wanted}" if there == wanted else f"**{there} of the {wanted}**"
-    return f"The page shows {share} runs that the code knows, on {len(run)} data sets ({sets})."
+    return (
+        f"The page shows {share} planned runs, on {len(run)} data sets ({sets}). dedupe, Splink and GoldenMatch ran on "
+        "Amazon–Google alone, the one set whose records have columns."
+    )
 
 
 def losses(name: str, summary: Summary) -> Iterable[str]:

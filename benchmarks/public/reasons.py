@@ -40,6 +40,6 @@ ON_THE_OTHER = {
     "search": "Another run on the same day had a ratio of 0.97.",
 }
 ON_A_GPU = {
-    "search": "Neighbours were sorted twice, once on the CPU. That is mended, and not measured again.",
+    "search": "Neighbours were sorted twice, once on the CPU. This is fixed, but not measured again.",
     "qqp": "Training takes most of it; encoding tokenizes all texts again in each round ([log](log.md), 2026-11-27).",
 }

@@ -46,22 +46,21 @@ def run(peer: Peer, data: Data, seed: int, places: Places) -> Run:
     about = {"data": data.name, "peer": peer.name, "seed": seed, "command": command}
     used = json.loads((folder / "process.json").read_text(encoding="utf-8"))
     budgets = [row | _figures(part, folder, row["labels"]) for row in report["budgets"]]
-    return {**about, **used, "versions": report["versions"], "settings": report["settings"], "budgets": budgets}
+    kept = {name: report[name] for name in ("peak_mib", "versions", "settings")}
+    return {**about, **used, **kept, "budgets": budgets}
 
 
 def _process(peer: Peer, folder: Path, places: Places) -> dict[str, Any]:
-    """Run the peer's module on the task, and return when, where and with how much memory."""
+    """Run the peer's module on the task, and return when and where."""
     python = python_of(peer.environment, places.out / "environments")
     more = [] if peer.environment else ["--files", str(places.files)]
     command = [str(python), "-m", f"benchmarks.public.peers.{peer.module}", str(folder), *more]
     path = os.environ.get("PYTHONPATH", str(ROOT)) if not peer.environment else str(ROOT)
     repeatable = {**os.environ, **ONE_THREAD, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
     started = subprocess.Popen(command, env=repeatable, cwd=ROOT, stdout=sys.stderr)
-    _, status, usage = os.wait4(started.pid, 0)
-    if status:
-        raise subprocess.CalledProcessError(os.waitstatus_to_exitcode(status), command)
-    where = {"machine": place(gpu=not peer.environment), "peak_mib": usage.ru_maxrss // 1024}
-    return {"date": str(date.today()), **where}
+    if status := started.wait():
+        raise subprocess.CalledProcessError(status, command)
+    return {"date": str(date.today()), "machine": place(gpu=not peer.environment)}
 
 
 def place(gpu: bool) -> str:

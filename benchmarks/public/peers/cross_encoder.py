@@ -33,11 +33,12 @@ def main() -> None:
     left = np.searchsorted(task.evaluation, measured[:, 0])
     right = np.searchsorted(task.evaluation_right, measured[:, 1])
     for labels in task.labels:
-        pairs = drawn[:labels]
-        label = [task.answer(*pair) for pair in pairs.tolist()]
-        model = trained(texts(task, pairs), label, task.seed)
-        score = model.predict(texts(task, measured), batch_size=64, show_progress_bar=False)
-        answers.sparse(labels, sum(label), left, right, np.asarray(score))
+        with answers.alone():  # who has these labels trains once
+            pairs = drawn[:labels]
+            label = [task.answer(*pair) for pair in pairs.tolist()]
+            model = trained(texts(task, pairs), label, task.seed)
+            score = model.predict(texts(task, measured), batch_size=64, show_progress_bar=False)
+            answers.sparse(labels, sum(label), left, right, np.asarray(score))
     settings = {
         "model": "all-MiniLM-L6-v2 with a new output layer", "loss": "BCEWithLogitsLoss", "epochs": EPOCHS,
         "batch_size": BATCH, "learning_rate": RATE, "warm_up": WARM, "candidates": f"nearest {NEAREST}",

@@ -40,10 +40,11 @@ def main() -> None:
     os.chdir(answers.folder)  # where its classifier is kept
     boost, asked = Boost(task, pairs), list[int]()
     for labels in task.labels:
-        scored = boost.scored(labels, measured) if labels else measured
-        asked.append(len(boost.given))
-        left, right, score = (np.array(values) for values in zip(*scored, strict=True))
-        answers.sparse(labels, sum(boost.given), np.array([place[row] for row in left.tolist()]), right, score)
+        with answers.alone():  # it begins anew at each
+            scored = boost.scored(labels, measured) if labels else measured
+            asked.append(len(boost.given))
+            left, right, score = (np.array(values) for values in zip(*scored, strict=True))
+            answers.sparse(labels, sum(boost.given), np.array([place[row] for row in left.tolist()]), right, score)
     answers.finish(
         shown(settings) | {"asked": asked}, {name: version(name) for name in ("goldenmatch", "polars", "scikit-learn")}
     )

@@ -35,17 +35,22 @@ def main() -> None:
     tables = [table(records, task, frequencies(task)) for records in (task.left, task.right)]
     place = np.full(len(task.left), -1)
     place[task.evaluation] = np.arange(len(task.evaluation))
-    ranked: np.ndarray | None = None
+    first = predicted(trained(task, tables, np.empty((0, 2), dtype=np.int64)))
+    ranked = likeliest(*first, place)
     for labels in task.labels:
-        matches = np.empty((0, 2), dtype=np.int64) if ranked is None else reviewed(task, ranked, labels)
-        left, right, weight = predicted(trained(task, tables, matches))
-        if ranked is None:
-            training = np.flatnonzero(place[left] < 0)
-            best = training[np.argsort(-weight[training], kind="stable")[:REVIEWED]]
-            ranked = np.column_stack([left, right])[best]
-        kept = place[left] >= 0
-        answers.sparse(labels, len(matches), place[left[kept]], right[kept], weight[kept])
+        with answers.alone():
+            matches = reviewed(task, ranked, labels)
+            left, right, weight = predicted(trained(task, tables, matches)) if labels else first
+            kept = place[left] >= 0
+            answers.sparse(labels, len(matches), place[left[kept]], right[kept], weight[kept])
     answers.finish(shown(task), {"splink": version("splink"), "duckdb": version("duckdb")})
+
+
+def likeliest(left: np.ndarray, right: np.ndarray, weight: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return the training pairs of the highest match weights, (k, 2); place: below 0 for training rows."""
+    training = np.flatnonzero(place[left] < 0)
+    best = training[np.argsort(-weight[training], kind="stable")[:REVIEWED]]
+    return np.column_stack([left, right])[best]
 
 
 def reviewed(task: Task, ranked: np.ndarray, labels: int) -> np.ndarray:

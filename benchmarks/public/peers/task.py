@@ -10,7 +10,8 @@ import csv
 import json
 import resource
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,10 +71,18 @@ class Task:
 
 
 class Answers:
-    """Collects what a peer hands back at each budget, with the computing it took until then."""
+    """Collects what a peer hands back at each budget, with the computing that somebody with that budget needs."""
 
-    def __init__(self, folder: Path, task: Task) -> None:
-        self.folder, self.task, self.rows = folder, task, list[dict[str, Any]]()
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.rows = folder, list[dict[str, Any]]()
+        self._not_counted = 0.0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Count the computing inside for the budget that is handed back inside, and for no later one."""
+        begun = cpu_seconds()
+        yield
+        self._not_counted += cpu_seconds() - begun
 
     def dense(self, labels: int, matches: int, scores: np.ndarray) -> None:
         """Keep the scores of all pairs of evaluation records, (evaluation, evaluation_right)."""
@@ -86,34 +95,40 @@ class Answers:
         self._row(labels, matches, len(score))
 
     def every(self, labels: int, scores: np.ndarray) -> None:
-        """Keep what a peer that blocks would score if it did not, as in `dense`, beside what it does."""
+        """Keep what a peer that blocks would score if it did not, as in `dense`; after `finish`, it costs nothing."""
         np.savez(self.folder / f"every-{labels}.npz", scores=scores.astype(np.float32))
 
     def finish(self, settings: dict[str, Any], versions: dict[str, str]) -> None:
-        """Write what was set, with which versions, and a row for each budget."""
-        report = {"settings": settings, "versions": versions, "budgets": self.rows}
+        """Write what was set, with which versions, the most memory so far in MiB, and a row for each budget."""
+        peak = max(one.ru_maxrss for one in _usage()) // 1024
+        report = {"settings": settings, "versions": versions, "peak_mib": peak, "budgets": self.rows}
         (self.folder / "report.json").write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
 
     def _path(self, labels: int) -> Path:
         return self.folder / f"scores-{labels}.npz"
 
     def _row(self, labels: int, matches: int, scored: int) -> None:
-        row = {"labels": labels, "matches": matches, "scored": scored, "cpu_seconds": round(cpu_seconds(), 1)}
+        seconds = round(cpu_seconds() - self._not_counted, 1)
+        row = {"labels": labels, "matches": matches, "scored": scored, "cpu_seconds": seconds}
         self.rows.append(row)
         print(json.dumps(row), file=sys.stderr, flush=True)
 
 
 def cpu_seconds() -> float:
     """Return the processor's seconds of this process and its children so far."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(one.ru_utime + one.ru_stime for one in _usage())
+
+
+def _usage() -> list[resource.struct_rusage]:
+    """Return what this process has used, and what its children have."""
+    return [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 
 
 def begun() -> tuple[Task, Answers]:
     """Return the task whose folder is the command's only argument, and where its answers go."""
     folder = Path(sys.argv[1])
     task = read_task(folder)
-    return task, Answers(folder, task)
+    return task, Answers(folder)
 
 
 def read_task(folder: Path) -> Task:

@@ -75,7 +75,7 @@ def test_costs_are_compared_on_one_machine_only() -> None:
 
     runs = [on("2 cores, one thread", OURS, 5), on("2 cores, one thread", "splink", 4), on("a GPU", "active_loop", 1)]
     (line,) = cheaper("Small", Summary(runs))
-    assert "Splink needs 4.0 instead of 5.0 minutes" in line and "2 cores:" in line
+    assert "Splink needs 4.0 instead of 5.0 CPU minutes" in line and "2 cores:" in line
     assert [row.split(" | ")[-1] for row in costs(Summary(runs)).splitlines()[2:]] == ["a GPU |", *["2 cores |"] * 2]
 
 
@@ -170,14 +170,29 @@ def test_each_seed_measures_on_other_records(data: Data, tmp_path: Path) -> None
 def test_what_a_peer_hands_back_is_read_as_it_was(tmp_path: Path, data: Data) -> None:
     part = part_of(data, 0, tmp_path)
     part.write(tmp_path / "task", tmp_path, [4])
-    answers = Answers(tmp_path, read_task(tmp_path / "task"))
+    answers = Answers(tmp_path)
     scores = np.arange(30, dtype=np.float32).reshape(3, 10)
     answers.dense(4, 2, scores)
     answers.finish({}, {"peer": "1.0"})
     scored = read_scored(tmp_path / "scores-4.npz", part.dataset)
     assert scores[scored.left, scored.right].tolist() == scored.score.tolist() and len(scored.score) == 30
-    (row,) = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["budgets"]
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    (row,) = report["budgets"]
     assert (row["labels"], row["matches"], row["scored"]) == (4, 2, 30)
+    assert report["peak_mib"] > 0
+
+
+def test_a_budget_is_not_charged_for_what_another_alone_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    used = [0.0]
+    monkeypatch.setattr("benchmarks.public.peers.task.cpu_seconds", lambda: used[0])
+    answers = Answers(tmp_path)
+    for labels, asking, training in ((64, 5, 3), (160, 2, 4)):
+        used[0] += asking
+        with answers.alone():
+            used[0] += training
+            answers.dense(labels, 1, np.zeros((1, 1)))
+            used[0] += 100  # what follows the scores, such as scores of pairs that blocking left out
+    assert [row["cpu_seconds"] for row in answers.rows] == [8, 11]
 
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=lambda peer: peer.name)
