@@ -12,7 +12,7 @@ from starlette.routing import Route
 from allpairs.annotate.access.addresses import is_own, public_urls
 from allpairs.annotate.access.mode import annotator_named
 from allpairs.annotate.access.transactions import Refused
-from allpairs.annotate.api.models import IN_PATH
+from allpairs.annotate.api.models.base import IN_PATH
 from allpairs.annotate.labelling.queue import record
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.annotate.web.problems import Wrong, json_body, problem, wrong_input

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from allpairs.annotate.api.models import IN_PATH
+from allpairs.annotate.api.models.base import IN_PATH
 from allpairs.annotate.api.operations import Operation
 from allpairs.annotate.web.api_paths import ROOT, VERSION
 from allpairs.annotate.web.problems import AWAY, FULL, MEDIA_TYPE, Problem

@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import Refused, require, require_scope
-from allpairs.annotate.api.models import IN_PATH, NAME
+from allpairs.annotate.api.models.base import IN_PATH, NAME
 from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
 from allpairs.annotate.api.reference_page import POLICY, reference_page

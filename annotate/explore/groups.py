@@ -18,7 +18,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Changes, Groups, changes, described
 from allpairs.db.groups.links import Links
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, last_key, newest_answer
+from allpairs.db.labels import answers
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher, Project
@@ -77,12 +78,6 @@ def answered_pairs(engine: Engine, found: Round) -> Answered:
 
 def _rows(pairs: list[Pair]) -> np.ndarray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def answers_now(engine: Engine, project_id: int) -> int:
-    """Return a number that changes with each answer."""
-    with reading(engine) as session:
-        return newest_answer(session, project_id)
 
 
 def groups_of(
@@ -180,12 +175,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
 def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
     """Return the annotator's newest group answer that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
-        newest = last_key(session, project_id, annotator, (ACT, UNDO))
-        if newest is None or not newest.startswith(ACT):
-            return None
-        act = newest.rsplit("-", 1)[0]
-        count = len(answered_at_once(session, project_id, annotator, act))
-    return (act, count) if count else None
+        return answers.last_act(session, project_id, annotator, ACT, UNDO)
 
 
 def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:

@@ -17,7 +17,7 @@ from allpairs.annotate.text.table_files import write_table, writer_for
 from allpairs.db.corpus.implied import implied
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
 from allpairs.db.errors import InputError
-from allpairs.db.labels.audits import AuditLabel, audit_labels, designs_of
+from allpairs.db.labels.audits import audit_labels, designs_of
 from allpairs.db.labels.labels import LabelRow, history_rows, label_rows
 from allpairs.db.labels.pairs import splits_of
 from allpairs.db.labels.withdrawn import withdrawn_items
@@ -25,7 +25,7 @@ from allpairs.db.projects.items import first_identifiers, item_texts
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.raters.judged import all_verdicts
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Design, PairVerdict, Project
+from allpairs.db.schema.tables import PairVerdict, Project
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
@@ -73,7 +73,7 @@ def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> t
     """
     with reading(engine) as session:
         rows = label_rows(session, project_id, after, limit)
-        found = _described(session, project_of(session, project_id), rows, [], [])
+        found = _with_texts(session, project_of(session, project_id), rows, rows=rows)
     described = [dict(zip(COLUMNS[Form.LABELS], row, strict=True)) for row in table(found, Form.LABELS)]
     return described, rows[-1].answer_id if rows else after
 
@@ -104,14 +104,9 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
     rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
     rows = [row for row in rows if row.note] if noted else rows
     audits = audit_labels(session, found.id, DesignKind.AUDIT)
-    labels = _described(session, found, rows, audits, designs_of(session, found.id, DesignKind.AUDIT))
+    designs = designs_of(session, found.id, DesignKind.AUDIT)
+    labels = _with_texts(session, found, rows, rows=rows, audits=audits, designs=designs)
     return replace(labels, implied=_implied(session, found, rows)) if form == Form.IMPLIED else labels
-
-
-def _described(
-    session: Session, project: Project, rows: list[LabelRow], audits: list[AuditLabel], designs: list[Design]
-) -> Labels:
-    return _with_texts(session, project, rows, rows=rows, audits=audits, designs=designs)
 
 
 def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:

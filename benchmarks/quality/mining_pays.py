@@ -64,7 +64,7 @@ class Trial:
         mined = self.mine(few)
         precision = float(mined.label.mean())
         added = {share: replace(mined, label=np.full(len(mined), share)) for share in (1.0, precision)}
-        ap = {share: self.learn(joined(few, some))[2] for share, some in added.items()}
+        ap = {share: self.learn(few.with_pairs(some))[2] for share, some in added.items()}
         return {
             "positives": few.positives, "labels": first, "mined": len(mined), "precision": precision,
             "labels and mined": ap[1.0], "weighted": ap[precision], "more labels": self.learn(more)[2],
@@ -80,7 +80,7 @@ class Trial:
         ).pairs
         label = np.isin(self.dataset.keys(pairs.left, pairs.right), self.gold).astype(np.int64)
         new = Labelled(pairs.left, pairs.right, label)
-        return new if before is None else joined(before, new)
+        return new if before is None else before.with_pairs(new)
 
     def learn(self, labelled: Labelled) -> tuple[np.ndarray, OutputLayer, float]:
         """Return vectors, output layer and average precision of a new model trained on the labels."""
@@ -117,11 +117,6 @@ class Trial:
         keys = dataset.keys(left, right_)
         new = np.flatnonzero(~np.isin(keys, dataset.keys(few.left, few.right)))[:MINED]
         return Labelled(left[new], right_[new], np.isin(keys[new], self.gold).astype(np.float64))
-
-
-def joined(one: Labelled, other: Labelled) -> Labelled:
-    """Return the labels of both."""
-    return Labelled(*(np.r_[a, b] for a, b in ((one.left, other.left), (one.right, other.right), (one.label, other.label))))  # fmt: skip  # noqa: E501
 
 
 def _judged(texts: Path, gold: Sequence[Path], folder: Path) -> Path:

@@ -194,11 +194,19 @@ def count_after(session: Session, project_id: int, answer_id: int) -> int:
     return session.scalar(later) or 0
 
 
-def last_key(session: Session, project_id: int, annotator: str, beginnings: Sequence[str]) -> str | None:
-    """Return the key of this annotator's newest answer whose key starts with one of these."""
-    begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in beginnings))
+def last_act(session: Session, project_id: int, annotator: str, act: str, undo: str) -> tuple[str, int] | None:
+    """Return this annotator's newest act that is not undone, and how many pairs it still labels.
+
+    Keys of the answers of such acts start with `act`, and those of their undoing with `undo`.
+    """
+    begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in (act, undo)))
     mine = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
-    return session.scalar(mine.order_by(Answer.id.desc()).limit(1))
+    newest = session.scalar(mine.order_by(Answer.id.desc()).limit(1))
+    if newest is None or not newest.startswith(act):
+        return None
+    name = newest.rsplit("-", 1)[0]
+    count = len(answered_at_once(session, project_id, annotator, name))
+    return (name, count) if count else None
 
 
 def answered_at_once(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The catalog of strategies and pipelines. The app reads it, so it imports nothing else of the learner."""
 
 from allpairs.learner.catalog.pipelines import PIPELINES, PipelineEntry
-from allpairs.learner.catalog.strategies import STRATEGIES, StrategyEntry
+from allpairs.learner.catalog.strategies import STRATEGIES
 
-__all__ = ["PIPELINES", "STRATEGIES", "PipelineEntry", "StrategyEntry"]
+__all__ = ["PIPELINES", "STRATEGIES", "PipelineEntry"]

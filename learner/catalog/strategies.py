@@ -13,7 +13,6 @@ class StrategyEntry(BaseModel):
     function: str
     seed: str = "most-similar"  # chooses while no model is trained: the most similar pairs, or a strategy by name
     static: bool = False  # takes candidates and scores from the pre-trained encoder in every round
-    oracle: bool = False  # knows answers in advance: a baseline
     live: bool = True  # usable where people label: needs neither known answers nor given negatives
 
 
@@ -66,7 +65,6 @@ STRATEGIES: dict[str, StrategyEntry] = {
         description="Random positives and random negatives, as many of each as an uncertainty run collected.",
         function="allpairs.learner.strategies.oracle_baselines:matched",
         seed="stratified-match",
-        oracle=True,
         live=False,
     ),
     "stratified-all-positives": StrategyEntry(
@@ -74,7 +72,6 @@ STRATEGIES: dict[str, StrategyEntry] = {
         description="All positives, with at least as many random negatives, as far as the batch allows.",
         function="allpairs.learner.strategies.oracle_baselines:all_positives",
         seed="stratified-all-positives",
-        oracle=True,
         live=False,
     ),
 }

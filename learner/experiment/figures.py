@@ -11,8 +11,8 @@ import pandas as pd
 from allpairs.learner.experiment.comparison import SHARE, Point
 from allpairs.learner.experiment.paper import AP
 from allpairs.learner.experiment.results import Results
+from allpairs.learner.experiment.writing import point_rows
 from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
-from allpairs.learner.reports.means import Mean
 
 PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".3~%")}
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
@@ -64,17 +64,7 @@ def _of(points: Sequence[Point], dataset: str, rows: Sequence[str]) -> list[Poin
 
 def data_of(figure: Figure) -> list[dict[str, Any]]:
     """Return one dictionary for each point of the figure: the contents of its CSV file and of the chart."""
-    return [
-        {"dataset": point.dataset, "row": point.row, "round": point.round, "labels": point.labels, "seeds": point.seeds}
-        | {key: value for name in PANELS for key, value in _cells(name, point.figures.get(name)).items()}
-        for point in figure.points
-    ]
-
-
-def _cells(name: str, mean: Mean | None) -> dict[str, float | None]:
-    found = mean or Mean(float("nan"))
-    value = None if mean is None else found.value
-    return {name: value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return point_rows(figure.points, list(PANELS))
 
 
 def panel(figure: Figure, measure: str) -> Plot:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
+from rapidfuzz.distance import LCSseq
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
@@ -79,21 +80,11 @@ def _rouge() -> RougeScorer:
 def coco_rouge_l(text: str, reference: str) -> float:
     """Return ROUGE-L with recall weighted 1.2² times as much as precision, as in the evaluation of COCO captions."""
     words, expected = text.split(), reference.split()
-    common = _longest_common(words, expected)
+    common = LCSseq.similarity(words, expected)
     if not common:
         return 0.0
     precision, recall = common / len(words), common / len(expected)
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
-
-
-def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    lengths = [0] * (len(other) + 1)
-    for word in one:
-        before = lengths.copy()
-        for at, its in enumerate(other, 1):
-            lengths[at] = before[at - 1] + 1 if word == its else max(before[at], lengths[at - 1])
-    return lengths[-1]
 
 
 def bleu_counts(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:

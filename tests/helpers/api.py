@@ -14,6 +14,7 @@ from allpairs.annotate.api.routes import api
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.domain import Role, Scope
 from tests.helpers.people import START, make_person
+from tests.helpers.services.webhooks import WEBHOOK
 
 
 def site(forced: bool = True, clock: Callable[[], datetime] = lambda: START) -> Starlette:
@@ -38,3 +39,16 @@ def member(engine: Engine, project_id: int, role: Role | None, name: str = "", *
 def answer(key: str, task_id: int, answer: str = "positive", **more: Any) -> dict[str, Any]:
     """Return one event as a program sends it."""
     return {"key": key, "task_id": task_id, "answer": answer} | more
+
+
+def body_of(operation: str, task_id: int = 1) -> dict[str, Any] | None:
+    """Return a valid body for a request of this operation, None if it takes none."""
+    bodies: dict[str, dict[str, Any]] = {
+        "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", task_id)]}, "start_job": {"kind": "next_round"},
+        "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {}, "end_publication": {},
+        "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
+        "withdraw_texts": {"ids": ["left-0"]},
+        "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
+        "end_rater": {},
+    }  # fmt: skip
+    return bodies.get(operation)

@@ -13,8 +13,8 @@ from allpairs.db.groups.grouping import USUAL
 from allpairs.db.labels.audits import audit_rows, newest_design
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.projects.stable_groups import store_groups
-from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Design, GroupUpdate, Identifier, Item, Project, Round, Task
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task
 from allpairs.learner.jobs.kept_groups import Kept, planned
 
 
@@ -169,3 +169,10 @@ def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]]
         kept = planned(session, project_id, items, np.repeat(np.arange(len(groups)), [len(one) for one in groups]))
         assert store_groups(session, kept.plan, update)
     return kept
+
+
+def row_counts(engine: Engine) -> dict[str, int]:
+    """Return the number of rows of each table."""
+    with reading(engine) as session:
+        tables = Base.metadata.sorted_tables
+        return {table.name: session.scalar(select(func.count()).select_from(table)) or 0 for table in tables}

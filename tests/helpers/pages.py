@@ -13,3 +13,10 @@ def open_page(script: Path, **parameters: str) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def said(page: AppTest) -> str:
+    """Return the words of the page."""
+    kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
+    bars = [bar.proto.text for bar in page.get("progress")]
+    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])

@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
@@ -20,8 +20,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Base, Evaluation, Matcher, Project
-from tests.helpers.factories import make_design
+from allpairs.db.schema.tables import Evaluation, Matcher, Project
+from tests.helpers.factories import make_design, row_counts
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.paths import ROOT
 
@@ -136,17 +136,11 @@ def in_first_row(table: str, change: Callable[[Row], Any]) -> Callable[[str, byt
     return changed
 
 
-def counts(engine: Engine) -> dict[str, int]:
-    with reading(engine) as session:
-        return {name: session.scalar(select(func.count()).select_from(table)) or 0
-                for name, table in Base.metadata.tables.items()}  # fmt: skip
-
-
 def refused(engine: Engine, home: Path, path: Path) -> str:
     """Return the one line of the refusal, after checking that it left no row and no file."""
     with pytest.raises(InputError) as caught:
         import_project(engine, path)
-    assert not any(counts(engine).values())
+    assert not any(row_counts(engine).values())
     assert [file for file in home.rglob("*") if "allpairs.db" not in file.name] in ([], [home / "artifacts"])
     said = str(caught.value)
     assert said.startswith("bad.zip: ") and "nothing was imported" in said

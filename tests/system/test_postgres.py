@@ -1,6 +1,5 @@
 """Differences between databases, on a PostgreSQL server started for the tests: tables, triggers, locks, queries."""
 
-import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -27,7 +26,7 @@ from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quali
 from allpairs.annotate.stats.precision_by_rank import precision
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import current_labels, label_counts
+from allpairs.db.labels.answers import label_counts
 from allpairs.db.maintenance.backup import backup, restore
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.people.logins import ROTATED
@@ -86,32 +85,6 @@ def test_more_pairs_are_counted_than_32_bits_hold(postgres: Engine, project: int
         session.add(Design(project_id=project, number=1, kind="audit", pairs=pairs, strata=[], folder="design-1"))
     with reading(postgres) as session:
         assert session.scalars(union_all(select(Evaluation.pairs), select(Design.pairs))).all() == [pairs, pairs]
-
-
-def test_the_trigger_keeps_the_label_of_each_pair(postgres: Engine, project: int) -> None:
-    tasks = [pair.task_id for pair in serve(postgres, project, "a")[0]]
-    rng = random.Random(0)
-    for at in range(60):
-        acts = [(rng.choice(tasks[:4]), rng.choice(list(AnswerKind))) for _ in range(3)]
-        tell(postgres, project, rng.choice("abc"), acts, str(at))
-        with reading(postgres) as session:
-            kept, worked_out = current_labels(session, project), current_labels(session, project, 10**9)
-        assert kept == worked_out
-    with reading(postgres) as session:
-        assert sum(label_counts(session, project).values()) == len(kept)
-
-
-def test_annotators_at_once_get_different_pairs_and_lose_no_answer(postgres: Engine, project: int) -> None:
-    def label(who: str) -> list[int]:
-        pairs, _ = serve(postgres, project, who, 3)
-        tell(postgres, project, who, [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
-        return [pair.task_id for pair in pairs]
-
-    with ThreadPoolExecutor(3) as pool:
-        served = [task for tasks in pool.map(label, ["ann", "ben", "cem"]) for task in tasks]
-    assert len(served) == len(set(served)) == 9
-    with reading(postgres) as session:
-        assert label_counts(session, project) == {AnswerKind.POSITIVE: 9}
 
 
 def test_hidden_checks_are_served_and_fast_answers_asked_again(postgres: Engine) -> None:

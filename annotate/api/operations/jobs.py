@@ -1,7 +1,7 @@
 """Jobs."""
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import jobs as m
 from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.web.problems import Wrong

@@ -1,7 +1,7 @@
 """Requests for single records, and the models that answer them."""
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import matching as m
 from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.web.problems import AWAY, Wrong

@@ -1,7 +1,7 @@
 """Figures of the rounds."""
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import metrics as m
 from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.text.measures import TITLES, estimate

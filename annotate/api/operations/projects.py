@@ -1,6 +1,6 @@
 """Projects."""
 
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import projects as m
 from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
 from allpairs.db.domain import Scope

@@ -1,7 +1,7 @@
 """Changes of the project's texts."""
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import texts as m
 from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.projects import change_texts as texts
 from allpairs.annotate.projects.change_texts import Act

@@ -1,7 +1,7 @@
 """Webhooks and messages to them."""
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.api import models as m
+from allpairs.annotate.api.models import webhooks as m
 from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.projects import webhooks as hooks
 from allpairs.annotate.web.problems import Wrong

@@ -8,6 +8,7 @@ from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.matches import count_above
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
+from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.clusterings import choose_clustering
@@ -49,7 +50,7 @@ def groups_view(project_id: int, found: Round) -> None:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
-    answers = grouping.answers_now(engine(), project_id)
+    answers = last_answer(engine(), project_id)
     prepared = f"{found.folder} {found.exploration}"
     found_groups = _groups(prepared, at, how, answers, found, above)
     groups = found_groups.groups

@@ -1,6 +1,6 @@
 """The tables. Answers and events are append-only; everything else is written only by its owner."""
 
-from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, Base, Instant, now
+from allpairs.db.schema.tables.base import Base, Instant, now
 from allpairs.db.schema.tables.checks import Check, CheckAnswer, FastAnswers, FastAnswersTask
 from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupUpdate
 from allpairs.db.schema.tables.jobs import Job, MatchServer, Worker
@@ -13,7 +13,6 @@ from allpairs.db.schema.tables.studies import Rating, Study, StudyUnit
 from allpairs.db.schema.tables.webhooks import Delivery, Notice, Webhook
 
 __all__ = [
-    "COUNT_OF_PAIRS",
     "Answer",
     "ApiToken",
     "Base",

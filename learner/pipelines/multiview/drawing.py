@@ -17,7 +17,6 @@ from allpairs.learner.reports.means import mean_of
 from allpairs.learner.reports.tables import grid, number, relative
 
 PAPER = "paper"
-NAMES = {"test": "Dev", "rest": "Dev-Rest"}
 
 
 def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None:

@@ -26,7 +26,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH
 from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Job, Project
-from tests.helpers.api import answer, browser, site
+from tests.helpers.api import answer, body_of, browser, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job
 from tests.helpers.people import at, make_member, make_person
@@ -35,18 +35,9 @@ from tests.helpers.projects.text_changes import change
 from tests.helpers.projects.two_projects import NoQueue
 from tests.helpers.raters import add_rater
 from tests.helpers.services.annotate_cli import annotate, failure
-from tests.helpers.services.webhooks import WEBHOOK, add_webhook
+from tests.helpers.services.webhooks import add_webhook
 
 JOB = "search-1"
-BODIES: dict[str, Any] = {
-    "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
-    "add_webhook": WEBHOOK,
-    "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
-    "change_texts": {"texts": [{"id": "new", "text": "d"}]}, "undo_texts": {},
-    "withdraw_texts": {"ids": ["new"]},
-    "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
-    "end_rater": {},
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -68,7 +59,7 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 def ask(token: str, operation: Operation, project_id: int) -> Any:
     """Return the answer to a valid request."""
     path = operation.path.format(project_id=project_id, job_id=JOB, webhook_id=1)  # the first one of the database
-    return browser(site(), token).request(operation.method, path, json=BODIES.get(operation.name))
+    return browser(site(), token).request(operation.method, path, json=body_of(operation.name))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)

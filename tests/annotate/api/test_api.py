@@ -22,7 +22,7 @@ from allpairs.db.projects.match_servers import report_server
 from allpairs.db.projects.publications import add_counts
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item, Job, Lease
-from tests.helpers.api import answer, browser, member, site
+from tests.helpers.api import answer, body_of, browser, member, site
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import at
@@ -278,20 +278,12 @@ MAY = {
     "end_rater": {R.ADMINISTRATOR},
     "verdicts": {R.ADMINISTRATOR},
 }
-BODIES = {
-    "next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"},
-    "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {"round": 1}, "end_publication": {},
-    "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
-    "withdraw_texts": {"ids": ["left-0"]},
-    "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
-    "end_rater": {},
-}  # fmt: skip
 
 
 def ask(asking: TestClient, operation: Any, project_id: int, job_id: str, webhook_id: int) -> Any:
     """Return the answer to a valid request."""
     path = operation.path.format(project_id=project_id, job_id=job_id, webhook_id=webhook_id)
-    return asking.request(operation.method, path, json=BODIES.get(operation.name))
+    return asking.request(operation.method, path, json=body_of(operation.name))
 
 
 @pytest.mark.parametrize("role", list(Role))

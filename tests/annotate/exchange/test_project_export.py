@@ -38,7 +38,7 @@ from allpairs.db.schema.tables import (
     Task,
 )
 from tests.helpers.examples import examples
-from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round
+from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round, row_counts
 from tests.helpers.figures.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.people import START
 from tests.helpers.projects.checks import make_check_and_fast_answers
@@ -156,12 +156,6 @@ def files(archive: Path) -> dict[str, bytes]:
     with ZipFile(archive) as bundle:
         kept = [name for name in bundle.namelist() if name.split("/")[0] in ("models", "vectors", "designs")]
         return {name: bundle.read(name) for name in kept if not name.endswith("decks.npz")}
-
-
-def counts(engine: Engine) -> dict[str, int]:
-    with reading(engine) as session:
-        return {name: session.scalar(select(func.count()).select_from(table)) or 0
-                for name, table in Base.metadata.tables.items()}  # fmt: skip
 
 
 def test_every_table_is_moved_or_left_behind_on_purpose() -> None:
@@ -335,11 +329,11 @@ def test_a_damaged_archive_is_refused_in_one_line_and_changes_nothing(
     if damage == "way out":
         with ZipFile(path, "a") as bundle:
             bundle.writestr("models/1/../../../x", "out")
-    before, there = counts(engine), sorted(home.rglob("*"))
+    before, there = row_counts(engine), sorted(home.rglob("*"))
     with pytest.raises(InputError, match=said) as caught:
         import_project(engine, path)
     assert "\n" not in str(caught.value) and str(caught.value).startswith("bad.zip: ")
-    assert counts(engine) == before
+    assert row_counts(engine) == before
     assert [path for path in sorted(home.rglob("*")) if "allpairs.db" not in path.name] == [
         path for path in there if "allpairs.db" not in path.name
     ]
@@ -360,10 +354,10 @@ def test_a_flipped_byte_is_noticed(engine: Engine, project: int, tmp_path: Path,
     content = bytearray((tmp_path / "one.zip").read_bytes())
     content[int(len(content) * at)] ^= 0xFF
     (tmp_path / "bad.zip").write_bytes(content)
-    before = counts(engine)
+    before = row_counts(engine)
     with pytest.raises(InputError, match=r"bad\.zip"):
         import_project(engine, tmp_path / "bad.zip")
-    assert counts(engine) == before
+    assert row_counts(engine) == before
 
 
 def without(table: str, column: str) -> Callable[[str, bytes], bytes]:

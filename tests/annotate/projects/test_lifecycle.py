@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from allpairs.annotate import demo
 from allpairs.annotate.cli.serve import _keep_bin
@@ -37,18 +37,12 @@ from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.items import first_identifiers, item_texts
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
+from allpairs.db.schema.tables import Answer, Gold, Item, Job, Project, Task, now
 from allpairs.learner.jobs.queue.job_state import job_state
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import make_project, make_round, row_counts
 from tests.helpers.figures.measured import add_gold, add_job, answer_on, make_measured_project
 
 P, N, U, S, R = AnswerKind
-
-
-def rows(engine: Engine) -> dict[str, int]:
-    with reading(engine) as session:
-        tables = Base.metadata.sorted_tables
-        return {table.name: session.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
 def names(engine: Engine, everything: bool = False) -> list[str]:
@@ -61,7 +55,7 @@ def project(engine: Engine) -> int:
 
 
 def test_an_archived_project_is_not_listed_and_comes_back(engine: Engine, project: int) -> None:
-    before = rows(engine)
+    before = row_counts(engine)
     archive_project(engine, project)
     assert names(engine) == []
     assert [(row.name, row.state) for row in list_projects(engine, everything=True)] == [("Help desk", "archived")]
@@ -69,11 +63,11 @@ def test_an_archived_project_is_not_listed_and_comes_back(engine: Engine, projec
         archive_project(engine, project)
     restore_project(engine, project)
     assert names(engine) == ["Help desk"]
-    assert rows(engine) == before | {"events": 2}
+    assert row_counts(engine) == before | {"events": 2}
 
 
 def test_a_deleted_project_is_restored_whole(engine: Engine, project: int) -> None:
-    before, summary = rows(engine), project_summary(engine, "Help desk")
+    before, summary = row_counts(engine), project_summary(engine, "Help desk")
     bin_project(engine, project)
     assert names(engine) == []
     (binned,) = list_bin(engine)
@@ -84,7 +78,7 @@ def test_a_deleted_project_is_restored_whole(engine: Engine, project: int) -> No
         bin_project(engine, project)
     restore_project(engine, project)
     assert project_summary(engine, "Help desk") == summary
-    assert rows(engine) == before | {"events": 2}
+    assert row_counts(engine) == before | {"events": 2}
     with pytest.raises(InputError, match="neither archived nor in the bin"):
         restore_project(engine, project)
 
@@ -108,7 +102,7 @@ def test_the_bin_is_emptied_after_seven_days_and_not_before(engine: Engine, proj
     assert empty_bin(engine, now()) == ["Help desk"]
     assert not folder.exists()
     assert [binned.name for binned in list_bin(engine)] == ["Kept"]
-    assert {table: count for table, count in rows(engine).items() if count} == {
+    assert {table: count for table, count in row_counts(engine).items() if count} == {
         "projects": 1, "items": 2, "identifiers": 2, "events": 2
     }  # fmt: skip
 
@@ -150,7 +144,7 @@ def test_no_job_can_be_asked_for_while_a_project_is_put_away(engine: Engine, pro
             with pytest.raises(InputError, match=f"is {where}: restore it"):
                 ask()
         ask_if_due(engine, project, news=True)  # an annotator whose page is still open
-    assert rows(engine)["jobs"] == 0
+    assert row_counts(engine)["jobs"] == 0
 
 
 @pytest.mark.parametrize("put_away", [archive_project, bin_project])

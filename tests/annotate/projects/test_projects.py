@@ -1,7 +1,7 @@
 """Projects: stored completely or not at all, counted, changed, deleted."""
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.projects.projects import (
     checked_settings,
@@ -17,9 +17,9 @@ from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import first_identifiers, item_texts, items_by_identifier
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Base, Gold, Matcher, Task
+from allpairs.db.schema.tables import Answer, Gold, Matcher, Task
 from allpairs.db.schema.tables import Item as ItemRow
-from tests.helpers.factories import make_round
+from tests.helpers.factories import make_round, row_counts
 
 SETTINGS = Settings(evaluation_share=0.5)
 
@@ -28,12 +28,6 @@ def corpus(n: int = 8, right: int = 0, gold: tuple[GoldPair, ...] = ()) -> Corpu
     sides = [Side.LEFT] * n + [Side.RIGHT] * right
     items = [Item((f"{i}", f"{i} too"), side, f"text {i} 🎈 שלום") for i, side in enumerate(sides)]
     return Corpus(Kind.BIPARTITE if right else Kind.SYMMETRIC, items, list(gold))
-
-
-def rows(engine: Engine) -> dict[str, int]:
-    with reading(engine) as session:
-        tables = Base.metadata.sorted_tables
-        return {table.name: session.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
 def test_a_project_is_stored_as_it_was_read(engine: Engine) -> None:
@@ -65,22 +59,22 @@ def test_a_bipartite_project_shares_its_right_side(engine: Engine) -> None:
 def test_names_that_cannot_be_shown_are_refused(engine: Engine, name: str) -> None:
     with pytest.raises(InputError, match="name"):
         create_project(engine, name, corpus(), SETTINGS)
-    assert rows(engine)["projects"] == 0
+    assert row_counts(engine)["projects"] == 0
 
 
 def test_a_name_that_is_taken_is_refused_and_nothing_stored(engine: Engine) -> None:
     create_project(engine, "Questions", corpus(), SETTINGS)
-    before = rows(engine)
+    before = row_counts(engine)
     with pytest.raises(InputError, match="'Questions' exists already"):
         create_project(engine, "Questions ", corpus(), SETTINGS)
-    assert rows(engine) == before
+    assert row_counts(engine) == before
 
 
 def test_a_crash_in_the_middle_leaves_nothing(engine: Engine) -> None:
     items = [Item((f"{i}",), Side.LEFT, f"text {i}", Split.TRAIN) for i in range(8)]
     with pytest.raises(IndexError):
         create_project(engine, "Questions", Corpus(Kind.SYMMETRIC, items, [GoldPair(0, 99, True)]), SETTINGS)
-    assert not any(count for table, count in rows(engine).items() if table != "alembic_version")
+    assert not any(count for table, count in row_counts(engine).items() if table != "alembic_version")
 
 
 @pytest.mark.parametrize(("n", "right"), [(2, 0), (1, 0)])
@@ -149,14 +143,14 @@ def test_settings_change_but_the_split_stays(engine: Engine) -> None:
 def test_a_deleted_project_leaves_the_others_alone(engine: Engine) -> None:
     gold = (GoldPair(0, 1, True),)
     kept = create_project(engine, "Kept", corpus(gold=gold), SETTINGS)
-    before = rows(engine)
+    before = row_counts(engine)
     gone = create_project(engine, "Gone", corpus(gold=gold), SETTINGS)
     make_round(engine, gone, 2)
     with writing(engine) as session:
         session.add(Matcher(project_id=gone, number=1, folder="m1", encoder="tiny", w=1.0, b=0.0))
     (artifacts() / "m1").mkdir(parents=True)
     delete_project(engine, gone)
-    assert rows(engine) == before | {"events": before["events"] + 1}  # that it was removed stays
+    assert row_counts(engine) == before | {"events": before["events"] + 1}  # that it was removed stays
     assert not (artifacts() / "m1").exists()
     assert [found.id for found in list_projects(engine)] == [kept]
 

@@ -46,7 +46,7 @@ from allpairs.db.projects.studies import CRITERIA
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Invitation
-from tests.helpers.api import answer
+from tests.helpers.api import answer, body_of
 from tests.helpers.people import PASSWORD, at
 from tests.helpers.projects.two_projects import (
     BIENCODER,
@@ -420,15 +420,8 @@ DOWNLOADS: Acts = {
 
 def called(operation: Operation, a: Asking, project_id: int) -> Any:
     """Call the operation on the project, with a task or a job of the other one."""
-    bodies: dict[str, Any] = {
-        "next_tasks": {"n": 1}, "answers": {"answers": [answer("k", a.other.task)]},
-        "start_job": {"kind": "next_round"}, "add_webhook": WEBHOOK, "match": {"texts": ["x"]}, "publish": {},
-        "change_texts": {"texts": [{"id": "newer", "text": "A newer text"}]}, "undo_texts": {}, "end_publication": {},
-        "withdraw_texts": {"ids": ["left-0"]}, "run_rater": {"pairs": 3}, "resume_rater": {}, "end_rater": {},
-        "set_rater": {"name": "another", "function": "judges:another"},
-    }  # fmt: skip
     path = operation.path.format(project_id=project_id, job_id=a.other.open_job, webhook_id=a.other.webhook)
-    found = a.http(operation.method, f"/api/v1{path}", json=bodies.get(operation.name))
+    found = a.http(operation.method, f"/api/v1{path}", json=body_of(operation.name, a.other.task))
     if operation.name == "answers":
         wanted(found.json()["stored"])
     return found

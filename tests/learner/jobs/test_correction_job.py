@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
@@ -22,6 +22,7 @@ from allpairs.learner.jobs import correction as steps
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
+from tests.helpers.projects.rounds import count, texts
 from tests.helpers.services.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder
 
@@ -30,21 +31,16 @@ EVALUATION = 40
 keys = itertools.count()
 
 
-def texts(n: int = 50, topics: int = 6) -> list[str]:
-    rng = np.random.default_rng(0)
-    return [f"topic{i % topics} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(n)]
-
-
 @pytest.fixture(scope="module")
 def encoders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return [tiny_encoder(tmp_path_factory.mktemp("correction"), texts(), seed) for seed in range(2)]
+    return [tiny_encoder(tmp_path_factory.mktemp("correction"), texts(50), seed) for seed in range(2)]
 
 
 @pytest.fixture
 def project(engine: Engine, encoders: list[Path], monkeypatch: pytest.MonkeyPatch) -> int:
     """Return 50 texts, 40 for evaluation, a few pairs of one topic known; the encoder, and a matcher of round 1."""
     monkeypatch.setattr(correction, "NEAR", 2)
-    project_id = make_project(engine, texts(), evaluation=EVALUATION, encoder=str(encoders[0]))
+    project_id = make_project(engine, texts(50), evaluation=EVALUATION, encoder=str(encoders[0]))
     (artifacts() / "one").mkdir(parents=True)
     (artifacts() / "one" / "model").symlink_to(encoders[1])
     with writing(engine) as session:
@@ -96,11 +92,6 @@ def pair_of(task: Task) -> tuple[int, int]:
 
 def pairs(tasks: list[Task]) -> set[tuple[int, int]]:
     return set(map(pair_of, tasks))
-
-
-def count(engine: Engine, table: type) -> int:
-    with reading(engine) as session:
-        return session.scalar(select(func.count()).select_from(table)) or 0
 
 
 def expected(engine: Engine, encoder: Path, recall: float) -> dict[tuple[int, int], float]:
@@ -167,7 +158,7 @@ def test_the_audit_batch_holds_pairs_of_both_strata(engine: Engine, project: int
 def test_the_threshold_is_that_of_the_evaluation(engine: Engine, project: int, encoders: list[Path]) -> None:
     run(engine, project, recall=0.25)
     details = newest(engine)[0].details
-    vectors = load_encoder(str(encoders[0])).encode(texts()[-EVALUATION:])
+    vectors = load_encoder(str(encoders[0])).encode(texts(50)[-EVALUATION:])
     measured = evaluate_exact(vectors, vectors, np.array([[i, i + 6] for i in range(20)]), True)
     assert measured is not None
     at = int(np.searchsorted(measured.curve.recall, 0.25 - 1e-9))

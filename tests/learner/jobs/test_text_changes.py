@@ -13,6 +13,7 @@ from allpairs import Matcher as TrainedMatcher
 from allpairs.annotate.explore.prepared import best_pairs, known_pairs, rounds_of
 from allpairs.annotate.projects import change_texts
 from allpairs.db.errors import InputError
+from allpairs.db.progress import no_progress
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
 from allpairs.db.results.explorations import read_search
 from allpairs.db.results.matches import PAIRS, folder_of_matches
@@ -84,10 +85,6 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def quiet(stage: str, done: float) -> None:
-    pass
-
-
 def data_of(engine: Engine, project_id: int) -> ProjectData:
     with reading(engine) as session:
         return read_project(session, project_id)
@@ -110,13 +107,13 @@ def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
     engine: Engine, project: int, tmp_path: Path, encoded: list[str]
 ) -> None:
     matcher, before = matcher_of(engine, 1), data_of(engine, project)
-    old = vectors_of(project, matcher, before, before.settings, quiet)
-    again = rescored_of(matcher, before, old, quiet)
+    old = vectors_of(project, matcher, before, before.settings, no_progress)
+    again = rescored_of(matcher, before, old, no_progress)
     change(engine, tmp_path, NEW)
     data = data_of(engine, project)
     encoded.clear()
-    vectors = vectors_of(project, matcher, data, data.settings, quiet)
-    rescored = rescored_of(matcher, data, vectors, quiet)
+    vectors = vectors_of(project, matcher, data, data.settings, no_progress)
+    rescored = rescored_of(matcher, data, vectors, no_progress)
     assert set(encoded) <= {*NEW.values(), data.dataset.texts[80]}
     assert np.array_equal(vectors[:80], old) and len(vectors) == 86
     left, right = np.triu_indices(86, 1)
@@ -131,7 +128,7 @@ def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
     )
     assert whole == pytest.approx(own, abs=2e-3)  # as any program scores these texts
     encoded.clear()
-    vectors_of(project, matcher, data, data.settings, quiet)
+    vectors_of(project, matcher, data, data.settings, no_progress)
     assert encoded == []  # they are stored
 
 
@@ -195,7 +192,7 @@ def test_a_round_goes_on_with_the_texts_that_it_began_with(engine: Engine, proje
     with reading(engine) as session:
         stored = session.get_one(Matcher, matcher_id)
     data = data_of(engine, project)
-    assert len(vectors_of(project, stored, data, data.settings, quiet)) == 86
+    assert len(vectors_of(project, stored, data, data.settings, no_progress)) == 86
 
 
 def test_a_text_that_comes_back_is_scored_as_before(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -203,9 +200,9 @@ def test_a_text_that_comes_back_is_scored_as_before(engine: Engine, project: int
 
     def every() -> np.ndarray:
         data = data_of(engine, project)
-        vectors = vectors_of(project, matcher, data, data.settings, quiet)
+        vectors = vectors_of(project, matcher, data, data.settings, no_progress)
         left, right = np.triu_indices(80, 1)
-        found = rescored_of(matcher, data, vectors, quiet)
+        found = rescored_of(matcher, data, vectors, no_progress)
         return found.replace(left, right, scores(vectors, left, right, BLENDED))
 
     before = every()

@@ -28,6 +28,7 @@ from allpairs.learner.pipelines.pipeline import (
 )
 from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.backtraining import PAIRS, wanted
+from tests.helpers.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "back-training"
@@ -60,11 +61,6 @@ def make(data: Path, tmp_path: Path) -> Make:
         return begin(NAME, tmp_path / "out", *spec)
 
     return made
-
-
-def rows(run: Run, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
-    return found
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ from allpairs.learner.pipelines.pipeline import (
     run_stage,
 )
 from allpairs.learner.pipelines.spec import make_spec
+from tests.helpers.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "multi-view-reranking"
@@ -70,11 +71,6 @@ def make(data: Path, tmp_path: Path) -> Make:
 
 MARCO = {"test_queries": "queries.tsv", "test_qrels": "qrels.dev.tsv", "rest_queries": "queries.tsv",
          "rest_qrels": "qrels.all_dev.tsv"}  # fmt: skip
-
-
-def rows(run: Run, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
-    return found
 
 
 def test_msmarcos_files_from_end_to_end(make: Make, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

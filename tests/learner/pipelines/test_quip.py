@@ -1,11 +1,9 @@
 """QuIP as a whole, on generated passages: every stage, every variant, every use; what a bi-encoder learns."""
 
-import json
 import weakref
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from allpairs.learner.backbones.span_biencoder import SpanBiencoder, answer_apar
 from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.pipelines.pipeline import RESULTS, Run, read_artifacts, run_pipeline
+from allpairs.learner.pipelines.pipeline import RESULTS, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.noise import noisy, pseudo_questions
 from allpairs.learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
@@ -28,16 +26,12 @@ from allpairs.learner.pipelines.quip.shards import read_speed
 from allpairs.learner.pipelines.quip.tagging import question_rows
 from allpairs.learner.pipelines.quip.teacher import confident, likeliest
 from tests.helpers.files.quip_files import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
+from tests.helpers.pipeline_tables import rows
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_files(tmp_path_factory.mktemp("quip"))
-
-
-def rows(run: Run, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
-    return found
 
 
 def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from allpairs.db.progress import no_progress
 from allpairs.learner.backbones.opinions import opinions_of, product_scores, questions_of, rationale_spans
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from allpairs.learner.backbones.span_reader import Answer, load_reader
@@ -31,10 +32,6 @@ from allpairs.learner.pipelines.report import Report
 from tests.helpers.files.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
 
 CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "bare", "")
-
-
-def silent(words: str, done: float) -> None:
-    """Ignore progress."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +59,7 @@ def test_reading_counts_right_answers_and_leaves_out_questions_without_one(
     found = [Answer(text, 0, 0.0) for text in ("The cat!", "cat", "Rome", "Bern")]
     monkeypatch.setattr(reading, "load_reader", lambda source: None)
     monkeypatch.setattr(reading, "answer", lambda *_: found)
-    (row,) = reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], silent)
+    (row,) = reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], no_progress)
     assert (row["questions"], row["left_out"], row["exact_match"]) == (4, 1, 0.5)
     assert row["token_f1"] == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
 
@@ -77,7 +74,7 @@ def test_reading_is_measured_and_compared_by_data_set(tmp_path: Path, monkeypatc
     monkeypatch.setattr(reading, "answer", lambda *_: found)
     run = Run(tmp_path, None, QuipConfig(variants=["teacher"]))
     (tmp_path / "uses").mkdir()
-    lines = [{"model": "teacher", **row} for row in reading.measure_reading(run, CROSS, [], silent)]
+    lines = [{"model": "teacher", **row} for row in reading.measure_reading(run, CROSS, [], no_progress)]
     (tmp_path / "uses" / "reading-teacher.jsonl").write_text("\n".join(map(json.dumps, lines)))
     report_reading(Report(tmp_path, "Reading"), run)
     assert [(row["questions"], row["exact_match"]) for row in rows(tmp_path, "table1")] == [(4, 0.5)]
@@ -108,7 +105,7 @@ def test_paraphrases_are_ranked_by_the_layer_that_agrees_with_labels(monkeypatch
     some = [{"dataset": "D", "split": part, "x": "a", "y": "b", "label": label}
             for part in ("train", "test") for label in (0, 1) for _ in range(10)]  # fmt: skip
     run: Any = SimpleNamespace(config=QuipConfig(paraphrases=Paraphrases(seeds=[1], fine_tune=False)))
-    ranked, frozen = use_paraphrases.measure_paraphrases(run, BARE, some, silent)
+    ranked, frozen = use_paraphrases.measure_paraphrases(run, BARE, some, no_progress)
     assert (ranked["layer"], ranked["auroc"], frozen["f1"]) == (2, 1, 1)
 
 
@@ -137,7 +134,7 @@ def test_opinions_are_calibrated_and_their_accuracy_is_of_right_ones(monkeypatch
     config = QuipConfig.model_validate({"sentiment": {"prompts": PROMPTS[:1], "words": ["the"]}})
     some = [{"dataset": "D", "text": text, "label": label} for text, label in (("a", 1), ("b", 0), ("c", 0), ("d", 1))]
     run: Any = SimpleNamespace(config=config)
-    (row,) = use_sentiment.measure_sentiment(run, CROSS, some, silent)
+    (row,) = use_sentiment.measure_sentiment(run, CROSS, some, no_progress)
     assert (row["accuracy"], row["uncalibrated"], row["texts"]) == (0.75, 0.5, 4)
 
 
@@ -243,7 +240,7 @@ def test_reasons_are_of_the_prompt_that_is_best_on_sst_2(monkeypatch: pytest.Mon
     run: Any = SimpleNamespace(config=config)
     some = [{"dataset": name, "text": text, "label": int(text == "good")}
             for name in ("CR", "SST-2") for text in ("good", "bad")]  # fmt: skip
-    found = list(use_sentiment.measure_sentiment(run, Model("QuIP", "bi-encoder", ""), some, silent))
+    found = list(use_sentiment.measure_sentiment(run, Model("QuIP", "bi-encoder", ""), some, no_progress))
     reasons = {row["dataset"]: row for row in found if row["use"] == "rationales"}
     assert {name: row["prompt"] for name, row in reasons.items()} == {
         "CR": "a product ? | b product ?", "SST-2": "a movie ? | b movie ?",

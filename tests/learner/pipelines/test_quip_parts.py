@@ -18,7 +18,6 @@ from allpairs.learner.backbones.biencoder_training import Sparse, distillation_l
 from allpairs.learner.backbones.opinions import Opinions, best_sums, questions_of
 from allpairs.learner.backbones.passage_cutting import passages_of, windows
 from allpairs.learner.metrics.bertscore import bertscore, directions
-from allpairs.learner.metrics.standard_error import standard_error
 from allpairs.learner.pipelines.quip.paraphrases import (
     BETAS,
     EPSILON,
@@ -29,6 +28,7 @@ from allpairs.learner.pipelines.quip.paraphrases import (
     few_of_each,
     mean_vectors,
 )
+from allpairs.learner.pipelines.quip.tables.cells import standard_error
 from allpairs.learner.pipelines.quip.tagging import Sentences, entity_f1, few_sentences, tags_of
 from allpairs.learner.pipelines.quip.two_stage import unlike
 

@@ -72,7 +72,6 @@ def test_every_entry_of_the_catalog_has_its_functions(name: str) -> None:
         assert list(signature(function).parameters) == ["pool", "n", "rng"]
     assert entry.title and entry.description.endswith(".")
     assert entry.seed == SEED_STRATEGY or STRATEGIES[entry.seed].seed == entry.seed
-    assert not (entry.oracle and entry.live)
 
 
 def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:

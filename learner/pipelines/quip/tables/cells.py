@@ -1,10 +1,10 @@
 """Cells of the tables of uses, and tables of what the paper alone measured."""
 
+import math
 from collections.abc import Container, Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
-from allpairs.learner.metrics.standard_error import standard_error
 from allpairs.learner.pipelines.quip.uses.rows import Rows
 from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import grid, number
@@ -66,3 +66,8 @@ def with_error(row: dict[str, Any], name: str) -> str:
     """Return the mean with its standard error in words."""
     error = row[f"{name}_error"]
     return number(row[name], False) + ("" if error is None else f" ± {number(error, False)}")
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Return the standard error of the mean, with n − 1 in the variance; None for one value."""
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None

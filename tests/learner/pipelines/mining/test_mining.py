@@ -16,6 +16,7 @@ from allpairs.learner.pipelines.mining.inputs import texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
+from tests.helpers.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "few-shot-mining"
@@ -140,11 +141,6 @@ def test_figures_downstream_go_on_where_they_stopped(make: Make) -> None:
     run_pipeline(NAME, run, lambda words, done: again.append(words))
     assert not [words for words in again if "seed only" in words or "bi-encoder" in words or "writing" in words]
     assert [row["method"] for row in rows(run, "downstream")] == ["seed only", "bi-encoder", "full", "generated"]
-
-
-def rows(run: Run, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
-    return found
 
 
 def all_mined(run: Run) -> list[dict[str, str]]:
