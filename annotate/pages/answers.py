@@ -7,13 +7,13 @@ from allpairs.annotate.explore.pair_reason import reasons
 from allpairs.annotate.labelling.own_answers import Past, correct, history, pair_history
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.pair_history import pair_acts
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.label.why import why
 from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
-from allpairs.db.errors import InputError
 
 PAGE = 20  # answers on one page
 
@@ -110,10 +110,8 @@ def _store(
     database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind, note: str | None = None
 ) -> None:
     """Store the correction, or show why it cannot be stored."""
-    try:
+    with told(st.toast):
         correct(database, project_id, who, answer_id, answer, note)
-    except InputError as error:
-        st.toast(literal(str(error)))
 
 
 main()

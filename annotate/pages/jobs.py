@@ -5,8 +5,9 @@ import streamlit as st
 
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
+from allpairs.annotate.ui.common.job_status import EVERY, KINDS, failure, has_failed_to_train, progress, train_now
 from allpairs.annotate.ui.state import current_project, engine
+from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.tables import Job, Worker
 
 WORKER_COMMAND = "allpairs worker"

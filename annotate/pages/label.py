@@ -25,7 +25,7 @@ from allpairs.annotate.labelling.queue import (
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import explained
+from allpairs.annotate.ui.common.errors import explained, told
 from allpairs.annotate.ui.common.job_status import failure, progress_in_words
 from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from allpairs.annotate.ui.label.guidelines import panel
@@ -33,7 +33,6 @@ from allpairs.annotate.ui.label.why import why
 from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
-from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.schema.tables import Job
 
@@ -202,10 +201,8 @@ def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object
 
 def ask_for_batch(database: Engine, project_id: int) -> None:
     """Request the job that makes the next batch."""
-    try:
+    with told(st.toast):
         request_round(database, project_id)
-    except InputError as error:
-        st.toast(str(error))
 
 
 def without_keyboard(

@@ -12,9 +12,9 @@ from allpairs.annotate.access.people import PersonRow
 from allpairs.annotate.access.roles import ABOUT, Right
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.account.first_administrator import first_administrator
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import current_project, engine, may, site, who_asks
 from allpairs.db.domain import Role
-from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project, now
 
 OUT = "not in the project"
@@ -155,10 +155,8 @@ def _button(title: str, key: str, act: Callable[[], object]) -> None:
 
 def _try(act: Callable[[], object]) -> None:
     """Perform the action, or show why it failed."""
-    try:
+    with told(st.toast):
         act()
-    except InputError as error:
-        st.toast(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
 
 
 main()

@@ -10,6 +10,7 @@ from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.pair_history import pair_acts
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.review.agreement import agreement_section
@@ -19,7 +20,6 @@ from allpairs.annotate.ui.review.groups import label_groups
 from allpairs.annotate.ui.review.waiting import count_exactly, redraw_after
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
-from allpairs.db.errors import InputError
 
 
 def main() -> None:
@@ -110,10 +110,8 @@ def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
 
 
 def _settle(database: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str) -> None:
-    try:
+    with told(st.toast):
         settle(database, project_id, who, case, answer, note)
-    except InputError as error:
-        st.toast(literal(str(error)))
 
 
 main()

@@ -10,6 +10,7 @@ from allpairs.annotate.projects.progress import situation_of
 from allpairs.annotate.projects.projects import update_settings
 from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.projects.rater import rater
 from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, problems, question_form
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
@@ -90,11 +91,8 @@ def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None
 
 def _store(project_id: int, settings: Settings) -> None:
     """Store the settings and redraw the page, or show why they cannot be stored."""
-    try:
+    with told():  # such as another project's model
         update_settings(engine(), project_id, settings)
-    except InputError as problem:  # such as another project's model
-        st.error(literal(str(problem)), icon=":material/error:")
-    else:
         st.toast("Saved.", icon=":material/check:")
         st.rerun()
 

@@ -6,6 +6,7 @@ from allpairs.annotate.access import people
 from allpairs.annotate.access.mode import ANNOTATOR
 from allpairs.annotate.access.passwords import SHORTEST
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import annotator, engine, forget_who_asks
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import MAX_NAME
@@ -41,12 +42,9 @@ def first_administrator() -> None:
         made = st.form_submit_button("Make the first administrator", icon=":material/person_add:", type="primary")
     if not made:
         return
-    try:
+    with told():
         if password != again:
             raise InputError("the two passwords differ")
         people.add_first(engine(), name, password, now())
-    except InputError as error:
-        st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
-    else:
         forget_who_asks()
         st.rerun()  # as nobody, who is sent to the sign-in page

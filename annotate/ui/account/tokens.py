@@ -6,10 +6,10 @@ from allpairs.annotate.access import tokens
 from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.api_paths import REFERENCE
 from allpairs.db.domain import Scope
-from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import ApiToken, now
 
@@ -57,10 +57,8 @@ def _explained() -> str:
 
 
 def _withdraw(guest: Guest, token_id: int) -> None:
-    try:
+    with told(st.toast):  # in another browser, meanwhile
         tokens.withdraw(as_person(system_engine(), guest.person_id), guest.person_id, token_id)
-    except InputError as error:  # in another browser, meanwhile
-        st.toast(literal(str(error)))
 
 
 def _form(guest: Guest) -> str | None:
@@ -73,12 +71,10 @@ def _form(guest: Guest) -> str | None:
         made = st.form_submit_button("Create token", icon=":material/vpn_key:")
     if not made:
         return None
-    try:
+    with told():
         engine = as_person(system_engine(), guest.person_id)
         token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
-    except InputError as error:
-        st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
-        return None
-    st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
-    st.code(token, language=None)
-    return token
+        st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
+        st.code(token, language=None)
+        return token
+    return None

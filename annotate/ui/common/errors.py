@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import streamlit as st
@@ -14,6 +14,23 @@ from allpairs.db.maintenance.error_messages import in_words
 AGAIN = 5  # seconds until a failed page is tried again
 
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def told(show: Callable[..., object] = st.error) -> Iterator[None]:
+    """Show bad input raised within as one sentence, by `st.error` or `st.toast`, and go on after the block."""
+    try:
+        yield
+    except InputError as error:
+        show(literal(sentence(error)), icon=":material/error:")
+
+
+def sentence(error: InputError) -> str:
+    """Return the message with a full stop and, unless it begins with a file or a name in quotes, with a capital."""
+    words = str(error)
+    first = words.partition(" ")[0]
+    words = f"{words[0].upper()}{words[1:]}" if first.isalpha() else words
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 @contextmanager
@@ -32,7 +49,7 @@ def explain(error: Exception) -> bool:
     The app calls it for what no block `explained` holds: callbacks, and fragments that are drawn on their own.
     """
     if isinstance(error, InputError):
-        st.error(literal(str(error)))
+        st.error(literal(sentence(error)), icon=":material/error:")
         return True
     said = in_words(error)
     if said is None:

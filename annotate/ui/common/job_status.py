@@ -7,10 +7,10 @@ from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
 from allpairs.annotate.text.formatting import ago, duration, literal
 from allpairs.annotate.ui.common.announce import announce
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.errors import InputError
-from allpairs.db.projects.jobs import NEXT_ROUND
+from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.schema.tables import Job
 
 KINDS = {
@@ -39,7 +39,6 @@ STAGES = {
     "divide": later("grouping pairs for the audit"),
     "draw": later("sampling audit pairs"),
 }
-OPEN = ("waiting", "running")
 EVERY = 2  # seconds between two updates of an open job
 
 
@@ -82,11 +81,8 @@ def train_now(project_id: int, label: str = "Train now") -> None:
         return
     if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):
         return
-    try:
+    with told():
         jobs.request_round(engine(), project_id)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.rerun()
 
 

@@ -6,7 +6,8 @@ import streamlit as st
 
 from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.annotate.ui.common.announce import announce
-from allpairs.annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
+from allpairs.annotate.ui.common.job_status import KINDS, failure, progress, progress_in_words
+from allpairs.db.projects.jobs import OPEN
 
 EVERY = 1  # seconds between two updates of an open job
 NO_WORKER = "No worker is running. Start one with `allpairs worker`."

@@ -12,6 +12,7 @@ from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import Report, Trouble
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import sentence
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
@@ -147,7 +148,7 @@ def whole() -> None:
                 )
         except InputError as error:
             st.session_state.pop("arrived", None)
-            st.error(literal(str(error)))
+            st.error(literal(sentence(error)), icon=":material/error:")
     if arrived := st.session_state.get("arrived"):
         texts, answers = arrived.rows["items"], arrived.rows["answers"]
         st.success(f"{literal(arrived.name)}: {texts:,} texts and {answers:,} answers.", icon=":material/folder_open:")

@@ -10,11 +10,12 @@ from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.clusterings import TITLES
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.clusterings import choose_clustering
-from allpairs.annotate.ui.common.job_status import EVERY, OPEN, failure, progress
+from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.common.job_status import EVERY, failure, progress
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Clustering, Representative
-from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping
+from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.matches import Matches
 
 ABOUT = (
@@ -77,11 +78,8 @@ def _ask(project_id: int, work: MatchWork) -> None:
         asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
     if not asked or threshold is None:
         return
-    try:
+    with told():
         jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping, keep)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.rerun()
 
 

@@ -11,6 +11,7 @@ from allpairs.annotate.projects.change_texts import TITLES, Act, Changed, Outcom
 from allpairs.annotate.projects.history import NOBODY
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.upload import chosen_file
 from allpairs.annotate.ui.state import engine
 from allpairs.db.corpus.corpus import Columns
@@ -54,11 +55,8 @@ def texts(project: Project) -> None:
         side = st.radio("List", list(SIDES), format_func=lambda one: SIDES[one], horizontal=True, key="texts_side")
     path = chosen_file("change_texts")
     if path is not None and act is not None:
-        try:
+        with told():
             source = _source(project, path, act, side)
-        except InputError as error:
-            st.error(literal(str(error)))
-        else:
             _check(project, source)
     _changes(project)
 
@@ -143,11 +141,8 @@ def _changes(project: Project) -> None:
     )
     key = f"texts_undo_{newest.number}"
     if st.button(f"Undo change {newest.number}", key=key, icon=":material/undo:", help=help_):
-        try:
+        with told():
             change_texts.undo(engine(), project.id, newest.number)
-        except InputError as error:
-            st.error(literal(str(error)))
-        else:
             st.session_state.pop("texts_checked", None)
             st.rerun()
 

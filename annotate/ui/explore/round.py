@@ -7,11 +7,11 @@ import streamlit as st
 from allpairs.annotate.explore import prepared
 from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.formatting import duration, literal
+from allpairs.annotate.text.formatting import duration
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 
 STARTED = "prepared_rounds"  # in the session: the matchers whose preparation this page has started by itself
 LEFT = {"failed": "Try again", "cancelled": "Prepare it"}  # what to offer after a preparation that ended so
@@ -56,10 +56,8 @@ def _ended(project_id: int, chosen: Round) -> None:
 
 
 def _ask(chosen: Round) -> None:
-    try:
+    with told(st.toast):  # somebody else was faster, and the page shows the progress; or the project is gone
         prepared.ask(engine(), chosen.matcher.project_id, chosen.matcher.number)
-    except InputError as problem:  # somebody else was faster, and the page shows the progress; or the project is gone
-        st.toast(literal(f"{str(problem)[0].upper()}{str(problem)[1:]}."))
 
 
 def _prepared(chosen: Round, since: int) -> str:

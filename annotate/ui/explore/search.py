@@ -9,12 +9,12 @@ from allpairs.annotate.explore import search as searching
 from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.common.pair_view import pair_rows, why_so
 from allpairs.annotate.ui.explore.round import cost
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
-from allpairs.db.errors import InputError
 from allpairs.db.results.explorations import Search
 
 SHOWN = 20  # of its hits
@@ -53,11 +53,8 @@ def _typed(project_id: int, found: Round, kind: Kind) -> None:
         asked = st.form_submit_button("Search", icon=":material/search:", type="primary")
     if not asked:
         return
-    try:
+    with told():
         job_id = searching.ask_text(engine(), project_id, found.matcher.number, text, of_left=side == "Right list")
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.session_state[_key(project_id)] = job_id
 
 

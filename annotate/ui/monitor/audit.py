@@ -5,14 +5,13 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
-from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.monitor.audit_rater import audit_rater
 from allpairs.annotate.ui.monitor.correction import corrections
 from allpairs.annotate.ui.monitor.entities import entity_audit
 from allpairs.annotate.ui.monitor.strata import strata
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import MOST_CHANGED
 
 DRAW = 60  # pairs: an audit batch of a few minutes
@@ -98,9 +97,6 @@ def audit_form(report: Report, project_id: int) -> None:
 
 def _ask(project_id: int, draw: int) -> None:
     """Request the job and redraw the page, or show why it cannot be requested."""
-    try:
+    with told():
         jobs.request_audit(engine(), project_id, draw)
-    except InputError as problem:
-        st.error(literal(str(problem)), icon=":material/error:")
-    else:
         st.rerun()

@@ -11,10 +11,10 @@ from allpairs.annotate.monitor.method_in_words import read_by
 from allpairs.annotate.projects.batch_preview import work
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.domain import RatedFor
-from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import RATE
 
 USUAL = 2_000  # pairs to read
@@ -47,13 +47,10 @@ def _form(project_id: int, newest: RaterState) -> None:
         asks = st.button("Read", key="audit_rater_read", type="primary", icon=":material/smart_toy:", disabled=paused)
     if paused:
         st.caption("It is paused: the page “Settings” says why.")
-    try:
+    with told():
         if looks:
             found = dry_run(engine(), project_id, most, RatedFor.AUDIT)
             st.info(literal(in_words(found)), icon=":material/calculate:")
         if asks:
             request_rating(engine(), project_id, most, RatedFor.AUDIT)
             st.rerun()
-    except InputError as problem:
-        words = str(problem)
-        st.error(literal(f"{words[0].upper()}{words[1:]}."), icon=":material/error:")

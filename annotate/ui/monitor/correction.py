@@ -17,10 +17,9 @@ from allpairs.annotate.monitor.false_negatives import (
     strata_table,
 )
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.figure import plot, table_open
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.errors import InputError
 
 WHAT = (
     "Pairs that are not known positives count as negatives. Some of them are positives after all, so the measured "
@@ -99,9 +98,6 @@ def _results(found: list[Correction]) -> None:
 
 def _ask(project_id: int, number: int, recall: float, draw: int) -> None:
     """Request the job and redraw the page, or show why it cannot be requested."""
-    try:
+    with told():
         jobs.request_correction(engine(), project_id, number, recall, draw)
-    except InputError as problem:
-        st.error(literal(str(problem)), icon=":material/error:")
-    else:
         st.rerun()

@@ -6,11 +6,10 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.charts.entity_audit import describe_groups, groups_chart
 from allpairs.annotate.monitor.entity_audit import DRAW, EXACT, FIGURES, EntityAudit, read_entity_audit
-from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.errors import InputError
 
 WHAT = (
     "It measures groups of matches, not pairs. Texts are drawn at random, those of large groups more often. For each "
@@ -46,11 +45,8 @@ def _form(project_id: int, updates: bool) -> None:
         drawing = st.button("Draw texts", key="draw_entities", icon=":material/casino:")
         updating = updates and st.button("Update group figures", key="update_entities", icon=":material/refresh:")
     if drawing or updating:
-        try:
+        with told():
             jobs.request_entities(engine(), project_id, texts if drawing else 0)
-        except InputError as problem:
-            st.error(literal(str(problem)), icon=":material/error:")
-        else:
             st.rerun()
 
 

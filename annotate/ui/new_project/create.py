@@ -9,12 +9,12 @@ from allpairs.annotate.jobs.requests import request_round
 from allpairs.annotate.projects.import_files import Findings, Source, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.new_project.contents import known_in_words, pairs_in_words, texts_in_words
 from allpairs.annotate.ui.new_project.progress import progress_bar
 from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, shown_value
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Settings
-from allpairs.db.errors import InputError
 
 NEXT = (
     "*Create* stores the texts and opens the page Label. There a job loads the encoder, turns every text into a "
@@ -72,13 +72,10 @@ def _go(step: str, goal: str) -> None:
 
 def create(name: str, source: Source, entered: Mapping[str, Any]) -> None:
     """Create the project and open its first pairs, with a bar; or draw what is wrong."""
-    try:
+    with told():
         with progress_bar("Reading the files …") as progress:
             corpus = load(source, progress)
             project_id = create_project(engine(), name, corpus, Settings.model_validate(entered), progress)
             request_round(engine(), project_id)
-    except InputError as error:
-        st.error(literal(str(error)))
-        return
-    st.session_state["project"] = name.strip()
-    st.switch_page("../pages/label.py", query_params={"project": name.strip()})
+        st.session_state["project"] = name.strip()
+        st.switch_page("../pages/label.py", query_params={"project": name.strip()})

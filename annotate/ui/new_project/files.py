@@ -11,13 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 from allpairs.annotate.projects.column_guess import guess_columns, guess_gold_columns
 from allpairs.annotate.projects.import_files import Findings, Source
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.upload import chosen_file
 from allpairs.annotate.ui.new_project.contents import checked, report
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.field_kinds import guess_kind
 from allpairs.db.corpus.files import Row, preview
 from allpairs.db.domain import FieldKind, Side
-from allpairs.db.errors import InputError
 
 Gold = tuple[Path, tuple[str, str, str]]
 KINDS = {
@@ -161,14 +161,12 @@ def _gold_file() -> Gold | str | None:
 
 def _preview(path: Path) -> tuple[list[str], Sequence[Row]]:
     """Draw the file's first rows, or what is wrong with it; return its columns, and some rows to guess from."""
-    try:
+    with told():
         names, rows = preview(path, LOOKED_AT)
-    except InputError as error:
-        st.error(literal(str(error)))
-        return [], ()
-    shown = rows[:SHOWN]
-    table = pd.DataFrame([row.values for row in shown], columns=names, index=[row.number for row in shown])
-    table.index.name = "row"
-    st.caption("The first rows")
-    st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
-    return names, rows
+        shown = rows[:SHOWN]
+        table = pd.DataFrame([row.values for row in shown], columns=names, index=[row.number for row in shown])
+        table.index.name = "row"
+        st.caption("The first rows")
+        st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
+        return names, rows
+    return [], ()

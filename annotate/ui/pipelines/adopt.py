@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.db.domain import Settings
-from allpairs.db.errors import InputError
 
 TITLE = "Use as the project's encoder"
 
@@ -19,16 +18,13 @@ def adopt(key: str, plan: Callable[[], tuple[Settings, Sequence[str]]], use: Cal
     with st.popover(TITLE, icon=":material/swap_horiz:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
-        try:
+        with told():
             settings, lines = plan()
-        except InputError as problem:
-            st.warning(literal(str(problem)))
-            return
-        if not lines:
-            st.write("The project uses this encoder.")
-            return
-        st.markdown("**Effects of the change**\n\n" + "\n".join(f"- {line}" for line in lines))
-        if st.button("Use this encoder", key=f"{key}_use", type="primary"):
-            use()
-            st.toast(f"The encoder is now {settings.encoder}.", icon=":material/check:")
-            st.rerun()
+            if not lines:
+                st.write("The project uses this encoder.")
+                return
+            st.markdown("**Effects of the change**\n\n" + "\n".join(f"- {line}" for line in lines))
+            if st.button("Use this encoder", key=f"{key}_use", type="primary"):
+                use()
+                st.toast(f"The encoder is now {settings.encoder}.", icon=":material/check:")
+                st.rerun()

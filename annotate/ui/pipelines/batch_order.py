@@ -5,10 +5,9 @@ from typing import get_args
 import streamlit as st
 
 from allpairs.annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import BatchOrder
-from allpairs.db.errors import InputError
 
 ABOUT = "The strategy chooses the pairs of a batch. This re-ranker can decide the order in which people see them."
 
@@ -19,10 +18,8 @@ def batch_order(project_id: int, run_id: str, number: int) -> None:
     with st.popover("Order batches", icon=":material/sort:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
-        try:
+        with told():
             _choice(project_id, run_id, number, key)
-        except InputError as problem:
-            st.warning(literal(str(problem)))
 
 
 def _choice(project_id: int, run_id: str, number: int, key: str) -> None:

@@ -5,9 +5,9 @@ import streamlit as st
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.experiments import Wish
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
-from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
 from allpairs.learner.catalog import STRATEGIES
 
@@ -62,11 +62,8 @@ def encoder_form(project: Project) -> None:
         help="Names of sentence-transformers models, or folders on the server. The first is the baseline.",
     )  # fmt: skip
     if st.button("Compare encoders", key=f"encoders_{project.id}_start", type="primary", disabled=len(chosen) < 2):
-        try:
+        with told():
             experiments.request_encoders(engine(), project.id, chosen)
-        except InputError as problem:
-            st.error(literal(str(problem)), icon=":material/error:")
-        else:
             st.rerun()
 
 
@@ -80,9 +77,6 @@ def _explained() -> str:
 
 def _start(project_id: int, wish: Wish) -> None:
     """Request the job and redraw the page, or show why it cannot be requested."""
-    try:
+    with told():
         experiments.request(engine(), project_id, wish)
-    except InputError as problem:
-        st.error(literal(str(problem)), icon=":material/error:")
-    else:
         st.rerun()

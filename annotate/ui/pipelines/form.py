@@ -8,9 +8,9 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.model_form import model_form, problems
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.errors import InputError
 from allpairs.learner.catalog import PIPELINES, PipelineEntry
 from allpairs.learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
@@ -54,10 +54,7 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
 
 def _start(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> None:
     """Request the job and redraw the page, or show why it cannot be requested."""
-    try:
+    with told():
         pipelines.request(engine(), project_id, name, config, chosen)
-    except InputError as problem:
-        st.error(literal(str(problem)), icon=":material/error:")
-    else:
         st.toast(f"{literal(PIPELINES[name].title)} is queued: see the top of the page.", icon=":material/check:")
         st.rerun()

@@ -10,8 +10,8 @@ from allpairs.annotate.pipelines.runs import Made
 from allpairs.annotate.stats.precision_by_rank import Band, precision
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 
 SHOWN = 50  # of the best pairs
@@ -55,11 +55,8 @@ def _sample(project_id: int, run_id: str, one: Made) -> None:
         draw = st.number_input("Pairs to draw", 1, 5_000, DRAW, key=f"{key}_draw")
         if not st.button("Draw sample", key=f"{key}_start", type="primary"):
             return
-        try:
+        with told():
             count = put_up(engine(), project_id, run_id, one.number, draw, np.random.default_rng())
-        except InputError as problem:
-            st.warning(literal(str(problem)))
-        else:
             st.toast(f"{count} pairs are queued on the page “Label”.", icon=":material/check:")
             st.rerun()
 
@@ -69,10 +66,8 @@ def _training(project_id: int, run_id: str, one: Made) -> None:
     title = "Use as training pairs"
     with st.popover(title, icon=":material/model_training:", key=key, on_change="rerun") as opened:
         if opened.open:
-            try:
+            with told():
                 _use(project_id, run_id, one, key)
-            except InputError as problem:
-                st.warning(literal(str(problem)))
 
 
 def _use(project_id: int, run_id: str, one: Made, key: str) -> None:

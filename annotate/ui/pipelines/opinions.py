@@ -9,10 +9,9 @@ import streamlit as st
 from allpairs.annotate.explore.search import work
 from allpairs.annotate.pipelines import opinion_queries
 from allpairs.annotate.pipelines.runs import Made
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.results.opinions import Opinion
 
 STYLE = Path(__file__).with_name("opinions.css")
@@ -53,11 +52,8 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
         asked = st.form_submit_button("Classify", icon=":material/thumbs_up_down:", key=f"{key}_ask")
     if not asked:
         return
-    try:
+    with told():
         job_id = opinion_queries.ask(engine(), project_id, run_id, one.number, lines, positive, negative)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.session_state[f"{key}_job"] = job_id
 
 

@@ -9,6 +9,7 @@ from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import sentence, told
 from allpairs.annotate.ui.language import _, number
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
@@ -29,7 +30,7 @@ def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> N
     try:
         found = rating_studies.desk(database, project_id, study_id, who, st.session_state.get(place))
     except InputError as problem:
-        st.warning(literal(str(problem)))
+        st.error(literal(sentence(problem)), icon=":material/error:")
         return
     with st.container(width=WIDTH, key="rating"):
         if found.unit is None:
@@ -74,14 +75,11 @@ def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str
     if len(scores) < len(CRITERIA):
         st.session_state[_draft(unit, who)] = scores
         return
-    try:
+    with told(st.toast):
         rating_studies.rate(database, project_id, unit.id, who, scores)
-    except InputError as problem:
-        st.toast(literal(str(problem)))
-        return
-    st.session_state.pop(_draft(unit, who), None)
-    if not before:
-        st.session_state.pop(place, None)
+        st.session_state.pop(_draft(unit, who), None)
+        if not before:
+            st.session_state.pop(place, None)
 
 
 def _turn(found: Desk, place: str) -> None:

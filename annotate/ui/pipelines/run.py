@@ -5,10 +5,10 @@ import streamlit as st
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.pipelines.runs import RunRow
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_status import failure, progress
 from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import OPEN
 
 
@@ -45,9 +45,6 @@ def end(run: RunRow) -> None:
             help="Deletes its files and models permanently. Labels made from it stay.",
         )  # fmt: skip
     if deletes:
-        try:
+        with told():
             pipelines.delete(engine(), run.job.project_id, run.id)
-        except InputError as problem:
-            st.error(literal(str(problem)), icon=":material/error:")
-        else:
             st.rerun()

@@ -6,8 +6,8 @@ from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
 from allpairs.annotate.pipelines.runs import Made
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 
 ABOUT = (
     "Samples test passages at random, with each model's question about them. People rate one question at a time and do "
@@ -38,11 +38,8 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     seed = st.number_input("Seed", 0, 2**31 - 1, SEED, key=f"{key}_seed")
     if not st.button("Start", key=f"{key}_start", type="primary"):
         return
-    try:
+    with told():
         study = rating_studies.start(engine(), project_id, run_id, one.number, chosen, passages, seed)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.switch_page(RATE, query_params=_to(study))
 
 

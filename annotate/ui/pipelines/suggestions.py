@@ -8,9 +8,9 @@ from allpairs.annotate.explore.search import work
 from allpairs.annotate.pipelines import suggested_questions
 from allpairs.annotate.pipelines.runs import Made
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.tables import Item
 
@@ -41,10 +41,8 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
     asked = Asked(run_id, one.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
-        try:
+        with told():
             st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, asked)
-        except InputError as problem:
-            st.warning(literal(str(problem)))
     job_id = st.session_state.get(f"{key}_job")
     if job_id is None:
         _result(asked)

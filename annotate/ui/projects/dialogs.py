@@ -16,8 +16,8 @@ from allpairs.annotate.projects.lifecycle import (
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.annotate.text.formatting import literal, megabytes
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import MAX_NAME
 
 DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove permanently"
@@ -64,10 +64,8 @@ def _duplicate(project_id: int, name: str) -> None:
     if st.button("Duplicate", key="confirm_copy", type="primary", disabled=bool(problem)):
         with st.spinner("Copying …"):
             copy_id, named = duplicate_project(engine(), project_id, labels, named)
-        try:
+        with told(st.toast):
             request_round(engine(), copy_id)
-        except InputError as error:
-            st.toast(str(error))
         st.toast(f"Created {literal(named)}.", icon=":material/content_copy:")
         _done()
 
@@ -110,11 +108,8 @@ def _what_goes(project_id: int) -> str:
 
 def _put_away(project_id: int, name: str, where: str) -> None:
     """Archive or bin the project, and redraw the page with an undo bar."""
-    try:
+    with told(st.toast):  # somebody else was faster
         (archive_project if where == "archived" else bin_project)(engine(), project_id)
-    except InputError as error:  # somebody else was faster
-        st.toast(str(error))
-    else:
         st.session_state[UNDO] = (project_id, name, where)
     st.query_params.pop("project", None)
     _done()
@@ -134,9 +129,6 @@ def restore(project_id: int, name: str) -> None:
     """Restore the project."""
     if UNDO in st.session_state and st.session_state[UNDO][0] == project_id:
         del st.session_state[UNDO]
-    try:
+    with told(st.toast):
         restore_project(engine(), project_id)
-    except InputError as error:
-        st.toast(str(error))
-        return
-    st.toast(f"Restored {literal(name)}.", icon=":material/undo:")
+        st.toast(f"Restored {literal(name)}.", icon=":material/undo:")

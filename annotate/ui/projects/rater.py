@@ -13,11 +13,11 @@ from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.fields import help_of, in_rows
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.domain import RaterSetup
-from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import RATE
 
 TITLES = {
@@ -107,18 +107,13 @@ def _field(name: str, initial: Any) -> Any:
 
 def _act(act: Callable[..., object], project_id: int, *more: object) -> bool:
     """Do something with the rater and return True, or say why it cannot be done."""
-    try:
+    with told():
         act(engine(), project_id, *more)
-    except InputError as problem:
-        words = str(problem)
-        st.error(literal(f"{words[0].upper()}{words[1:]}."), icon=":material/error:")
-        return False
-    return True
+        return True
+    return False
 
 
 def _clicked(act: Callable[..., None], project_id: int) -> None:
     """Do something with the rater, or say why it cannot be done."""
-    try:
+    with told(st.toast):  # ended in another browser, meanwhile
         act(engine(), project_id)
-    except InputError as problem:  # ended in another browser, meanwhile
-        st.toast(literal(str(problem)))

@@ -9,10 +9,10 @@ import streamlit as st
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.batch_preview import ShownPair
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.projects.settings import LABELS
 from allpairs.annotate.ui.state import engine
-from allpairs.db.errors import InputError
 from allpairs.db.results.previews import Preview
 from allpairs.learner.catalog import STRATEGIES
 
@@ -44,11 +44,8 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
         st.caption(WHAT if possible else "Some values are invalid: see the end of the page.")
     if not asked:
         return
-    try:
+    with told():
         batch_preview.ask(engine(), project_id, entered)
-    except InputError as problem:
-        st.warning(literal(str(problem)))
-    else:
         st.rerun()
 
 

@@ -9,6 +9,7 @@ from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.webhooks import Made
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.errors import InputError
@@ -118,17 +119,12 @@ def _next(one: Logged) -> str:
 
 def _act(act: Callable[..., None], project_id: int, number: int, *more: bool) -> None:
     """Do something with a webhook or a message, or say why it cannot be done."""
-    try:
+    with told(st.toast):  # deleted in another browser, meanwhile
         act(engine(), project_id, number, *more)
-    except InputError as problem:  # deleted in another browser, meanwhile
-        st.toast(literal(str(problem)))
 
 
 def _made(act: Callable[[], Made]) -> Made | None:
     """Return what the act makes, or show why it cannot be done."""
-    try:
+    with told():
         return act()
-    except InputError as problem:
-        words = str(problem)
-        st.error(literal(f"{words[0].upper()}{words[1:]}."), icon=":material/error:")
-        return None
+    return None

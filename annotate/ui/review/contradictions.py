@@ -8,10 +8,10 @@ from allpairs.annotate.review.transitivity import Algebra, Step, algebra
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.review.waiting import redraw_after
 from allpairs.db.domain import LABELS, AnswerKind
-from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 
 
@@ -83,7 +83,5 @@ def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
 
 
 def _change(database: Engine, project_id: int, who: str, case: Case, key: str) -> None:
-    try:
+    with told(st.toast):
         settle(database, project_id, who, case, AnswerKind(st.session_state[key]))
-    except InputError as error:
-        st.toast(literal(str(error)))

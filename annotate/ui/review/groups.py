@@ -6,9 +6,9 @@ from sqlalchemy import Engine
 from allpairs.annotate.review.split_group import Group, across, groups, last_split, split, undo
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.explore.matches import paged
 from allpairs.annotate.ui.review.waiting import redraw_after
-from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import Label
 from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import reading
@@ -90,10 +90,8 @@ def _against(database: Engine, cut: list[Label]) -> None:
 
 
 def _split(database: Engine, project_id: int, who: str, cut: list[Label]) -> None:
-    try:
+    with told(st.toast):
         split(database, project_id, who, {(label.left_id, label.right_id) for label in cut})
-    except InputError as error:
-        st.toast(literal(str(error)))
 
 
 def _offer_undo(database: Engine, project_id: int, who: str, act: str, number: int) -> None:

@@ -160,7 +160,7 @@ def test_what_hinders_is_said(
     monkeypatch.setattr(jobs, "request_correction", refuse)
     page = open_section(project)
     page.button(key="draw_correction").click().run()
-    assert page.error[0].value == "another job is running: wait until it is done"
+    assert page.error[0].value == "Another job is running: wait until it is done\\."
 
 
 def test_an_open_audit_batch_says_how_far_it_is(

@@ -183,7 +183,7 @@ def test_matches_are_asked_for_and_taken_away(
     page.button(key="find_matches").click().run()
     assert (
         asked == [(project_id, 2, 0.625, None, Grouping(Clustering.AVERAGE), True)]
-        and "already running" in page.warning[0].value
+        and "already running" in page.error[-1].value
     )
     page.get_by_key("match_groups_symmetric_True").set_value(Clustering.CORRELATION).run()
     page.selectbox(key="match_representative").set_value("Newest by year").run()

@@ -224,7 +224,7 @@ def test_an_item_is_found_by_words_and_searched(engine: Engine, project: int) ->
 def test_no_text_is_no_search(project: int) -> None:
     page = open_page()
     page.button[0].click().run()
-    assert "search text is empty" in page.warning[0].value
+    assert "search text is empty" in page.error[0].value
 
 
 def labels(engine: Engine, project: int) -> list[tuple[int, int, AnswerKind]]:

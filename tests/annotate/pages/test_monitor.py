@@ -11,6 +11,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.projects.change_texts import undo
 from allpairs.annotate.projects.next_step import next_step, read_standing
+from allpairs.annotate.text.formatting import literal
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -354,7 +355,7 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
     assert asked == [(project_id, 0), (project_id, 60)] and not page.error
     page.number_input(key="audit_draw").set_value(80)
     page.button(key="draw_audit").click().run()
-    assert page.error[0].value == "an audit batch is open: finish it or drop it"
+    assert page.error[0].value == literal("An audit batch is open: finish it or drop it.")
 
 
 def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -481,7 +482,7 @@ def test_train_now_asks_for_a_round_and_shows_what_hinders_it(
     monkeypatch.setattr(jobs, "request_round", request)
     page = open_page()
     page.button(key="train_now").click().run()
-    assert page.warning[0].value == "nothing of batch 1 has been answered yet"
+    assert page.error[0].value == literal("Nothing of batch 1 has been answered yet.")
     page.button(key="train_now").click().run()
     assert asked == [project_id] * 2
     assert page.get("progress")[0].proto.text == "Train and prepare the next batch: waiting for a worker"

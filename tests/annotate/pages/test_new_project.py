@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Identifier, Job, Project
 from tests.helpers.factories import make_project
 from tests.helpers.files.questions import write_questions
-from tests.helpers.pages import open_page
+from tests.helpers.pages import open_page, said
 from tests.helpers.paths import ROOT
 
 APP, NEW = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
@@ -37,12 +37,6 @@ def upload(page: AppTest, which: str, path: Path) -> None:
     page.file_uploader(key=f"{which}_upload").upload(path.name, path.read_bytes(), "text/csv")
     page.run()
     assert not page.exception
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
-    bars = [bar.proto.text for bar in page.get("progress")]
-    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])
 
 
 def disabled(page: AppTest) -> bool:

@@ -256,7 +256,7 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
         "1 to 12", 12, 9, "75% (75% to 75%)",
     )  # fmt: skip
     page.button(key="sample_r_0_start").click().run()
-    assert page.warning[0].value.startswith("every mined pair is already in a sample")
+    assert page.error[0].value.startswith("Every mined pair is already in a sample")
 
 
 def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:

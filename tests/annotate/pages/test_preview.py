@@ -103,7 +103,7 @@ def test_a_second_preview_is_refused_in_words(project: int, monkeypatch: pytest.
     monkeypatch.setattr(batch_preview, "request_preview", refuse)
     page = open_page()
     page.button(key="preview").click().run()
-    assert page.warning[0].value == "a preview is being made"
+    assert page.error[0].value == "A preview is being made\\."
 
 
 def test_the_pairs_with_their_figures(engine: Engine, project: int) -> None:

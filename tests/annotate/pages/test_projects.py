@@ -4,16 +4,10 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.pages import open_page
+from tests.helpers.pages import open_page, said
 from tests.helpers.paths import ROOT
 
 APP = ROOT / "annotate" / "shell" / "app.py"
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
-    bars = [bar.proto.text for bar in page.get("progress")]
-    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])
 
 
 def projects_page(engine: Engine) -> AppTest:

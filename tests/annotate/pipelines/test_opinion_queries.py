@@ -160,5 +160,5 @@ def test_questions_begin_as_configured_and_can_be_changed(engine: Engine, projec
     assert "<b>Negative</b> (1.25): <i>What is poor?</i>" in shown and "so <mark>*dull*</mark>" in shown
     page.text_area(key=f"{key}_texts").set_value(" ")
     page.button(key=f"{key}_ask").click().run()
-    (warning,) = page.warning
-    assert "there is no text to read" in warning.value
+    (error,) = page.error
+    assert "There is no text to read" in error.value
