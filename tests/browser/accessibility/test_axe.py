@@ -1,5 +1,6 @@
 """Pages by the rules of WCAG 2.2 AA in light and dark, rings around what has the focus, and progress that is said."""
 
+import time
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -22,6 +23,7 @@ PARTS: dict[str, list[tuple[Literal["tab", "radio"], str]]] = {
     "explore": [("radio", name) for name in ("Matches", "Groups", "Mistakes", "Compare")],
 }
 # The focused element with the ring around it, and the ring's contrast to what is below it; null where none is.
+PATIENCE = 30  # seconds that the Tab key is pressed for, at most
 RING = Path(__file__).with_name("ring.js").read_text(encoding="utf-8")
 # Whether the page has the scheme's background, and no transition to it is under way.
 IN_COLOURS = """(scheme) => {
@@ -121,10 +123,9 @@ def test_whatever_the_keyboard_reaches_has_a_ring(site: App, signed_in: Page, sc
     for name, number in least.items():
         open_page(page, site, name)
         rings: dict[str, dict[str, Any]] = {}
-        for _ in range(3 * number):  # what is drawn anew may lose the focus, and Tab begins again
+        end = time.monotonic() + PATIENCE  # what is drawn anew may lose the focus, and Tab begins again
+        while len(rings) < number and time.monotonic() < end:
             page.keyboard.press("Tab")
-            if len(rings) >= number:
-                break
             if (ring := page.evaluate(RING)) is not None:
                 rings[ring["said"]] = ring
         assert len(rings) >= number, name
