@@ -8,6 +8,7 @@ from allpairs.annotate.access.passwords import SHORTEST
 from allpairs.annotate.access.people import has_password, where_logged_in
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.state import forget_who_asks, system_engine, who_asks
 from allpairs.db.errors import InputError
@@ -70,15 +71,11 @@ def password(guest: Guest) -> None:
         changed = st.form_submit_button(_("Change password"), icon=":material/key:", type="primary")
     if not changed:
         return
-    try:
+    with told():
         if new != again:
             raise InputError(DIFFERENT)
         address = str(st.context.ip_address or "this machine")
         logins.change_own_password(system_engine(), guest, old, new, address, now())
-    except InputError as error:
-        wrong = words().error(error)
-        st.error(literal(f"{wrong[0].upper()}{wrong[1:]}."), icon=":material/error:")
-    else:
         st.success(_("Your password has been changed."), icon=":material/check:")
 
 

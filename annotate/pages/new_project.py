@@ -3,7 +3,7 @@
 import streamlit as st
 
 from allpairs.annotate.projects.lifecycle import name_problem, suggested_name
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.formatting import literal, sentence
 from allpairs.annotate.ui.new_project.contents import pairs_in_words, texts_in_words
 from allpairs.annotate.ui.new_project.create import bar, create, summary
 from allpairs.annotate.ui.new_project.files import Files, choose_files
@@ -55,8 +55,8 @@ def choose_name(files: Files) -> tuple[str, list[str]]:
     problem = name_problem(engine(), name)
     if not problem:
         return name, []
-    line = f"{problem[0].upper()}{problem[1:]}."
-    st.error(literal(line))
+    line = sentence(problem)
+    st.error(literal(line), icon=":material/error:")
     return name, [line]
 
 

@@ -13,6 +13,7 @@ from allpairs.annotate.access.roles import NAMES
 from allpairs.annotate.language.links import language_links
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN
@@ -111,12 +112,8 @@ def _join(issuer: str, subject: str, called: str, make: Callable[[str], None]) -
     name = st.text_input(_("Your name (stored with your answers)"), called[:80], key="vouched_name", max_chars=80)
     if not st.button(_("Join"), key="join", type="primary"):
         return
-    try:
+    with told():
         make(name)
-    except InputError as error:
-        said = words().error(error)
-        st.error(literal(f"{said[0].upper()}{said[1:]}."))
-    else:
         _enter(issuer, subject)
 
 

@@ -44,6 +44,13 @@ def beginning(text: str, longest: int = 600) -> str:
     return text if len(text) <= longest else f"{text[:longest]} …"
 
 
+def sentence(words: str) -> str:
+    """Return the words with a full stop and, unless they begin with a file or a name in quotes, with a capital."""
+    first = words.partition(" ")[0]
+    words = f"{words[0].upper()}{words[1:]}" if first.isalpha() else words
+    return words if words.endswith((".", "!", "?")) else f"{words}."
+
+
 def literal(text: str) -> str:
     """Return the text escaped so that Markdown shows it unchanged, on one line."""
     # Streamlit replaces :emoji:, :red[ ] and -> after it has read the escapes, so an invisible joiner separates them.

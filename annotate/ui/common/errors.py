@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.formatting import literal, sentence
+from allpairs.annotate.ui.language import words
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import in_words
 
@@ -22,15 +23,7 @@ def told(show: Callable[..., object] = st.error) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        show(literal(sentence(error)), icon=":material/error:")
-
-
-def sentence(error: InputError) -> str:
-    """Return the message with a full stop and, unless it begins with a file or a name in quotes, with a capital."""
-    words = str(error)
-    first = words.partition(" ")[0]
-    words = f"{words[0].upper()}{words[1:]}" if first.isalpha() else words
-    return words if words.endswith((".", "!", "?")) else f"{words}."
+        show(literal(sentence(words().error(error))), icon=":material/error:")
 
 
 @contextmanager
@@ -49,7 +42,7 @@ def explain(error: Exception) -> bool:
     The app calls it for what no block `explained` holds: callbacks, and fragments that are drawn on their own.
     """
     if isinstance(error, InputError):
-        st.error(literal(sentence(error)), icon=":material/error:")
+        st.error(literal(sentence(words().error(error))), icon=":material/error:")
         return True
     said = in_words(error)
     if said is None:

@@ -10,9 +10,8 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import Report, Trouble
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.formatting import literal, sentence
 from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import sentence
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
@@ -148,7 +147,7 @@ def whole() -> None:
                 )
         except InputError as error:
             st.session_state.pop("arrived", None)
-            st.error(literal(sentence(error)), icon=":material/error:")
+            st.error(literal(sentence(str(error))), icon=":material/error:")
     if arrived := st.session_state.get("arrived"):
         texts, answers = arrived.rows["items"], arrived.rows["answers"]
         st.success(f"{literal(arrived.name)}: {texts:,} texts and {answers:,} answers.", icon=":material/folder_open:")

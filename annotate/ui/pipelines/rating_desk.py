@@ -8,9 +8,9 @@ from sqlalchemy import Engine
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import sentence, told
-from allpairs.annotate.ui.language import _, number
+from allpairs.annotate.text.formatting import literal, sentence
+from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.language import _, number, words
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
@@ -30,7 +30,7 @@ def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> N
     try:
         found = rating_studies.desk(database, project_id, study_id, who, st.session_state.get(place))
     except InputError as problem:
-        st.error(literal(sentence(problem)), icon=":material/error:")
+        st.error(literal(sentence(words().error(problem))), icon=":material/error:")
         return
     with st.container(width=WIDTH, key="rating"):
         if found.unit is None:

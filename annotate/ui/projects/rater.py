@@ -11,7 +11,7 @@ from allpairs.annotate.jobs.requests import MOST_RATED, request_rating
 from allpairs.annotate.projects.batch_preview import work
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
-from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.text.formatting import ago, literal, sentence
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.fields import help_of, in_rows
@@ -78,8 +78,7 @@ def _ask(project_id: int, one: RaterState) -> None:
         paused = one.row.paused_at is not None
         asks = st.button("Ask", key="rater_ask", type="primary", icon=":material/smart_toy:", disabled=paused)
     if looks:
-        words = in_words(dry_run(engine(), project_id, most))
-        st.info(f"{words[0].upper()}{words[1:]}.", icon=":material/calculate:")
+        st.info(sentence(in_words(dry_run(engine(), project_id, most))), icon=":material/calculate:")
     if asks and _act(request_rating, project_id, most):
         st.rerun()
 

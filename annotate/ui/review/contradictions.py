@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.review.disagreements import Case, settle
 from allpairs.annotate.review.transitivity import Algebra, Step, algebra
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.formatting import literal, sentence
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
 from allpairs.annotate.ui.common.errors import told
@@ -27,7 +27,7 @@ def what_labels_imply(found: Algebra) -> None:
             st.caption("Nothing yet: no pair is labelled a match.")
             return
         if found.problem:
-            st.warning(literal(f"{found.problem[0].upper()}{found.problem[1:]}."))
+            st.warning(literal(sentence(found.problem)))
         st.caption(
             f"Matches form {counted(found.groups, 'group')}. They imply {found.matches:,} more positive and "
             f"{found.others:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are used for "

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.text.formatting import JOINER, ago, duration, literal
+from allpairs.annotate.text.formatting import JOINER, ago, duration, literal, sentence
 from allpairs.db.schema.tables import now
 
 
@@ -34,3 +34,16 @@ def test_a_literal_text_has_no_active_sign_and_loses_nothing(text: str) -> None:
 @pytest.mark.parametrize("sign", [":smile:", ":material/add:", ":red[x]", "->", "<-", "--", ">=", "~=", ":streamlit:"])
 def test_signs_that_streamlit_replaces_are_parted(sign: str) -> None:
     assert sign not in re.sub(r"\\(.)", r"\1", literal(f"a {sign} b"))
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("the search text is empty", "The search text is empty."),
+        ("items.csv, row 2: the id is empty", "items.csv, row 2: the id is empty."),
+        ("'ann' is no member", "'ann' is no member."),
+        ("Is this a file?", "Is this a file?"),
+    ],
+)
+def test_bad_input_is_a_sentence_that_names_files_and_people_as_they_are(message: str, shown: str) -> None:
+    assert sentence(message) == shown
