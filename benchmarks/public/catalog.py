@@ -94,8 +94,8 @@ PEERS = {
 UNRUN = (
     "dedupe, Splink and GoldenMatch on the other sets, whose records are one text.",
     "Any tool on records of people (name, address, date of birth): none are among the open sets at hand.",
-    "Allpairs and its upper bound, since the encoder is trained on the corrected score: the runs shown are older. What "
-    "the change does is in the [log](log.md), 2026-11-27.",
+    "Allpairs on WikiQA, MLQuestions, Quora questions and the demo, and its upper bound, since the encoder is trained "
+    "on the corrected score: those runs are older. What the change does is in the [log](log.md), 2026-11-27.",
     "Zingg 0.7 with Spark 3.5: its loop ran on Amazon–Google, seed 0, with the fields and sample of its own example, "
     "as far as 64 labels. Six of those pairs matched, and linking returned no pair. Finding, training and linking took "
     "7.7 minutes of computing; each further round of 10 to 20 questions takes up to two, so 1,000 labels take about "
