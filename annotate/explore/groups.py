@@ -18,8 +18,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Changes, Groups, changes, described
 from allpairs.db.groups.links import Links
-from allpairs.db.labels import answers
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher, Project
@@ -175,7 +174,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
 def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
     """Return the annotator's newest group answer that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
-        return answers.last_act(session, project_id, annotator, ACT, UNDO)
+        return newest_act(session, project_id, annotator, ACT, UNDO)
 
 
 def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:

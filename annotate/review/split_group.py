@@ -14,7 +14,7 @@ from allpairs.annotate.review.disagreements import settling
 from allpairs.db.corpus import graph
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import Label, answered_at_once, last_act, matches, own_before, store_answers
+from allpairs.db.labels.answers import Label, answered_at_once, matches, newest_act, own_before, store_answers
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
@@ -74,7 +74,7 @@ def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) ->
 def last_split(engine: Engine, project_id: int, who: str) -> tuple[str, int] | None:
     """Return the reviewer's newest split that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
-        return last_act(session, project_id, who, ACT, UNDO)
+        return newest_act(session, project_id, who, ACT, UNDO)
 
 
 def undo(engine: Engine, project_id: int, who: str, act: str) -> None:

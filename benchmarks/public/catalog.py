@@ -35,8 +35,8 @@ PEERS = {
             OURS, "Allpairs", "ours", PROJECT,
             "A new project: batches by uncertainty, the encoder trained after each, hubness correction, lexical "
             "features, a second stage that compares the columns.",
-            "Learn before it has both matches and others. Choose batches by columns: the first score chooses them, and "
-            "reads a record as one text. Use its second stage above 250,000 records without a GPU.",
+            "Learn before it has both matches and non-matches. Choose batches by columns: the first score chooses "
+            "them, and reads a record as one text. Use its second stage above 250,000 records without a GPU.",
             "running-a-project.md#how-a-score-is-made",
         ),
         Peer(

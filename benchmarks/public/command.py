@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, default=Path("out/public"))
     chosen = parser.parse_args(arguments)
     if chosen.jobs < 1:
-        parser.error(f"argument --jobs: at least one run goes on at once, not {chosen.jobs}")
+        parser.error(f"argument --jobs: {chosen.jobs} is too few: give 1 or more")
     places = Places(chosen.files.absolute(), chosen.out.absolute())
     todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
     for environment in {peer.environment for _, _, peer in todo}:

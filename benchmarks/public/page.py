@@ -43,10 +43,7 @@ def done(run: dict[str, Summary]) -> str:
     wanted = len(SEEDS) * sum(not peer.data or name in peer.data for peer in PEERS.values() for name in WORK)
     sets = ", ".join(WORK[name].title for name in run)
     share = f"all {wanted}" if there == wanted else f"**{there} of the {wanted}**"
-    return (
-        f"The page shows {share} planned runs, on {len(run)} data sets ({sets}). dedupe, Splink and GoldenMatch ran on "
-        "Amazon–Google alone, the one set whose records have columns."
-    )
+    return f"The page shows {share} planned runs, on {len(run)} data sets ({sets})."
 
 
 def losses(name: str, summary: Summary) -> Iterable[str]:

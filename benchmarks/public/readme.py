@@ -12,7 +12,7 @@ from benchmarks.quality import audit_figures
 from benchmarks.table import stored
 
 DATA, LABELS = "amazon_google", 64
-EVERYWHERE = "active_loop"  # a tool that was run on every data set
+ON_EVERY_SET = "active_loop"  # a tool that was run on each
 POOL, AUDIT_LABELS = "wikiqa", 1_000
 MEASURED = ("latency", "load", "evaluation")  # benchmarks whose first row is shown
 HEADER = ("", "Allpairs", "compared with", "measured by")
@@ -41,12 +41,12 @@ def figures() -> str:
 
 
 def gains(sets: Mapping[str, Summary]) -> str:
-    """Say how much average precision is gained over one tool on each data set, since the plot shows the best known."""
-    found = {title: mean.value for title, each in sets.items() if (mean := each.difference(EVERYWHERE, LABELS))}
+    """Say by how much average precision differs from one tool's, on each data set: the plot shows one of them."""
+    found = {title: mean.value for title, each in sets.items() if (mean := each.difference(ON_EVERY_SET, LABELS))}
     listed = ", ".join(f"{gain:+.3f} on {title}" for title, gain in found.items())
     return (
         f"Allpairs was developed with {WORK[DATA].title} at hand, so look at other data too: with {LABELS} labels its "
-        f"AP differs from that of the {PEERS[EVERYWHERE].title} by {listed}."
+        f"AP differs from that of the {PEERS[ON_EVERY_SET].title} by {listed}."
     )
 
 

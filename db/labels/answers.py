@@ -194,7 +194,7 @@ def count_after(session: Session, project_id: int, answer_id: int) -> int:
     return session.scalar(later) or 0
 
 
-def last_act(session: Session, project_id: int, annotator: str, act: str, undo: str) -> tuple[str, int] | None:
+def newest_act(session: Session, project_id: int, annotator: str, act: str, undo: str) -> tuple[str, int] | None:
     """Return this annotator's newest act that is not undone, and how many pairs it still labels.
 
     Keys of the answers of such acts start with `act`, and those of their undoing with `undo`.

@@ -52,3 +52,32 @@ def body_of(operation: str, task_id: int = 1) -> dict[str, Any] | None:
         "end_rater": {},
     }  # fmt: skip
     return bodies.get(operation)
+
+
+def of(project_id: int, rest: str = "") -> str:
+    """Return an address of the project."""
+    return f"/projects/{project_id}{rest}"
+
+
+def leased(asking: TestClient, project_id: int, n: int = 40) -> list[int]:
+    """Return the ids of the tasks that are leased now."""
+    found = asking.post(of(project_id, "/tasks"), json={"n": n})
+    assert found.status_code == 200, found.text
+    return [task["id"] for task in found.json()["tasks"]]
+
+
+def said(asking: TestClient, project_id: int, *acts: dict[str, Any]) -> dict[str, Any]:
+    """Return what became of these events."""
+    found = asking.post(of(project_id, "/answers"), json={"answers": acts})
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def refused(found: Any, status: int) -> str:
+    """Return the line of the problem, after checking the form that all problems have."""
+    assert found.status_code == status, found.text
+    assert found.headers["content-type"] == "application/problem+json"
+    body = found.json()
+    assert set(body) == {"type", "title", "status", "detail"} and body["status"] == status
+    assert body["detail"] and "\n" not in body["detail"]
+    return body["detail"]

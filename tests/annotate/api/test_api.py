@@ -4,16 +4,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select, update
-from starlette.testclient import TestClient
 
 from allpairs.annotate.access import people
-from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.monitor.round_tables import estimates_table
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects import webhooks as services
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project
 from allpairs.annotate.publish import matching, publications
 from allpairs.annotate.web.problems import LONGEST_BODY
 from allpairs.db.domain import Role, Side, version_of
@@ -21,69 +17,16 @@ from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.match_servers import report_server
 from allpairs.db.projects.publications import add_counts
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Identifier, Item, Job, Lease
-from tests.helpers.api import answer, body_of, browser, member, site
+from allpairs.db.schema.tables import Answer, Identifier, Item, Job
+from tests.helpers.api import answer, browser, leased, member, of, refused, said, site
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import at
 from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
-from tests.helpers.raters import add_rater
 from tests.helpers.services.ports import free_port
-from tests.helpers.services.webhooks import WEBHOOK, add_webhook
+from tests.helpers.services.webhooks import WEBHOOK
 
 R, ASK = Role, matching.ask
-
-
-@pytest.fixture
-def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return a project with 6 tasks and 2 more and a published model; jobs are rows outside the queue."""
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
-    monkeypatch.setattr(jobs, "closing_client", _NoQueue)
-    project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)
-    make_round(engine, project_id, 6, reserve=2)
-    make_published(engine, project_id)
-    answering(monkeypatch)
-    add_rater(engine, project_id)
-    return project_id
-
-
-class _NoQueue:
-    def __enter__(self) -> "_NoQueue":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        return
-
-    def cancel_workflow(self, job_id: str) -> None:
-        return
-
-
-def of(project_id: int, rest: str = "") -> str:
-    return f"/projects/{project_id}{rest}"
-
-
-def leased(asking: TestClient, project_id: int, n: int = 40) -> list[int]:
-    """Return the ids of the tasks that are leased now."""
-    found = asking.post(of(project_id, "/tasks"), json={"n": n})
-    assert found.status_code == 200, found.text
-    return [task["id"] for task in found.json()["tasks"]]
-
-
-def said(asking: TestClient, project_id: int, *acts: dict[str, Any]) -> dict[str, Any]:
-    """Return what became of these events."""
-    found = asking.post(of(project_id, "/answers"), json={"answers": acts})
-    assert found.status_code == 200, found.text
-    return found.json()
-
-
-def refused(found: Any, status: int) -> str:
-    """Return the line of the problem, after checking the form that all problems have."""
-    assert found.status_code == status, found.text
-    assert found.headers["content-type"] == "application/problem+json"
-    body = found.json()
-    assert set(body) == {"type", "title", "status", "detail"} and body["status"] == status
-    assert body["detail"] and "\n" not in body["detail"]
-    return body["detail"]
 
 
 # What each address gives
@@ -243,113 +186,6 @@ def test_jobs_are_started_watched_and_cancelled(engine: Engine, project: int) ->
     assert boss.get(of(project, "/jobs"), params={"limit": 1}).json()["jobs"][0]["state"] == "done"
 
 
-# Who may
-
-
-ALL = frozenset({R.ADMINISTRATOR, R.ADJUDICATOR, R.ANNOTATOR, R.VIEWER})
-MAY = {
-    "project": ALL,
-    "next_tasks": ALL - {R.VIEWER},
-    "answers": ALL - {R.VIEWER},
-    "labels": {R.ADMINISTRATOR},
-    "groups": ALL - {R.ANNOTATOR},
-    "group_changes": ALL - {R.ANNOTATOR},
-    "change_texts": {R.ADMINISTRATOR},
-    "withdraw_texts": {R.ADMINISTRATOR},
-    "text_changes": {R.ADMINISTRATOR},
-    "undo_texts": {R.ADMINISTRATOR},
-    "metrics": ALL - {R.ANNOTATOR},
-    "list_jobs": ALL - {R.ANNOTATOR},
-    "job": ALL - {R.ANNOTATOR},
-    "start_job": {R.ADMINISTRATOR},
-    "cancel_job": {R.ADMINISTRATOR},
-    "list_webhooks": {R.ADMINISTRATOR},
-    "add_webhook": {R.ADMINISTRATOR},
-    "list_deliveries": {R.ADMINISTRATOR},
-    "delete_webhook": {R.ADMINISTRATOR},
-    "match": ALL - {R.ANNOTATOR},
-    "publish": {R.ADMINISTRATOR},
-    "end_publication": {R.ADMINISTRATOR},
-    "list_publications": ALL - {R.ANNOTATOR},
-    "show_rater": ALL - {R.ANNOTATOR},
-    "set_rater": frozenset(),  # administrators of the installation
-    "run_rater": {R.ADMINISTRATOR},
-    "resume_rater": {R.ADMINISTRATOR},
-    "end_rater": {R.ADMINISTRATOR},
-    "verdicts": {R.ADMINISTRATOR},
-}
-
-
-def ask(asking: TestClient, operation: Any, project_id: int, job_id: str, webhook_id: int) -> Any:
-    """Return the answer to a valid request."""
-    path = operation.path.format(project_id=project_id, job_id=job_id, webhook_id=webhook_id)
-    return asking.request(operation.method, path, json=body_of(operation.name))
-
-
-@pytest.mark.parametrize("role", list(Role))
-def test_each_role_gets_what_its_pages_show(engine: Engine, project: int, role: Role) -> None:
-    asking = member(engine, project, role)
-    job_id, webhook_id = jobs.request_round(engine, project), add_webhook(engine, project)
-    assert {one.name for one in OPERATIONS} == {"projects", *MAY}
-    for operation in OPERATIONS:
-        if operation.name == "projects":
-            continue
-        found = ask(asking, operation, project, job_id, webhook_id)
-        if role in MAY[operation.name]:
-            assert found.status_code == operation.status, (operation.name, found.text)
-        else:
-            assert f"as {role} of 'Questions' you may not" in refused(found, 403)
-
-
-def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int) -> None:
-    other = make_project(engine, ["a", "b", "c"], name="Another")
-    make_round(engine, other, 2)
-    job_id, webhook_id = jobs.request_round(engine, other), add_webhook(engine, other)
-    boss = member(engine, project, R.ADMINISTRATOR)
-    for operation in OPERATIONS[1:]:
-        there, nowhere = (refused(ask(boss, operation, number, job_id, webhook_id), 404) for number in (other, 999))
-        assert there.replace(str(other), "") == nowhere.replace("999", "") and "Another" not in there
-    for method in ("GET", "DELETE"):  # the job of another project, by way of one's own
-        assert "has no job" in refused(boss.request(method, of(project, f"/jobs/{job_id}")), 404)
-    assert jobs.list_jobs(engine, other)[0].state == "waiting"
-    for method, path in (("GET", "/deliveries"), ("DELETE", "")):
-        found = boss.request(method, of(project, f"/webhooks/{webhook_id}{path}"))
-        assert "has no webhook" in refused(found, 404)
-
-
-def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_theirs(
-    engine: Engine, project: int
-) -> None:
-    other = make_project(engine, ["a", "b", "c"], name="Another")
-    make_round(engine, other, 2)
-    foreign = serve(engine, other, "somebody")[0][0].task_id
-    ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
-    held = leased(ben, project)
-    found = said(carl, project, answer("x", foreign), answer("y", 10**6), answer("z", held[0], "negative"))
-    assert found["stored"] == ["z"] and [one["key"] for one in found["refused"]] == ["x", "y"]
-    assert f"task {foreign} " in found["refused"][0]["reason"]
-    with reading(engine) as session:
-        holds = dict(session.execute(select(Lease.task_id, Lease.annotator)).tuples().all())
-        rows = session.execute(select(Answer.project_id, Answer.annotator)).all()
-    assert holds[held[0]] == "annotator" and holds[foreign] == "somebody"  # the lease is not taken away
-    assert rows == [(project, "adjudicator")]  # it is Carl's own answer, as one that came late would be
-    said(ben, project, answer("z", held[0]))
-    with reading(engine) as session:
-        assert [label.answer for label in current_labels(session, project)] == ["positive"]
-
-
-def test_archived_projects_lease_nothing_but_keep_what_was_answered(engine: Engine, project: int) -> None:
-    ben, boss = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADMINISTRATOR)
-    first = leased(ben, project)[0]
-    archive_project(engine, project)
-    assert "is archived" in refused(ben.post(of(project, "/tasks"), json={}), 409)
-    assert "is archived" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
-    assert said(ben, project, answer("late", first))["stored"] == ["late"]
-    assert ben.get(of(project)).json()["state"] == "archived" and ben.get("/projects").json() == {"projects": []}
-    bin_project(engine, project)
-    assert "in the bin" in refused(ben.get(of(project)), 404)
-
-
 # One record now
 
 
@@ -401,10 +237,10 @@ def test_without_a_process_or_a_publication_the_answer_says_what_to_do(
     assert "allpairs serve-model" in refused(viewer.post(of(project, "/match"), json=body), 503)
     publications.end(engine, project)
     assert "allpairs publish" in refused(viewer.post(of(project, "/match"), json=body), 409)
-    for status, said in ((503, 503), (500, 503), (409, 409), (401, 503)):
+    for status, answered in ((503, 503), (500, 503), (409, 409), (401, 503)):
         make_published(engine, project)
         monkeypatch.setattr(matching, "ask", lambda servers, body, status=status: (status, {"detail": "why"}))
-        assert "why" in refused(viewer.post(of(project, "/match"), json=body), said)
+        assert "why" in refused(viewer.post(of(project, "/match"), json=body), answered)
 
 
 # What is wrong

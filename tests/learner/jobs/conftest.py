@@ -1,4 +1,4 @@
-"""Fixtures of the audit jobs' tests."""
+"""A tiny encoder, and fixtures of the audit jobs' tests."""
 
 from pathlib import Path
 
@@ -7,7 +7,14 @@ from sqlalchemy import Engine
 
 from allpairs.learner.evaluation.audit import strata
 from tests.helpers.figures.audit_projects import HIGHEST, add_model, make_audited, texts
+from tests.helpers.projects import rounds
 from tests.helpers.tiny import tiny_encoder
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tiny encoder that knows the words of the topics' texts."""
+    return tiny_encoder(tmp_path_factory.mktemp("jobs"), rounds.texts())
 
 
 @pytest.fixture(scope="session")

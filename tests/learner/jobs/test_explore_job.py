@@ -24,12 +24,6 @@ from allpairs.learner.jobs.queue import progress
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, rows, run, texts
-from tests.helpers.tiny import tiny_encoder
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("explore"), texts())
 
 
 def make_quick(engine: Engine, encoder: Path, **settings: Any) -> int:

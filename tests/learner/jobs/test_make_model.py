@@ -33,11 +33,6 @@ from tests.helpers.projects.rounds import (
 from tests.helpers.tiny import tiny_encoder
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("jobs"), texts())
-
-
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
     return topics_project(engine, encoder)

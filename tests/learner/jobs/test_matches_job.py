@@ -34,11 +34,6 @@ from tests.helpers.tiny import tiny_encoder
 Row = dict[str, object]
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("matches"), texts())
-
-
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
     """Return 30 texts with a first trained round, half of whose labels are positives."""

@@ -39,12 +39,6 @@ from tests.helpers.projects.rounds import (
     topics_project,
 )
 from tests.helpers.services.webhooks import add_webhook, notices
-from tests.helpers.tiny import tiny_encoder
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("jobs"), texts())
 
 
 @pytest.fixture

@@ -21,14 +21,8 @@ from allpairs.learner.jobs.data import stored_vectors
 from allpairs.learner.jobs.queue import progress
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, pairs, rows, run, texts
-from tests.helpers.tiny import tiny_encoder
 
 LIVE = [name for name, entry in STRATEGIES.items() if entry.live]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("preview"), texts())
 
 
 @pytest.fixture

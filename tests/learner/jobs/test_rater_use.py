@@ -23,12 +23,6 @@ from allpairs.learner.models.cosine_bert import Weighted
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import NEGATIVE, POSITIVE, answer, matcher_of, newest, run, texts
 from tests.helpers.raters import add_rater, add_verdicts, verdicts
-from tests.helpers.tiny import tiny_encoder
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_encoder(tmp_path_factory.mktemp("raters"), texts())
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from allpairs.learner.pipelines.pipeline import (
 )
 from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.backtraining import PAIRS, wanted
-from tests.helpers.pipeline_tables import rows
+from tests.helpers.files.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "back-training"

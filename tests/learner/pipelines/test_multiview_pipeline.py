@@ -30,7 +30,7 @@ from allpairs.learner.pipelines.pipeline import (
     run_stage,
 )
 from allpairs.learner.pipelines.spec import make_spec
-from tests.helpers.pipeline_tables import rows
+from tests.helpers.files.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "multi-view-reranking"

@@ -25,8 +25,8 @@ from allpairs.learner.pipelines.quip.sentiment import rationales
 from allpairs.learner.pipelines.quip.shards import read_speed
 from allpairs.learner.pipelines.quip.tagging import question_rows
 from allpairs.learner.pipelines.quip.teacher import confident, likeliest
+from tests.helpers.files.pipeline_tables import rows
 from tests.helpers.files.quip_files import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
-from tests.helpers.pipeline_tables import rows
 
 
 @pytest.fixture(scope="module")

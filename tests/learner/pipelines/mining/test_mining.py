@@ -16,7 +16,7 @@ from allpairs.learner.pipelines.mining.inputs import texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
-from tests.helpers.pipeline_tables import rows
+from tests.helpers.files.pipeline_tables import rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "few-shot-mining"
