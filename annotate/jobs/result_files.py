@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from allpairs.db.files.artifacts import held
+from allpairs.db.files.report import FIGURES, REPORT, TABLES
 
 
 @dataclass(frozen=True)
@@ -36,36 +37,36 @@ class FigureFile:
     csv: str
 
 
-def read_tables(folder: Path) -> list[TableFile]:
-    """Return the tables in the folder, ordered by name; none before there are results."""
+@dataclass(frozen=True)
+class ResultFiles:
+    """All that a job wrote: tables and figures, ordered by name, and the whole report as Markdown."""
+
+    tables: Sequence[TableFile]
+    figures: Sequence[FigureFile]
+    report: str
+
+
+def read_results(folder: Path) -> ResultFiles:
+    """Return the results in the folder; empty before there are any."""
     with held(folder):
-        paths = sorted(folder.glob("*.md"))
-        return [
-            TableFile(path.stem, path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8"))
-            for path in paths
-        ]
+        tables = [_table(path) for path in sorted((folder / TABLES).glob("*.md"))]
+        figures = [_figure(path) for path in sorted((folder / FIGURES).glob("*.json"))]
+        path = folder / REPORT
+        return ResultFiles(tables, figures, path.read_text(encoding="utf-8") if path.exists() else "")
 
 
 def read_rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of one table of the folder; none if it is not there."""
-    path = folder / f"{name}.json"
-    with held(folder):
+    """Return the rows of one table of the results in the folder; none if it is not there."""
+    path = folder / TABLES / f"{name}.json"
+    with held(path):
         return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
 
 
-def read_figures(folder: Path) -> list[FigureFile]:
-    """Return the figures in the folder, ordered by name; none before there are results."""
-    with held(folder):
-        return [_figure(path) for path in sorted(folder.glob("*.json"))]
+def _table(path: Path) -> TableFile:
+    return TableFile(path.stem, path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8"))
 
 
 def _figure(path: Path) -> FigureFile:
     stored = json.loads(path.read_text(encoding="utf-8"))
     panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
     return FigureFile(path.stem, stored["title"], panels, path.with_suffix(".csv").read_text(encoding="utf-8"))
-
-
-def read_report(path: Path) -> str:
-    """Return the whole report as Markdown; empty before there is one."""
-    with held(path):
-        return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -13,31 +13,16 @@ from allpairs.annotate.access.other_projects import require_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, is_allowed
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.jobs.result_files import (
-    FigureFile,
-    TableFile,
-    read_figures,
-    read_report,
-    read_rows_of,
-    read_tables,
-)
+from allpairs.annotate.jobs.result_files import read_rows_of
 from allpairs.db.domain import AnswerKind, Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard
+from allpairs.db.files.report import ENCODERS
 from allpairs.db.labels.answers import purpose_counts
 from allpairs.db.projects.evaluations import gold_counts
 from allpairs.db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
 from allpairs.db.projects.projects import all_projects
-from allpairs.db.results.experiments import (
-    ENCODERS,
-    FIGURES,
-    REPORT,
-    TABLES,
-    RunState,
-    experiment_folder,
-    experiment_names,
-    read_stored,
-)
+from allpairs.db.results.experiments import RunState, experiment_folder, experiment_names, read_stored
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Project
 from allpairs.learner.catalog import STRATEGIES
@@ -204,23 +189,8 @@ def _rows_of(encoders: Sequence[str]) -> dict[str, str]:
 
 def compared_encoders(id_: str) -> list[Compared]:
     """Return the encoders that a finished comparison has measured, the best first; none of other experiments."""
-    rows = read_rows_of(experiment_folder(id_) / TABLES, ENCODERS)
+    rows = read_rows_of(experiment_folder(id_), ENCODERS)
     return [Compared(row["row"], row["encoder"], row["labels_ap"]) for row in rows]
-
-
-def tables_of(id_: str) -> list[TableFile]:
-    """Return the experiment's tables; none before it has results."""
-    return read_tables(experiment_folder(id_) / TABLES)
-
-
-def figures_of(id_: str) -> list[FigureFile]:
-    """Return the experiment's figures; none before it has results."""
-    return read_figures(experiment_folder(id_) / FIGURES)
-
-
-def report_of(id_: str) -> str:
-    """Return the whole report as Markdown; empty before there is one."""
-    return read_report(experiment_folder(id_) / REPORT)
 
 
 def delete(engine: Engine, id_: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,13 @@ from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, allowed
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs, run_of
 from allpairs.db.projects.projects import all_projects
-from allpairs.db.results.pipelines import (
-    FIGURES,
-    REPORT,
-    TABLES,
-    Began,
-    pipeline_folder,
-    read_artifacts,
-    read_began,
-    results_folder,
-)
+from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Project
 from allpairs.learner.catalog import PIPELINES
@@ -56,10 +47,18 @@ class RunRow:
         return self.job.id
 
     @property
-    def title(self) -> str:
+    def name(self) -> str:
         """The pipeline's title in the catalog."""
         entry = PIPELINES.get(self.began.pipeline) if self.began else None
         return entry.title if entry else "Pipeline"
+
+    @property
+    def state(self) -> str:
+        return self.job.state
+
+    @property
+    def at(self) -> datetime:
+        return self.job.created_at
 
 
 @dataclass(frozen=True)
@@ -141,21 +140,6 @@ def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> 
         f"only administrators of the installation may use files on the worker's machine: leave “{named[0]}” empty, or "
         "ask one of them to start the run"
     )
-
-
-def tables_of(run_id: str) -> list[TableFile]:
-    """Return the run's tables; none before it has results."""
-    return read_tables(results_folder(run_id) / TABLES)
-
-
-def figures_of(run_id: str) -> list[FigureFile]:
-    """Return the run's figures; none before it has results."""
-    return read_figures(results_folder(run_id) / FIGURES)
-
-
-def report_of(run_id: str) -> str:
-    """Return the whole report as Markdown; empty before there is one."""
-    return read_report(results_folder(run_id) / REPORT)
 
 
 def made_by(run_id: str) -> Sequence[Made]:

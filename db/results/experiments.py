@@ -10,8 +10,7 @@ from allpairs.db.files.json_file import read_json
 from allpairs.db.schema.engine import artifacts
 
 FOLDER = "experiments"
-STATE, REPORT, TABLES, FIGURES = "experiment.json", "report.md", "tables", "figures"  # in an experiment's folder
-ENCODERS = "encoders"  # the table of a comparison of encoders
+STATE = "experiment.json"  # in an experiment's folder
 
 
 @dataclass(frozen=True)

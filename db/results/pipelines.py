@@ -13,7 +13,7 @@ FOLDER = "pipelines"
 # In a run's folder: its configuration, and its input from the project.
 RUN, BEGAN = "run.json", "began.json"
 RERANKER, RERANKER_FILE = "reranker", "reranker.json"  # a kind of output; a file that marks its folder
-RESULTS, ARTIFACTS, REPORT, TABLES, FIGURES = "results", "artifacts.json", "report.md", "tables", "figures"
+RESULTS, ARTIFACTS = "results", "artifacts.json"
 
 
 @dataclass(frozen=True)

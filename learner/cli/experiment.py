@@ -30,9 +30,10 @@ def experiment(
 
     Example: allpairs experiment docs/examples/strategies.toml --out out/experiment --workers 2
     """
+    from allpairs.db.files.report import REPORT
     from allpairs.learner.experiment.grid import Grid, run_grid
     from allpairs.learner.experiment.process import checked_devices
-    from allpairs.learner.experiment.report import REPORT, write_report
+    from allpairs.learner.experiment.report import write_report
     from allpairs.learner.experiment.spec import read_experiment
 
     wanted = read_experiment(file)

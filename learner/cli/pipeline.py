@@ -24,8 +24,8 @@ def pipeline(
 
     Example: allpairs pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
     """
+    from allpairs.db.files.report import REPORT
     from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
-    from allpairs.learner.pipelines.report import REPORT
     from allpairs.learner.pipelines.spec import read_spec
 
     inputs, wanted = read_spec(name, config)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from allpairs.db.files.report import ENCODERS, FIGURES, REPORT, TABLES
 from allpairs.learner.experiment.cell import read_corpus
 from allpairs.learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
 from allpairs.learner.experiment.conditions import conditions_markdown, conditions_of
@@ -20,9 +21,7 @@ from allpairs.learner.experiment.writing import as_markdown, comparison_markdown
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.reports.tables import as_csv, write_table
 
-TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 CONDITIONS = "conditions"
-ENCODERS = "encoders"  # the table of a comparison of encoders
 HOW = (
     "Means over seeds; ± is half of the 95% interval over seeds (Student's t); one seed has none. “Paper” is the "
     "figure in Mussmann, Jia and Liang (2020); letters in square brackets say which conditions differ from the "

@@ -9,10 +9,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from allpairs.db.files.report import FIGURES, REPORT, TABLES
 from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
 from allpairs.learner.reports.tables import Rows, as_csv, write_table
-
-TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 
 
 @dataclass

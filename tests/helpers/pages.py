@@ -16,7 +16,7 @@ def open_page(script: Path, **parameters: str) -> AppTest:
 
 
 def said(page: AppTest) -> str:
-    """Return the words of the page."""
+    """Return the words of the page as a reader sees them, without the escapes of Markdown."""
     kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
     bars = [bar.proto.text for bar in page.get("progress")]
-    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])
+    return "\n".join([*(element.value.replace("\\", "") for kind in kinds for element in kind), *bars])

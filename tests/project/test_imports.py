@@ -64,7 +64,7 @@ PACKAGES = {
     "learner.worker": "jobs runtime db",
     "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers "
     "serving worker "
-    "db.corpus db.groups",
+    "db.corpus db.files db.groups",
     "annotate.stats": "db.schema",
     "annotate.language": "",
     "annotate.text": "language db.corpus db.schema",

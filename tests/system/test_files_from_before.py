@@ -23,6 +23,7 @@ from allpairs.annotate.exchange.backups import bring_back
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore.pair_reason import reasons
 from allpairs.annotate.jobs.requests import cancel
+from allpairs.annotate.jobs.result_files import read_results
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labels.export import page_of_labels
 from allpairs.annotate.monitor.round_tables import batches_table, estimates_table
@@ -43,7 +44,7 @@ from allpairs.db.results.experiments import experiment_folder, read_stored
 from allpairs.db.results.explorations import exploration_folder, read_exploration, read_search
 from allpairs.db.results.matches import read_matches
 from allpairs.db.results.opinions import read_opinions
-from allpairs.db.results.pipelines import pipeline_folder, read_artifacts
+from allpairs.db.results.pipelines import pipeline_folder, read_artifacts, results_folder
 from allpairs.db.results.previews import read_preview
 from allpairs.db.schema.engine import artifacts, make_engine, newest_revision, reading, revision
 from allpairs.db.schema.tables import Job, Round, Task, now
@@ -223,13 +224,15 @@ def test_finished_runs_are_read(installed: Engine, expected: dict[str, Any]) -> 
     at, films = expected["jobs"]["finished"], id_of(installed, FILMS)
     listed = {row.id: (row.name, row.state) for row in experiments.list_experiments(installed)}
     assert listed[at["experiment"]] == ("Done", "done")
-    assert [[one.name, one.csv] for one in experiments.tables_of(at["experiment"])] == expected["experiment"]
-    assert experiments.report_of(at["experiment"]) and experiments.figures_of(at["experiment"])
+    results = read_results(experiment_folder(at["experiment"]))
+    assert [[one.name, one.csv] for one in results.tables] == expected["experiment"]
+    assert results.report and results.figures
     began = {row.id: row.began for row in runs.list_runs(installed, id_of(installed, QUESTIONS))}[at["pipeline"]]
     assert began is not None and began.pipeline == "quip"
     made = runs.made_by(at["pipeline"])
     assert [[one.kind, one.title, one.about] for one in made] == expected["pipeline"] and made[0].path.is_dir()
-    assert runs.report_of(at["pipeline"]) and runs.tables_of(at["pipeline"])
+    results = read_results(results_folder(at["pipeline"]))
+    assert results.report and results.tables
     preview, matches = read_preview(films, "adaptive-retrieval"), read_matches(films)
     assert preview is not None and matches is not None
     same([[pair.left_id, pair.right_id, pair.score, pair.p] for pair in preview.pairs], expected["preview"])

@@ -3,12 +3,24 @@
 import altair as alt
 import streamlit as st
 
-from allpairs.annotate.jobs.result_files import FigureFile, TableFile
+from allpairs.annotate.jobs.result_files import FigureFile, ResultFiles, TableFile
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.figure import figure
 
 
-def draw_figure(found: FigureFile) -> None:
+def draw_results(found: ResultFiles, about_tables: str = "") -> None:
+    """Draw all figures and tables. about_tables: a caption above the tables."""
+    for one in found.figures:
+        _figure(one)
+    if found.tables:
+        st.subheader("Tables", anchor=False)
+        if about_tables:
+            st.caption(about_tables)
+    for table in found.tables:
+        _table(table)
+
+
+def _figure(found: FigureFile) -> None:
     """Draw the figure's panels side by side."""
     st.subheader(literal(found.title), anchor=False)
     for column, panel in zip(st.columns(len(found.panels)), found.panels, strict=True):
@@ -16,7 +28,7 @@ def draw_figure(found: FigureFile) -> None:
             figure(alt.LayerChart.from_dict(panel.chart), panel.description)
 
 
-def draw_table(table: TableFile) -> None:
+def _table(table: TableFile) -> None:
     """Draw the table with a download of its numbers."""
     st.markdown(table.markdown)
     st.download_button(

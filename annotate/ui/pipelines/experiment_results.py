@@ -1,20 +1,29 @@
 """One experiment: its progress, its curves, its tables."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs.result_files import read_results
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
-from allpairs.annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
+from allpairs.annotate.pipelines.experiments import Compared, ExperimentRow
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_status import failure, progress
-from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from allpairs.annotate.ui.common.result_files import draw_report, draw_results
 from allpairs.annotate.ui.pipelines.adopt import adopt
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.projects.jobs import OPEN
+from allpairs.db.results.experiments import experiment_folder
 
 SHOWN = 5  # failed runs shown with their errors
+ABOUT_TABLES = (
+    "Means over seeds, ± half of the 95% interval. “paper”: Mussmann, Jia and Liang (2020); letters: what differs, see "
+    "Conditions."
+)
 
 
 def standing(experiment: ExperimentRow) -> None:
@@ -36,24 +45,15 @@ def standing(experiment: ExperimentRow) -> None:
 
 def results(experiment: ExperimentRow) -> None:
     """Draw the finished curves and tables, and the downloads."""
-    figures, tables = figures_of(experiment.id), tables_of(experiment.id)
-    for one in figures:
-        draw_figure(one)
-    if tables:
-        st.subheader("Tables", anchor=False)
-        if not experiments.compared_encoders(experiment.id):
-            paper = "“paper”: Mussmann, Jia and Liang (2020); letters: what differs, see Conditions."
-            st.caption(f"Means over seeds, ± half of the 95% interval. {paper}")
-    for table in tables:
-        draw_table(table)
-    _adoption(experiment)
+    found, compared = read_results(experiment_folder(experiment.id)), experiments.compared_encoders(experiment.id)
+    draw_results(found, "" if compared else ABOUT_TABLES)
+    _adoption(experiment, compared)
     _runs(experiment)
-    _end(experiment)
+    _end(experiment, found.report)
 
 
-def _adoption(experiment: ExperimentRow) -> None:
+def _adoption(experiment: ExperimentRow, found: Sequence[Compared]) -> None:
     """Draw the choice of an encoder of a comparison, the best by default, and the button that uses it."""
-    found = experiments.compared_encoders(experiment.id)
     job = experiment.job
     if not found or job is None or not may(Right.CHANGE, job.project_id):
         return
@@ -77,17 +77,18 @@ def _runs(experiment: ExperimentRow) -> None:
         st.dataframe(pd.DataFrame(shown), hide_index=True, alt="The runs and their states")
 
 
-def _end(experiment: ExperimentRow) -> None:
+def _end(experiment: ExperimentRow, report: str) -> None:
     """Draw the download of the whole report, and the deletion of an experiment that has ended."""
     with st.container(horizontal=True):
-        draw_report(report_of(experiment.id), experiment.id)
+        draw_report(report, experiment.id)
         if experiment.state in OPEN or not _may_delete(experiment):
             return
         if st.button(
             "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Deletes its files permanently."
         ):
-            experiments.delete(engine(), experiment.id)
-            st.rerun()
+            with told():
+                experiments.delete(engine(), experiment.id)
+                st.rerun()
 
 
 def _may_delete(experiment: ExperimentRow) -> bool:

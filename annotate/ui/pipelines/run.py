@@ -2,14 +2,16 @@
 
 import streamlit as st
 
+from allpairs.annotate.jobs.result_files import read_results
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.pipelines.runs import RunRow
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_status import failure, progress
-from allpairs.annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from allpairs.annotate.ui.common.result_files import draw_report, draw_results
 from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.jobs import OPEN
+from allpairs.db.results.pipelines import results_folder
 
 
 def standing(run: RunRow) -> None:
@@ -23,23 +25,14 @@ def standing(run: RunRow) -> None:
 
 
 def results(run: RunRow) -> None:
-    """Draw the figures and tables of a finished run."""
-    for figure in pipelines.figures_of(run.id):
-        draw_figure(figure)
-    tables = pipelines.tables_of(run.id)
-    if tables:
-        st.subheader("Tables", anchor=False)
-    for table in tables:
-        draw_table(table)
-
-
-def end(run: RunRow) -> None:
-    """Draw the download of the report, the configuration, and the deletion of the run."""
+    """Draw the results of a finished run, its configuration, the download of its report, and its deletion."""
+    found = read_results(results_folder(run.id))
+    draw_results(found)
     if run.began is not None:
         with st.expander("Configuration", icon=":material/tune:"):
             st.json(run.began.config)
     with st.container(horizontal=True):
-        draw_report(pipelines.report_of(run.id), run.id)
+        draw_report(found.report, run.id)
         deletes = st.button(
             "Delete", key=f"delete_{run.id}", icon=":material/delete:",
             help="Deletes its files and models permanently. Labels made from it stay.",

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
-from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.pipelines import experiments
@@ -17,13 +16,15 @@ from allpairs.annotate.pipelines.experiments import Wish, definition_of, list_ex
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind, Settings, Split
 from allpairs.db.errors import InputError
-from allpairs.db.results.experiments import ENCODERS, STATE, TABLES, experiment_folder
+from allpairs.db.files.report import ENCODERS, TABLES
+from allpairs.db.results.experiments import STATE, experiment_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, PairLabel
 from allpairs.learner.experiment.spec import make_experiment
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_gold, add_job, answer_round
 from tests.helpers.pages import open_page as opened
+from tests.helpers.pages import said
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.experiments import finished_experiment
 
@@ -54,10 +55,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
-def texts(page: AppTest) -> str:
-    return "\n".join(element.value for element in (*page.markdown, *page.caption, *page.subheader))
-
-
 def test_an_experiment_is_asked_for_with_the_projects_settings(
     engine: Engine, project: int, asked: list[tuple[int, dict[str, Any]]]
 ) -> None:
@@ -66,7 +63,7 @@ def test_an_experiment_is_asked_for_with_the_projects_settings(
     assert page.number_input(key=f"{key}_first").value == 30
     page.multiselect(key=f"{key}_strategies").set_value(["random", "uncertainty"])
     page.number_input(key=f"{key}_seeds").set_value(2).run()
-    assert "4 runs." in texts(page)
+    assert "4 runs." in said(page)
     page.button(key=f"{key}_start").click().run()
     ((of, definition),) = asked
     assert of == project
@@ -122,7 +119,7 @@ def test_a_finished_experiment_shows_its_curves_and_tables(engine: Engine, proje
     ]
     charts = page.get("vega_lite_chart") or page.get("arrow_vega_lite_chart")
     assert len(charts) == 4
-    shown = texts(page)
+    shown = said(page)
     assert "Done, 4 of 4 runs done on Questions" in shown
     assert "### Table 3: Strategies" in shown
     assert "| uncertainty | 0.405 ± 0.064 | 0.505 ± 0.064 |" in shown  # t of one degree is 12.706, its half 0.005 each
@@ -176,7 +173,7 @@ def test_failed_runs_give_their_reasons(engine: Engine, project: int) -> None:
     page = open_page()
     assert page.error[0].value == "No run could be finished"
     assert page.warning[0].value == "questions, uncertainty, seed 0: the encoder is \\*gone\\*"
-    assert "3 of 4 runs done" in texts(page)
+    assert "3 of 4 runs done" in said(page)
 
 
 def test_an_experiment_can_be_deleted(engine: Engine, project: int) -> None:

@@ -168,7 +168,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     page = open_page(NEW)
     fill(page, new_name="Products", new_kind=page.radio(key="new_kind").options[1])
     upload(page, "left", folder / "q.csv")
-    assert "Right list: choose a file on step 1" in said(page).replace("\\", "")
+    assert "Right list: choose a file on step 1" in said(page)
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
     assert [box.value for box in page.multiselect] == [["text"], ["body"]]
@@ -179,7 +179,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
 def test_problems_are_listed_and_nothing_can_be_stored(engine: Engine, folder: Path) -> None:
     page = open_page(NEW)
     fill(page, new_name="X", left_path=str(folder / "q.csv"), gold_path=str(folder / "bad.csv"))
-    assert "row 2, column 'id2': the id 'q99'" in said(page).replace("\\", "")
+    assert "row 2, column 'id2': the id 'q99'" in said(page)
     assert disabled(page)
     fill(page, gold_path=str(folder / "absent.csv"))  # not silently left out
     assert "no such file" in said(page)
@@ -195,7 +195,7 @@ def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine
     make_project(engine, ["a", "b"], name="Taken")
     page = open_page(NEW)
     fill(page, new_name="Taken", left_path=str(folder / "q.csv"))
-    assert "A project named 'Taken' exists already" in said(page).replace("\\", "")
+    assert "A project named 'Taken' exists already" in said(page)
     assert disabled(page)
     fill(page, new_name="Free")
     assert not disabled(page)
@@ -203,7 +203,7 @@ def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine
     assert disabled(page)
     line = "First batch: should be greater than or equal to 2, not 1."
     assert [error.value.replace("\\", "").replace("\u2060", "") for error in page.error] == [line]  # at the field
-    assert line in said(page).replace("\\", "").replace("\u2060", "")
+    assert line in said(page).replace("\u2060", "")
     page.number_input(key="new_settings_first").set_value(2).run()
     page.number_input(key="new_settings_evaluation_share").set_value(0.99).run()
     page.button(key="create").click().run()

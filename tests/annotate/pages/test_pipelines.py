@@ -26,6 +26,7 @@ from allpairs.learner.catalog.mining import MiningConfig
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_gold, add_job
 from tests.helpers.pages import open_page as opened
+from tests.helpers.pages import said
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import NAME, finished_run, small  # noqa: F401  (a fixture)
 
@@ -52,10 +53,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
     monkeypatch.setattr(jobs, "request_pipeline", request)
     return found
-
-
-def texts(page: Any) -> str:
-    return "\n".join(element.value for element in (*page.markdown, *page.caption, *page.subheader))
 
 
 def test_every_pipeline_that_runs_on_projects_starts_with_its_defaults(
@@ -100,7 +97,7 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
     assert page.get_by_key(f"{key}_biencoder_steps").help == f"{about} (at least 1, at most 100,000)"
     assert {"Bi-encoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
     assert "Reader" not in {part.label for part in page.expander}  # a project's pairs have no answers
-    assert inspect.getdoc(type(MiningConfig().biencoder)) in texts(page)
+    assert inspect.getdoc(type(MiningConfig().biencoder)) in said(page)
     page.get_by_key(f"{key}_biencoder_steps").set_value(0)
     page.get_by_key(f"{key}_downstream_amounts").set_value("0, many").run()
     assert [error.value for error in page.error] == [
@@ -173,7 +170,7 @@ def test_a_run_at_work_shows_how_far_it_is_and_can_be_cancelled(
 def test_a_finished_run_shows_its_figures_and_tables(engine: Engine, project: int) -> None:
     finished_run(engine, project, "r")
     page = open_page()
-    shown = texts(page)
+    shown = said(page)
     assert "### How many pairs are left" in shown and "| kept | 5 |" in shown
     assert "2 positive labels are the seed" in shown
     assert len(page.get("vega_lite_chart") or page.get("arrow_vega_lite_chart")) == 1
@@ -227,12 +224,12 @@ def opened_popover(page: Any, key: str) -> Any:
 
 def test_what_a_run_made_is_on_the_page(mined: int) -> None:
     page = open_page()
-    shown = texts(page)
+    shown = said(page)
     assert "Results of the run" in shown
     for title, figures in (
         ("Mined pairs", "pairs 12"),
-        ("Bi\\-encoder", "steps 100"),
-        ("Cross\\-encoder", "steps 200"),
+        ("Bi-encoder", "steps 100"),
+        ("Cross-encoder", "steps 200"),
     ):
         assert f"**{title}**" in shown and figures in shown
     assert len(page.get("link_button")) == 3
@@ -243,14 +240,14 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
     page.number_input(key="sample_r_0_draw").set_value(12)
     page.button(key="sample_r_0_start").click().run()
     assert not page.exception
-    assert "0 of 12 sampled pairs are labelled." in texts(page)
+    assert "0 of 12 sampled pairs are labelled." in said(page)
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == mined)).all()
     for place, task in enumerate(tasks):
-        said = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
-        record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": said}])
+        answer = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
+        record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": answer}])
     page = open_page()
-    assert "Of all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
+    assert "Of all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)." in said(page)
     row = page.dataframe[0].value.iloc[0]
     assert (row["Ranks"], row["Sampled"], row["Right"], row["Precision (95% interval)"]) == (
         "1 to 12", 12, 9, "75% (75% to 75%)",
@@ -262,18 +259,18 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
 def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "training_r_0")
     page.number_input(key="training_r_0_best").set_value(5).run()
-    assert "**5 pairs** will be labelled positive by **few\\-shot\\-mining**" in texts(page)
+    assert "**5 pairs** will be labelled positive by **few-shot-mining**" in said(page)
     page.button(key="training_r_0_use").click().run()
     assert used(engine, mined, "r") == 5
     page = opened_popover(page, "training_r_0")
-    assert "5 already labelled" in texts(page)
+    assert "5 already labelled" in said(page)
     page.button(key="training_r_0_back").click().run()
     assert used(engine, mined, "r") == 0
 
 
 def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "encoder_r_1")
-    assert "All 12 texts are encoded again by " in texts(page)
+    assert "All 12 texts are encoded again by " in said(page)
     page.button(key="encoder_r_1_use").click().run()
     assert not page.exception
     with reading(engine) as session:

@@ -31,7 +31,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
     make_project(engine, ["a", "b"], ["c", "d", "e"], name="Products")
     page = projects_page(engine)
     text = said(page)
-    assert "Help \\*desk\\*" in text
+    assert "Help \\*desk\\*" in [head.value for head in page.subheader]  # no Markdown of its own
     assert "one list of 6 texts" in text
     assert "two lists, 2 × 3 texts" in text
     assert "Batch 1: 0 of 3 answered" in text

@@ -17,6 +17,7 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Answer, Task, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project
+from tests.helpers.pages import said
 from tests.helpers.paths import ROOT
 
 APP = ROOT / "annotate" / "shell" / "app.py"
@@ -39,11 +40,6 @@ def choose(page: AppTest, project: int, act: str) -> None:
     """Choose an entry of the card's menu."""
     page.menu_button(key=f"more_{project}").click(act).run()
     assert not page.exception
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.subheader, page.markdown, page.caption, page.info, page.warning)
-    return "\n".join(element.value.replace("\\", "") for kind in kinds for element in kind)
 
 
 def shown(page: AppTest) -> list[str]:

@@ -13,6 +13,7 @@ from allpairs.db.projects.studies import CRITERIA, ratings_of, units_of
 from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.pages import said
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.studies import finished_questions, make_study, rate_all
 
@@ -38,10 +39,6 @@ def say(page: Any, unit: int, *answers: bool) -> Any:
     return page
 
 
-def shown(page: Any) -> str:
-    return "\n".join(one.value for one in (*page.markdown, *page.caption, *page.subheader, *page.success, *page.info))
-
-
 def progress(page: Any) -> str:
     return str(page.get("progress")[0].proto.text)
 
@@ -63,19 +60,19 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     assert (standing.units, standing.study.seed, standing.study.per_model) == (16, 3, 6)
     assert progress(page) == "1 of 16" and page.query_params["study"] == str(standing.study.id)
     page.switch_page("../pages/pipelines.py").run()
-    assert "**16 questions** about 6 passages" in shown(page) and "Rated so far: none" in shown(page)
+    assert "**16 questions** about 6 passages" in said(page) and "Rated so far: none" in said(page)
     link = page.get("page_link")[0].proto
     assert f"study={standing.study.id}" in link.query_string and "annotator=me" in link.query_string
     page.button(key=f"study_delete_{standing.study.id}_yes").click().run()
-    assert rating_studies.list_studies(engine, project) == [] and "Ratings by people" not in shown(page)
+    assert rating_studies.list_studies(engine, project) == [] and "Ratings by people" not in said(page)
 
 
 def test_a_rater_answers_by_turns_and_finds_everything_after_a_reload(engine: Engine, project: int) -> None:
     study = make_study(engine, project, passages=1)
     first, second, third = units(engine, study)
     page = open_page(annotator="ann")
-    assert progress(page) == "1 of 3" and "Question 0 of model 0?" in shown(page).replace("\\", "")
-    assert not any(model in shown(page).replace("\\", "") for model in BEGUN)  # raters do not see who asked
+    assert progress(page) == "1 of 3" and "Question 0 of model 0?" in said(page)
+    assert not any(model in said(page) for model in BEGUN)  # raters do not see who asked
     say(page, first, True, False, True)
     assert progress(page) == "1 of 3"
     page.button(key=f"rate_{first}_answerability_True").click().run()
@@ -89,16 +86,18 @@ def test_a_rater_answers_by_turns_and_finds_everything_after_a_reload(engine: En
     assert progress(open_page(annotator="ann")) == "3 of 3"
     assert progress(open_page(annotator="bob")) == "1 of 3"
     say(page, third, True, True, True, True)
-    assert "You have rated all 3 questions" in shown(page)
+    assert "You have rated all 3 questions" in said(page)
     with reading(engine) as session:
-        said = [tuple(one.scores[name] for name in CRITERIA) for one in ratings_of(session, study)]
-    assert said == [(True, True, True, True), (False,) * 4, (True,) * 4]
+        stored = [tuple(one.scores[name] for name in CRITERIA) for one in ratings_of(session, study)]
+    assert stored == [(True, True, True, True), (False,) * 4, (True,) * 4]
 
 
 def test_every_answer_has_a_key(engine: Engine, project: int) -> None:
     unit = units(engine, make_study(engine, project, passages=1))[0]
     page = open_page(annotator="ann")
-    buttons = [page.button(key=f"rate_{unit}_{criterion}_{said}") for criterion in CRITERIA for said in (True, False)]
+    buttons = [
+        page.button(key=f"rate_{unit}_{criterion}_{answer}") for criterion in CRITERIA for answer in (True, False)
+    ]
     assert [(button.label, button.proto.shortcut) for button in buttons] == [
         ("Yes", "1"), ("No", "2"), ("Yes", "3"), ("No", "4"), ("Yes", "5"), ("No", "6"), ("Yes", "7"), ("No", "8"),
     ]  # fmt: skip
@@ -126,7 +125,7 @@ def test_results_stand_beside_the_papers(engine: Engine, project: int) -> None:
     page.session_state["rate_shown"] = "Results"
     page.run()
     assert not page.exception
-    text = shown(page).replace("\\", "")
+    text = said(page)
     scores, agreement = (table.value for table in page.dataframe)
     assert scores.iloc[0].tolist()[:2] == ["no adaptation", "4 of 4"] and scores["Coverage"][0].startswith("0.75 (0.")
     assert scores.iloc[5].tolist() == ["– the paper", "50", "0.70", "0.44", "0.62", "0.88"]

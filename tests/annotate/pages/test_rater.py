@@ -18,7 +18,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.figures.measured import make_audited_project
-from tests.helpers.pages import open_page
+from tests.helpers.pages import open_page, said
 from tests.helpers.paths import ROOT
 from tests.helpers.raters import add_rater, add_verdicts, answer_pairs
 
@@ -34,12 +34,6 @@ def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     return project_id
 
 
-def words(page: AppTest) -> str:
-    assert not page.exception
-    kinds = (page.markdown, page.caption, page.info, page.warning, page.error)
-    return "\n".join(element.value.replace("\\", "") for kind in kinds for element in kind)
-
-
 def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,15 +44,15 @@ def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     assert "audit_rater_read" not in {button.key for button in open_page(MONITOR, tab="Audit").button}
     add_rater(engine, project)
     page = open_page(MONITOR, tab="Audit")
-    assert "judge has read 1,500 pairs" in words(page) and "70%" in words(page)
+    assert "judge has read 1,500 pairs" in said(page) and "70%" in said(page)
     page.get_by_key("audit_rater_pairs").set_value(50)
     page.get_by_key("audit_rater_read").click().run()
-    assert "no audit yet" in words(page) and not asked
+    assert "no audit yet" in said(page) and not asked
     make_design(engine, project)
     page = open_page(MONITOR, tab="Audit")
     page.get_by_key("audit_rater_estimate").click().run()
-    assert "(estimated)" in words(page)
-    assert "2,000 pairs" in words(page) or "pairs," in words(page)
+    assert "(estimated)" in said(page)
+    assert "2,000 pairs" in said(page) or "pairs," in said(page)
     page.get_by_key("audit_rater_read").click().run()
     assert [one[-2:] for one in asked] == [(2_000, "audit")]
 
@@ -71,29 +65,29 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
     page = open_page(SETTINGS)
     save = next(button for button in page.button if button.label == "Save the machine rater")
     save.click().run()
-    assert "up to /v1" in words(page) and not read_raters(engine, project)
+    assert "up to /v1" in said(page) and not read_raters(engine, project)
     for name, value in {"url": URL, "model": "m", "pairs_a_minute": 2}.items():
         page.get_by_key(f"rater_{name}").set_value(value)
     next(button for button in page.button if button.label == "Save the machine rater").click().run()
     (one,) = read_raters(engine, project)
     assert (one.setup.url, one.setup.model, one.setup.pairs_a_minute) == (URL, "m", 2)
     page = page.run()
-    assert "both texts of each pair go to localhost" in words(page)
+    assert "both texts of each pair go to localhost" in said(page)
     page.get_by_key("rater_estimate").click().run()
-    assert "4 pairs" in words(page) and "2 minutes" in words(page)
+    assert "4 pairs" in said(page) and "2 minutes" in said(page)
     with writing(engine) as session:
         row = rater_in_use(session, project)
         assert row is not None
         pause(session, row, "it is wrong")
     page = page.run()
-    assert "Paused: it is wrong." in words(page) and page.get_by_key("rater_ask").disabled
+    assert "Paused: it is wrong." in said(page) and page.get_by_key("rater_ask").disabled
     page.get_by_key("rater_resume").click().run()
     page.get_by_key("rater_ask").click().run()
     assert not page.exception
     with reading(engine) as session:
         assert session.scalars(select(Job.kind)).one() == RATE
     page.get_by_key("rater_ended").click().run()
-    assert "Ended: Local model (0 pairs)" in words(page)
+    assert "Ended: Local model (0 pairs)" in said(page)
 
 
 def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
@@ -101,11 +95,11 @@ def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
         pairs = list(combinations(session.scalars(select(Item.id).order_by(Item.id)), 2))
     assert "Machine rater" not in [part.value for part in monitor(project).subheader]
     rater_id = add_rater(engine, project)
-    assert "no pair that people answered" in words(monitor(project))
+    assert "no pair that people answered" in said(monitor(project))
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:20]])
     add_verdicts(engine, rater_id, [(pair, Verdict.NO, 0.2) for pair in pairs[:20]])
     page = monitor(project)
-    assert "calibration error of its probabilities: 0.20" in words(page)
+    assert "calibration error of its probabilities: 0.20" in said(page)
     tables = [table.value for table in page.dataframe]
     assert any("1.00 (0.84–1.00), n = 20" in str(table.to_numpy().tolist()) for table in tables)
 
