@@ -19,14 +19,14 @@ class Right(StrEnum):
 
 MAY: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.SEE}),
-    Role.ANNOTATOR: frozenset({Right.LABEL}),  # not SEE: scores would sway answers
+    Role.ANNOTATOR: frozenset({Right.LABEL}),  # not SEE: figures would sway answers
     Role.ADJUDICATOR: frozenset({Right.SEE, Right.LABEL, Right.ADJUDICATE}),
     Role.ADMINISTRATOR: frozenset(set(Right) - {Right.INSTALL}),
 }
 ABOUT: dict[Role, str] = {
     Role.ADMINISTRATOR: later("everything in this project: settings, imports, downloads, jobs, people"),
     Role.ADJUDICATOR: later("labels, sees figures, settles disagreements"),
-    Role.ANNOTATOR: later("labels, and sees own answers; no scores or figures, which would sway answers"),
+    Role.ANNOTATOR: later("labels, and sees own answers; no figures, which would sway answers"),
     Role.VIEWER: later("sees figures and texts, and changes nothing"),
 }
 NAMES: dict[Role, str] = {

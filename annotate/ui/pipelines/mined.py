@@ -77,11 +77,10 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
     left_out = [f"{plan.labelled:,} already labelled" if plan.labelled else "",
                 f"{plan.sampled:,} in a sample to label" if plan.sampled else ""]  # fmt: skip
-    without = ", ".join(filter(None, left_out))
+    without = f" Not changed: {', '.join(filter(None, left_out))}." if any(left_out) else ""
     st.write(
         f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{who}** without a person looking. The "
-        "next training uses these labels. The page “My answers” lists them under that name, so that you can correct or "
-        f"undo them.{f' Not changed: {without}.' if without else ''}"
+        f"next training uses these labels. You can undo them here, all at once.{without}"
     )
     if st.button(f"Create {counted(len(plan.new), 'label')}", key=f"{key}_use", type="primary", disabled=not plan.new):
         count = use_as_training(engine(), project_id, run_id, one.number, best)
