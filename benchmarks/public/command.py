@@ -1,14 +1,15 @@
 """Make docs/comparison.md and all other documents with kept figures; with --run, first do the runs that are missing.
 
-    python -m benchmarks public [--run] [--data NAME ...] [--peers NAME ...] [--seeds N ...] [--jobs N]
+    python -m benchmarks public [--run] [--again] [--data NAME ...] [--peers NAME ...] [--seeds N ...] [--jobs N]
 
 --data, --peers and --seeds say which runs to do; without them all. --jobs says how many go on at once. A run that is
-kept is not done again: delete its line in docs/comparison to have it anew. Environments, scores and models go to --out.
+kept is done again with --again only. Environments, scores and models go to --out.
 What is still missing is printed.
 `python -m benchmarks.data.datasets` writes the data sets.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     """Do the runs, write the documents, and return 0, or 1 if a run failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", action="store_true", help="do the runs that are missing")
+    parser.add_argument("--again", action="store_true", help="with --run: also repeat the runs that are kept")
     parser.add_argument("--data", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
@@ -41,7 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     if chosen.jobs < 1:
         parser.error(f"argument --jobs: {chosen.jobs} is too few: give 1 or more")
     places = Places(chosen.files.absolute(), chosen.out.absolute())
-    todo = list(missing(chosen.data, chosen.seeds, chosen.peers)) if chosen.run else []
+    todo = list(missing(chosen.data, chosen.seeds, chosen.peers, chosen.again)) if chosen.run else []
+    for data, seed, peer in todo if chosen.again else ():
+        shutil.rmtree(places.of(data.name, peer.name, seed), ignore_errors=True)
     for environment in {peer.environment for _, _, peer in todo}:
         with suppress(subprocess.CalledProcessError):  # each of its runs will say so
             python_of(environment, places.out / "environments")
@@ -57,10 +61,10 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if done == len(todo) else 1
 
 
-def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str]) -> Iterator[Wanted]:
-    """Yield the runs that are not kept, seed by seed."""
+def missing(names: Sequence[str], seeds: Sequence[int], peers: Sequence[str], again: bool = False) -> Iterator[Wanted]:
+    """Yield the runs that are not kept, seed by seed; again: also those that are."""
     for name in names:
-        done = {(one["seed"], one["peer"]) for one in read_runs(name)}
+        done = set() if again else {(one["seed"], one["peer"]) for one in read_runs(name)}
         for seed, peer in product(seeds, (PEERS[peer] for peer in peers)):
             if (seed, peer.name) not in done and (not peer.data or name in peer.data):
                 yield WORK[name], seed, peer

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from benchmarks.public.catalog import OURS, PEERS
 from benchmarks.public.summary import AP, Summary
 from benchmarks.public.tables import shown, table
+from benchmarks.public.work import SEEDS
 
 HEADER = (
-    "tool", "labels", "matches among them", "pairs scored", "lost by blocking", "AP if every pair were scored",
-    "CPU minutes", "peak MiB", "runs on",
+    "tool", "seeds", "labels", "matches among the labels", "pairs scored", "lost by blocking",
+    "AP if every pair were scored", "CPU minutes", "peak MiB", "runs on",
 )  # fmt: skip
+EQUAL = 0.05  # costs that differ by less are called equal: the machines were shared
 
 
 def costs(summary: Summary) -> str:
@@ -26,15 +28,18 @@ def cheaper(title: str, summary: Summary) -> Iterable[str]:
 
 def _cheaper(summary: Summary) -> Iterable[str]:
     last = max(labels for labels in summary.labels() if summary.values(OURS, labels, AP))
-    ours, ours_mib = summary.mean(OURS, last, "cpu_seconds"), _memory(summary, OURS)
     for peer in summary.peers():
-        theirs = summary.mean(peer, last, "cpu_seconds")
-        if peer == OURS or theirs is None or ours is None:
+        both = summary.seeds_of(OURS) & summary.seeds_of(peer)
+        if peer == OURS or not both or not summary.values(peer, last, AP):
             continue
-        better = [f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} CPU minutes for {last:,} labels"]
-        better = better if theirs.value < ours.value else []
-        if _memory(summary, peer) < ours_mib:
-            better.append(f"{_memory(summary, peer):,} instead of {ours_mib:,} MiB")
+        common = Summary([run for run in summary.runs if run["seed"] in both])
+        (ours, theirs), better = (common.mean(one, last, "cpu_seconds") for one in (OURS, peer)), []
+        if ours and theirs and theirs.value < ours.value * (1 - EQUAL):
+            minutes = f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} CPU minutes for {last:,} labels"
+            better.append(f"{minutes}{'' if len(both) == len(SEEDS) else f' [{len(both)}]'}")
+        ours_mib, their_mib = _memory(common, OURS), _memory(common, peer)
+        if ours_mib and their_mib and their_mib < ours_mib * (1 - EQUAL):
+            better.append(f"{their_mib:,} instead of {ours_mib:,} MiB")
         if better:
             yield f"{PEERS[peer].title} needs {' and '.join(better)}"
 
@@ -45,13 +50,15 @@ def _row(summary: Summary, peer: str) -> list[str]:
     matches, scored, seconds, lost = (found.value if found else 0.0 for found in get.values())
     unblocked = summary.mean(peer, last, "average_precision_unblocked")
     whole = shown(unblocked) if unblocked else "–" if lost else "as above"
-    return [PEERS[peer].title, f"{last:,}", f"{matches:,.0f}", f"{scored:,.0f}", f"{lost:.1%}", whole,
-            f"{seconds / 60:.1f}", f"{_memory(summary, peer):,}", _machine(summary)]  # fmt: skip
+    memory = _memory(summary, peer)
+    return [PEERS[peer].title, f"{len(summary.seeds_of(peer))}", f"{last:,}", f"{matches:,.0f}", f"{scored:,.0f}",
+            f"{lost:.1%}", whole, f"{seconds / 60:.1f}", f"{memory:,}" if memory else "–",
+            _machine(summary)]  # fmt: skip
 
 
 def _memory(summary: Summary, peer: str) -> int:
-    """Return the most memory of a peer's runs, in MiB."""
-    return max(run["peak_mib"] for run in summary.runs if run["peer"] == peer)
+    """Return the most memory of a peer's runs, in MiB; 0 if it was not measured."""
+    return max(run.get("peak_mib", 0) for run in summary.runs if run["peer"] == peer)
 
 
 def _machine(summary: Summary) -> str:

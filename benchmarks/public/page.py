@@ -1,7 +1,7 @@
 """docs/comparison.md, from the runs that are kept and the words in page.md."""
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from operator import itemgetter
 from pathlib import Path
 from string import Template
@@ -13,8 +13,9 @@ from benchmarks.public.reasons import LOSSES, MORE, UNKNOWN
 from benchmarks.public.run import Run
 from benchmarks.public.runs import KEPT, read_runs
 from benchmarks.public.summary import AP, FIGURES, Summary
-from benchmarks.public.tables import shown, table
-from benchmarks.public.work import SEEDS, WORK
+from benchmarks.public.tables import shown, signed, table
+from benchmarks.public.work import LABELS, SEEDS, WORK
+from benchmarks.quality import audit_figures
 
 WORDS = Path(__file__).with_suffix(".md")
 
@@ -25,7 +26,7 @@ def page(folder: Path = KEPT) -> str:
     run = {name: summary for name, summary in found.items() if summary.runs}
     parts = {
         "done": done(run),
-        "losses": "\n".join([*(line for name, each in run.items() for line in losses(name, each)), *speed.losses()]),
+        "losses": "\n".join([*losses(run), audits(), *speed.losses()]),
         "results": "\n".join(part for name, summary in run.items() for part in results(name, summary)),
         "speed": speed.speed(),
         "other": speed.other(),
@@ -46,37 +47,57 @@ def done(run: dict[str, Summary]) -> str:
     return f"The page shows {share} planned runs, on {len(run)} data sets ({sets})."
 
 
-def losses(name: str, summary: Summary) -> Iterable[str]:
-    """Yield where a peer is ahead on a data set: by figure, and by cost; and where more labels made ours worse."""
-    title = WORK[name].title
+def losses(run: dict[str, Summary]) -> Iterable[str]:
+    """Yield where a peer is ahead, the largest difference first; where more labels made ours worse; and by cost."""
+    found = [loss for name, summary in run.items() for loss in behind(name, summary)]
+    yield from (line for _, line in sorted(found, key=itemgetter(0), reverse=True))
+    yield from (line for name, summary in run.items() for line in falls(name, summary))
+    yield from (line for name, summary in run.items() for line in cheaper(WORK[name].title, summary))
+
+
+def audits() -> str:
+    """Say where another method measures average precision better from the same number of audit labels."""
+    found, cells = audit_figures.behind()
+    return (
+        f"- **Measuring by audit labels:** the error (RMSE) of AP is larger than another method's in {len(found)} of "
+        f"{cells} combinations of pool and labels: {'; '.join(found)}. [Why](estimators.md#results)."
+    )
+
+
+def behind(name: str, summary: Summary) -> Iterable[tuple[float, str]]:
+    """Yield in which figures a peer is ahead on a data set: by how much at most, and in words."""
     for figure, about in FIGURES.items():
         for peer, lost in groupby(summary.losses(figure), itemgetter(0)):
-            at = [f"{shown(less.negated(), '+')} with {labels:,} labels" for _, labels, less in lost]
+            ahead = [(less.negated(), labels) for _, labels, less in lost]
+            at = ", ".join(f"{signed(more)} with {labels:,} labels" for more, labels in ahead)
             why = LOSSES.get((name, figure), UNKNOWN)
-            yield f"- **{title}, {about}:** {PEERS[peer].title} is ahead by {', '.join(at)}. {why}"
-    if summary.peers() != [OURS] and not any(summary.losses(figure) for figure in FIGURES):
-        yield f"- **{title}:** no tool that was run is ahead in a figure of quality at the same number of labels."
-    ours = [(labels, mean) for labels in summary.labels() if (mean := summary.mean(OURS, labels, AP))]
-    falls = []
-    for (one, before), (other, after) in pairwise(ours):
-        if after.value < before.value:
-            falls.append(f"from {shown(before)} with {one:,} labels to {shown(after)} with {other:,}")
-    if falls:
+            line = f"- **{WORK[name].title}, {about}:** {PEERS[peer].title} is ahead by {at}. {why}"
+            yield max(more.value for more, _ in ahead), line
+
+
+def falls(name: str, summary: Summary) -> Iterable[str]:
+    """Yield where more labels made ours worse on a data set."""
+    steps = [(one, other, summary.change(one, other)) for one, other in pairwise(summary.labels())]
+    found = [
+        f"{signed(change)} from {one:,} labels to {other:,}"
+        for one, other, change in steps
+        if change and round(change.value, 3) < 0
+    ]
+    if found:
         why = LOSSES.get((name, MORE), UNKNOWN)
-        yield f"- **{title}, more labels, lower AP:** ours falls {', and '.join(falls)}. {why}"
-    yield from cheaper(title, summary)
+        yield f"- **{WORK[name].title}, more labels, lower AP:** ours changes by {' and '.join(found)}. {why}"
 
 
 def results(name: str, summary: Summary) -> Iterable[str]:
     """Yield the section of a data set."""
-    title, peers, budgets = WORK[name].title, summary.peers(), summary.labels()
-    columns = [labels for labels in budgets if any(summary.values(peer, labels, AP) for peer in peers)]
+    title, columns = WORK[name].title, [labels for labels in summary.labels() if labels in LABELS]
+    peers = [peer for peer in summary.peers() if any(summary.values(peer, labels, AP) for labels in columns)]
     yield f"## {title}\n"
     yield f"![Average precision against labels on {title}](comparison/{name}.svg)\n"
-    bound = " Dashed: the upper bound." if "supervised" in peers else ""
-    yield f"Bands: the 95 % interval, or the range of two seeds.{bound}\n"
+    reference = list(references(summary))
+    yield f"Bands: 95 % intervals.{' Dashed: the reference below.' if reference else ''}\n"
     for figure, about in FIGURES.items():
-        yield f"**{about[0].upper()}{about[1:]}**, by labels; seeds in brackets.\n"
+        yield f"**{about[0].upper()}{about[1:]}**, by labels.\n"
         rows = [
             [PEERS[peer].title, *(shown(summary.mean(peer, labels, figure)) for labels in columns)] for peer in peers
         ]
@@ -84,12 +105,19 @@ def results(name: str, summary: Summary) -> Iterable[str]:
     others = [peer for peer in peers if peer != OURS and any(summary.difference(peer, each) for each in columns)]
     if others:
         yield "**Ours minus theirs**, AP over all pairs.\n"
-        rows = [
-            [PEERS[peer].title, *(shown(summary.difference(peer, each), "+") for each in columns)] for peer in others
-        ]
+        rows = [[PEERS[peer].title, *(signed(summary.difference(peer, each)) for each in columns)] for peer in others]
         yield table(["tool", *(f"{labels:,}" for labels in columns)], rows)
+    yield from reference
     yield "**Blocking and cost**, at each tool's last budget.\n"
     yield costs(summary)
+
+
+def references(summary: Summary) -> Iterable[str]:
+    """Yield the figures of those that ran with another number of labels."""
+    for peer, labels in product(summary.peers(), summary.labels()):
+        if labels not in LABELS and summary.values(peer, labels, AP):
+            found = [f"{about} {shown(summary.mean(peer, labels, figure))}" for figure, about in FIGURES.items()]
+            yield f"**Reference: {PEERS[peer].title} at once.** {'; '.join(found)}.\n"
 
 
 def tools(runs: Sequence[Run]) -> str:

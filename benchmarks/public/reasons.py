@@ -3,17 +3,19 @@
 MORE = "more labels"  # and a lower average precision
 UNKNOWN = "Why is not known."
 CROWD = (
-    "Without labels the hubness correction does it, in the seed looked into: probably because the texts of a large "
-    "group are each other's neighbours ([log](log.md), 2026-11-27). Nothing is trained until there are non-matches."
+    "Without labels, and with 64 where all are matches, so that nothing is trained, the hubness correction does part "
+    "of it in the seed looked into: probably because the texts of a large group are each other's neighbours "
+    "([log](log.md), 2026-11-27). With more labels why is not known."
 )
 
 # By data set and figure. docs/log.md has the measurements.
 LOSSES = {
-    ("amazon_google", MORE): "The weights of lexical features, fitted to a few dozen non-matches, swing from round to "
-    "round; the encoder does not lose ([log](log.md), 2026-11-27).",
+    ("amazon_google", MORE): "In seed 0 the weights of lexical features, fitted to 6 non-matches with 64 labels and to "
+    "31 with 160, swing from round to round; the encoder does not lose ([log](log.md), 2026-11-27).",
     ("wikiqa", "precision_at_recall_20"): "These runs trained the encoder on the cosine alone. On the corrected "
     "score, as now, three seeds with 1,000 labels had 0.653 in place of 0.598, and with 160 to 520 labels 0.007 to "
-    "0.027 less. The rest is not known ([log](log.md), 2026-11-27).",
+    "0.027 less. In seed 0 of these runs the second stage costs 0.026 with 1,000 labels; the rest is not known "
+    "([log](log.md), 2026-11-27).",
     ("mlquestions", MORE): "These runs trained the encoder on the cosine alone, and it seems to have learned what the "
     "hubness correction does already. It is trained on the corrected score now: in three seeds 1,000 labels gave 0.518 "
     "in place of 0.472 ([log](log.md), 2026-11-27).",
@@ -23,21 +25,22 @@ LOSSES = {
     "from 304 on: it seems to take a text's other duplicates for rivals. Why 1,000 labels give less than 520 is not "
     "known ([log](log.md), 2026-11-27).",
     ("demo", "b_cubed_f1"): "Without labels ours differs by the hubness correction alone. At its best F1 it finds more "
-    "pairs, right and wrong, and a wrong one joins two whole groups ([log](log.md), 2026-11-27).",
+    "pairs, right and wrong, and a wrong one joins two whole groups ([log](log.md), 2026-11-27). With labels why is "
+    "not known.",
 }
 # By benchmark, for each place where it ran.
 ON_A_PROCESSOR = {
     "training": "A processor spends the time on matrix products. Ours does fewer only where a text occurs twice in a "
     "step.",
     "rerank": "In float32 the matrix products alone took 0.4 of the plain loop's time in another run "
-    "([benchmarks](benchmarks.md)).",
-    "startup": "Imports take most of it ([log](log.md), 2026-11-27).",
+    "([benchmarks](benchmarks.md)). Why int8 is not faster is not known.",
+    "startup": "Of 4.0 to 4.6 seconds of the processor, imports take about 2.8 ([log](log.md), 2026-11-27).",
 }
-OTHER_TEXTS = "It read the demo's questions, numbered, so its ratio is not to be compared with that of the first table."
+OTHER_TEXTS = f"{UNKNOWN} It read other texts than the first table (the demo's, numbered): do not compare the ratios."
 ON_THE_OTHER = {
     "encode": OTHER_TEXTS,
     "training": OTHER_TEXTS,
-    "search": "Another run on the same day had a ratio of 0.97.",
+    "search": f"{UNKNOWN} Another run on the same day had a ratio of 0.97.",
 }
 ON_A_GPU = {
     "search": "Neighbours were sorted twice, once on the CPU. This is fixed, but not measured again.",

@@ -29,6 +29,10 @@ class Places:
     files: Path
     out: Path
 
+    def of(self, data: str, peer: str, seed: int) -> Path:
+        """Return the folder of a run."""
+        return self.out / data / f"{peer}-{seed}"
+
 
 def run(peer: Peer, data: Data, seed: int, places: Places) -> Run:
     """Let the peer work, and return what docs/comparison keeps of it.
@@ -36,7 +40,7 @@ def run(peer: Peer, data: Data, seed: int, places: Places) -> Run:
     A process whose report lies there already is not started again. Raises CalledProcessError if it fails.
     """
     part = part_of(data, seed, places.files)
-    folder = places.out / data.name / f"{peer.name}-{seed}"
+    folder = places.of(data.name, peer.name, seed)
     if not (folder / "process.json").is_file():
         part.write(folder, places.files, peer.labels)
         used = _process(peer, folder, places)

@@ -26,7 +26,7 @@ class Kept:
 
 def speed() -> str:
     """Return the table of speed."""
-    return measured(rows(stored(), reliability=False))
+    return with_reasons(stored(), ON_A_PROCESSOR)
 
 
 def reliability() -> str:
@@ -45,14 +45,22 @@ def gpu() -> str:
     )
     if missing := [name for name in GPU if name not in results]:
         about += f" Not run yet: {', '.join(missing)}."
-    return f"{about}\n\n{measured(rows(results, reliability=False))}"
+    return f"{about}\n\n{with_reasons(results, ON_A_GPU)}"
 
 
 def other() -> str:
     """Return the figures of a second kind of processor, with the versions."""
     results = stored(OTHER_RESULTS)
     commands = f"`docs/{OTHER_RESULTS.name}` has the commands, which kept a GPU out."
-    return f"{places(results)} {commands}\n\n{measured(rows(results, reliability=False))}"
+    return f"{places(results)} {commands}\n\n{with_reasons(results, ON_THE_OTHER)}"
+
+
+def with_reasons(results: Results, reasons: Mapping[str, str]) -> str:
+    """Return the table, and below it why targets were missed where no tool is ahead: `losses` says it of the others."""
+    found = rows(results, reliability=False)
+    missed = dict.fromkeys(kept.name for kept in found if not kept.row.met and not is_loss(kept.row))
+    why = [f"- `{name}` misses a target. {reasons.get(name, UNKNOWN)}" for name in missed]
+    return "\n".join([measured(found), *why]).rstrip()
 
 
 def places(results: Results) -> str:
@@ -65,7 +73,7 @@ def places(results: Results) -> str:
 
 
 def losses() -> Iterable[str]:
-    """Yield every row that misses its target, in words."""
+    """Yield the rows that miss their target where a tool is faster, or where there is none to compare with."""
     kept = (
         ("", stored(), ON_A_PROCESSOR),
         (" on the other processor", stored(OTHER_RESULTS), ON_THE_OTHER),
@@ -73,11 +81,17 @@ def losses() -> Iterable[str]:
     )
     for on, results, reasons in kept:
         for each in (*rows(results, reliability=False), *rows(results, reliability=True)):
-            if each.row.met:
+            if not is_loss(each.row):
                 continue
             row, why = each.row, reasons.get(each.name, UNKNOWN)
             beside = "" if row.peer == "–" else f" ({row.peer})"
             yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}. {why}"
+
+
+def is_loss(row: Row) -> bool:
+    """Return whether the row misses its target and is behind a tool, or has neither tool nor floor beside it."""
+    behind = row.ratio is not None and row.ratio < 1 and row.target.startswith("≥")  # a rate beside a tool's
+    return not row.met and (behind or row.peer == "–")
 
 
 def rows(results: Results, reliability: bool) -> list[Kept]:

@@ -54,6 +54,10 @@ class Summary:
         run = {one["peer"] for one in self.runs}
         return [name for name in PEERS if name in run]
 
+    def seeds_of(self, peer: str) -> set[int]:
+        """Return the seeds that a peer has run with."""
+        return {run["seed"] for run in self.runs if run["peer"] == peer}
+
     def by_machine(self) -> list["Summary"]:
         """Return the runs of each machine, whose costs can be compared."""
         return [Summary([run for run in self.runs if run["machine"] == machine])
@@ -86,6 +90,12 @@ class Summary:
         ours, theirs = self.values(OURS, labels, figure), self.values(peer, labels, figure)
         both = sorted(ours.keys() & theirs.keys())
         return mean_of([ours[seed] - theirs[seed] for seed in both]) if both else None
+
+    def change(self, before: int, after: int) -> Mean | None:
+        """Return the mean change of our average precision between two budgets, or None if no seed has both."""
+        one, other = self.values(OURS, before, AP), self.values(OURS, after, AP)
+        both = sorted(one.keys() & other.keys())
+        return mean_of([other[seed] - one[seed] for seed in both]) if both else None
 
     def losses(self, figure: str) -> list[tuple[str, int, Mean]]:
         """Return peer, labels and difference wherever the peer's mean, to three decimals, is higher than ours."""

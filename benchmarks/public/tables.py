@@ -3,14 +3,27 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.public.summary import Mean
+from benchmarks.public.work import SEEDS
 
 
-def shown(mean: Mean | None, sign: str = "") -> str:
-    """Return `0.758 [1]`, or with an interval `0.758 (0.741–0.775) [5]`."""
+def shown(mean: Mean | None) -> str:
+    """Return `0.758 (0.741–0.775)`, and after it the number of seeds if it is not that of the plan: `0.758 [1]`."""
     if mean is None:
         return "–"
-    band = "" if mean.low is None or mean.high is None else f" ({mean.low:{sign}.3f}–{mean.high:{sign}.3f})"
-    return f"{mean.value:{sign}.3f}{band} [{mean.seeds}]"
+    band = "" if mean.low is None or mean.high is None else f" ({mean.low:.3f}–{mean.high:.3f})"
+    return f"{mean.value:.3f}{band}{_if_fewer(mean)}"
+
+
+def signed(mean: Mean | None) -> str:
+    """Return a difference likewise: `+0.017 (−0.003 to +0.037)`."""
+    if mean is None:
+        return "–"
+    band = "" if mean.low is None or mean.high is None else f" ({mean.low:+.3f} to {mean.high:+.3f})"
+    return f"{mean.value:+.3f}{band}".replace("-", "−") + _if_fewer(mean)
+
+
+def _if_fewer(mean: Mean) -> str:
+    return "" if mean.seeds == len(SEEDS) else f" [{mean.seeds}]"
 
 
 def of_seeds(mean: Mean) -> str:

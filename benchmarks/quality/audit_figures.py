@@ -36,11 +36,23 @@ def errors(pool: str, labels: int) -> tuple[str, str]:
     return row[at].strip("*"), row[at + 1]
 
 
-def coverage() -> tuple[float, int]:
-    """Return the share of average precision's intervals that hold the truth, and of how many pools it is the mean."""
+def coverage(labels: int) -> tuple[float, float, float]:
+    """Return the share of average precision's intervals that hold the truth: mean, least and most of the pools."""
     header, rows = _cells()
-    at = header.index("covered: AP")
-    return sum(float(row[at]) for row in rows) / len(rows), len({row[0] for row in rows})
+    shares = [float(row[header.index("covered: AP")]) for row in rows if row[1] == f"{labels:,}"]
+    return sum(shares) / len(shares), min(shares), max(shares)
+
+
+def behind() -> tuple[list[str], int]:
+    """Return where another method has the smaller RMSE of average precision, in words, and of how many cells."""
+    header, rows = _cells()
+    at = header.index("RMSE")
+    found = []
+    for row in rows:
+        ours, (theirs, method) = row[at].strip("*"), row[at + 1].rstrip(")").split(" (")
+        if float(theirs) < float(ours):
+            found.append(f"{ours} beside {theirs} ({method}, pool {row[0]}, {row[1]} labels)")
+    return found, len(rows)
 
 
 def _cells() -> tuple[list[str], list[list[str]]]:

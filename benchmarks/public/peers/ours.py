@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--files", type=Path, required=True)
     arguments = parser.parse_args()
     task = read_task(arguments.task)
-    answers = Answers(arguments.task)
+    answers = Answers(arguments.task, task.one_list)
     corpus = part_of(WORK[task.data], task.seed, arguments.files).corpus
     settings = Settings.model_validate({**NEW_PROJECT, "seed": task.seed})
 

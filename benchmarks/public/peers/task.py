@@ -74,8 +74,8 @@ class Task:
 class Answers:
     """Collects what a peer hands back at each budget, with the computing that somebody with that budget needs."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.rows = folder, list[dict[str, Any]]()
+    def __init__(self, folder: Path, one_list: bool) -> None:
+        self.folder, self.one_list, self.rows = folder, one_list, list[dict[str, Any]]()
         self._not_counted = 0.0
 
     @contextmanager
@@ -88,7 +88,8 @@ class Answers:
     def dense(self, labels: int, matches: int, scores: np.ndarray) -> None:
         """Keep the scores of all pairs of evaluation records, (evaluation, evaluation_right)."""
         np.savez(self._path(labels), scores=scores.astype(np.float32))
-        self._row(labels, matches, scores.size)
+        rows, columns = scores.shape
+        self._row(labels, matches, rows * (rows - 1) // 2 if self.one_list else rows * columns)
 
     def sparse(self, labels: int, matches: int, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> None:
         """Keep the scores of some pairs, each once: left, right: positions in `evaluation`, `evaluation_right`."""
@@ -140,7 +141,7 @@ def begun() -> tuple[Task, Answers]:
     """Return the task whose folder is the command's only argument, and where its answers go."""
     folder = Path(sys.argv[1])
     task = read_task(folder)
-    return task, Answers(folder)
+    return task, Answers(folder, task.one_list)
 
 
 def read_task(folder: Path) -> Task:

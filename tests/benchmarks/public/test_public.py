@@ -17,16 +17,19 @@ from benchmarks.public.command import missing
 from benchmarks.public.costs import cheaper, costs
 from benchmarks.public.environments import REQUIREMENTS
 from benchmarks.public.measure import Scored, figures, read_scored
+from benchmarks.public.page import falls, losses
 from benchmarks.public.peers.task import Answers, read_task
 from benchmarks.public.run import Places, Run
 from benchmarks.public.runs import HISTORY, keep, read_runs
-from benchmarks.public.summary import Summary, mean_of
-from benchmarks.public.work import WORK, Data, part_of
+from benchmarks.public.summary import Mean, Summary, mean_of
+from benchmarks.public.tables import shown, signed
+from benchmarks.public.work import SEEDS, WORK, Data, part_of
 
 
 def run(peer: str, seed: int, *ap: float) -> Run:
     budgets = [{"labels": 64 * at, "average_precision": value} for at, value in enumerate(ap)]
-    return {"data": "wikiqa", "peer": peer, "seed": seed, "date": "2026-11-27", "versions": {}, "budgets": budgets}
+    about = {"data": "wikiqa", "peer": peer, "seed": seed, "date": "2026-11-27", "machine": "2 cores", "versions": {}}
+    return {**about, "budgets": budgets}
 
 
 def test_a_run_replaces_the_one_before_and_the_history_keeps_both(tmp_path: Path) -> None:
@@ -60,12 +63,49 @@ def test_of_runs_at_once_a_failed_one_stops_no_other(monkeypatch: pytest.MonkeyP
     assert kept == [1]
 
 
+def test_kept_runs_are_repeated_on_request_from_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = list[tuple[int, bool]]()
+
+    def made(peer: Peer, data: Data, seed: int, places: Places) -> Run:
+        found.append((seed, places.of(data.name, peer.name, seed).exists()))
+        return run(peer.name, seed, 0.5)
+
+    for name, stand_in in {"run": made, "keep": lambda _: None, "write": lambda: None}.items():
+        monkeypatch.setattr(command, name, stand_in)
+    (tmp_path / "demo" / f"{OURS}-0").mkdir(parents=True)
+    chosen = ["--data", "demo", "--peers", OURS, "--seeds", "0", "--out", str(tmp_path)]
+    assert (command.main(["--run", *chosen]), found) == (0, [])
+    assert (command.main(["--run", "--again", *chosen]), found) == (0, [(0, False)])
+
+
 def test_differences_are_paired_by_seed() -> None:
     summary = Summary([run(OURS, 0, 0.5), run(OURS, 1, 0.9), run("splink", 1, 0.95)])
     found = summary.difference("splink", 0)
     assert found and found.seeds == 1 and found.value == pytest.approx(-0.05)
     assert [(peer, labels) for peer, labels, _ in summary.losses("average_precision")] == [("splink", 0)]
     assert summary.difference("dedupe", 0) is None
+
+
+def test_a_fall_is_the_mean_over_the_seeds_that_have_both_budgets() -> None:
+    summary = Summary([run(OURS, 0, 0.5, 0.4), run(OURS, 1, 0.6, 0.7), run(OURS, 2, 0.9)])
+    change = summary.change(0, 64)
+    assert change and change.seeds == 2 and change.value == pytest.approx(0)
+    (line,) = falls("demo", Summary([run(OURS, 0, 0.5, 0.4, 0.6)]))
+    assert "ours changes by −0.100 [1] from 0 labels to 64. " in line
+    assert not list(falls("demo", summary))
+
+
+def test_the_largest_loss_comes_first() -> None:
+    ours, theirs = (run(OURS, 0, 0.5, 0.5), run("active_loop", 0, 0.6, 0.7))
+    found = losses({"demo": Summary([ours, run("active_loop", 0, 0.52)]), "qqp": Summary([ours, theirs])})
+    behind = [line for line in found if "is ahead" in line]
+    assert "+0.100 [1] with 0 labels, +0.200 [1] with 64 labels" in behind[0] and "+0.020" in behind[1]
+
+
+def test_a_mean_says_its_seeds_unless_they_are_those_of_the_plan() -> None:
+    assert shown(Mean(0.5, 1)) == "0.500 [1]" and shown(None) == signed(None) == "–"
+    assert shown(Mean(0.5, len(SEEDS), 0.4, 0.6)) == "0.500 (0.400–0.600)"
+    assert signed(Mean(-0.01, len(SEEDS), -0.02, 0.03)) == "−0.010 (−0.020 to +0.030)"
 
 
 def test_costs_are_compared_on_one_machine_only() -> None:
@@ -75,8 +115,11 @@ def test_costs_are_compared_on_one_machine_only() -> None:
 
     runs = [on("2 cores, one thread", OURS, 5), on("2 cores, one thread", "splink", 4), on("a GPU", "active_loop", 1)]
     (line,) = cheaper("Small", Summary(runs))
-    assert "Splink needs 4.0 instead of 5.0 CPU minutes" in line and "2 cores:" in line
+    assert line.endswith("2 cores:** Splink needs 4.0 instead of 5.0 CPU minutes for 64 labels [1].")
     assert [row.split(" | ")[-1] for row in costs(Summary(runs)).splitlines()[2:]] == ["a GPU |", *["2 cores |"] * 2]
+    alike = [*runs[:1], on("2 cores, one thread", "splink", 4.8)]  # within 5 %
+    other_seed = [*runs[:1], runs[1] | {"seed": 1}]
+    assert not [*cheaper("Small", Summary(alike)), *cheaper("Small", Summary(other_seed))]
 
 
 def test_few_seeds_have_no_interval() -> None:
@@ -170,7 +213,7 @@ def test_each_seed_measures_on_other_records(data: Data, tmp_path: Path) -> None
 def test_what_a_peer_hands_back_is_read_as_it_was(tmp_path: Path, data: Data) -> None:
     part = part_of(data, 0, tmp_path)
     part.write(tmp_path / "task", tmp_path, [4])
-    answers = Answers(tmp_path)
+    answers = Answers(tmp_path, one_list=False)
     scores = np.arange(30, dtype=np.float32).reshape(3, 10)
     answers.dense(4, 2, scores)
     answers.finish({}, {"peer": "1.0"})
@@ -185,14 +228,14 @@ def test_what_a_peer_hands_back_is_read_as_it_was(tmp_path: Path, data: Data) ->
 def test_a_budget_is_not_charged_for_what_another_alone_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     used = [0.0]
     monkeypatch.setattr("benchmarks.public.peers.task.cpu_seconds", lambda: used[0])
-    answers = Answers(tmp_path)
+    answers = Answers(tmp_path, one_list=True)
     for labels, asking, training in ((64, 5, 3), (160, 2, 4)):
         used[0] += asking
         with answers.alone():
             used[0] += training
-            answers.dense(labels, 1, np.zeros((1, 1)))
+            answers.dense(labels, 1, np.zeros((3, 3)))  # three pairs: there is one list
             used[0] += 100  # what follows the scores, such as scores of pairs that blocking left out
-    assert [row["cpu_seconds"] for row in answers.rows] == [8, 11]
+    assert [(row["cpu_seconds"], row["scored"]) for row in answers.rows] == [(8, 3), (11, 3)]
 
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=lambda peer: peer.name)

@@ -5,10 +5,11 @@ import pytest
 from benchmarks.public.catalog import OURS
 from benchmarks.public.plot import of_versions
 from benchmarks.public.reasons import LOSSES, MORE, ON_A_GPU, ON_A_PROCESSOR, ON_THE_OTHER, UNKNOWN
-from benchmarks.public.speed import leading, losses, rows
+from benchmarks.public.speed import is_loss, leading, losses, rows, with_reasons
 from benchmarks.public.summary import FIGURES
 from benchmarks.public.work import WORK
-from benchmarks.table import BENCHMARKS, GPU
+from benchmarks.quality import audit_figures
+from benchmarks.table import BENCHMARKS, GPU, Row
 
 ALL_MET = {"what": "x", "target": "t", "met": True}
 
@@ -32,9 +33,28 @@ def test_missed_targets_come_first_and_one_page_stands_for_those_that_are_fast()
     assert [kept.name for kept in rows(results, reliability=True)] == ["load"]
 
 
+def test_a_missed_target_is_a_loss_only_where_something_else_is_faster() -> None:
+    def row(ratio: float, target: str) -> Row:
+        return Row(what="x", ours="1 s", target=target, met=False, peer="another: 1 s", ratio=ratio)
+
+    assert is_loss(row(0.9, "≥ 0.95 × the peer's rate")) and not is_loss(row(1.2, "≥ 5 × the peer's rate"))
+    assert not is_loss(row(2.2, "≤ 1.3 × the product's time"))  # a floor
+    kept = {"training": {"date": "2026-11-27", "rows": [vars(row(1.2, "≥ 5 × the peer's rate"))]}}
+    assert with_reasons(kept, {"training": "It is hard."}).endswith("\n- `training` misses a target. It is hard.")
+
+
 def test_a_missed_target_is_among_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.public.speed.stored", lambda *path: {"load": result(("2 lost", False))})
     assert [line.split(":**")[1] for line in losses()] == [f" 2 lost; the target is t. {UNKNOWN}"] * 3
+
+
+def test_audits_say_where_another_method_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = ["| pool | labels | RMSE | best other | covered: AP |", "| --- | --- | --- | --- | --- |",
+             "| A | 300 | **0.1** | 0.2 (HT) | 0.9 |", "| B | 300 | 0.3 | 0.1 (uniform) | 1.0 |",
+             "| B | 1,000 | 0.2 | 0.2 (HT) | 0.8 |"]  # fmt: skip
+    monkeypatch.setattr(audit_figures, "kept", lambda: {"table": table})
+    assert audit_figures.behind() == (["0.3 beside 0.1 (uniform, pool B, 300 labels)"], 3)
+    assert audit_figures.coverage(300) == (pytest.approx(0.95), 0.9, 1.0)
 
 
 def test_words_without_a_number_in_front_are_refused() -> None:
