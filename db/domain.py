@@ -140,9 +140,9 @@ class Role(StrEnum):
 class Scope(StrEnum):
     """What a token lets a program do, within what its person's role allows."""
 
-    READ = "read"  # projects, labels, figures, jobs
+    READ = "read"  # projects, labels, groups, figures, jobs, matches of new records
     LABEL = "label"  # lease pairs and answer them
-    TRAIN = "train"  # start and cancel jobs, add and delete webhooks
+    TRAIN = "train"  # start and cancel jobs, change texts, publish models, ask machine raters, add and delete webhooks
     ADMINISTER = "administer"  # the metrics of the installation, where machine raters send texts
 
 
@@ -279,7 +279,7 @@ class Settings(BaseModel):
         DEFAULT_ENCODER, min_length=1, description="Encoder: a sentence-transformers or Hugging Face name, or a folder."
     )
     first: int = Field(40, ge=2, le=1_000_000, description="Pairs in the first batch (n₁).")
-    growth: float = Field(1.5, ge=1, le=10, description="Each batch is this many times as large as the one before.")
+    growth: float = Field(1.5, ge=1, le=10, description="The second batch is this many times as large as the first.")
     growth_kind: GrowthKind = Field(
         "exponential",
         description="How batches grow: by a factor (exponential), by the same number (linear), or not (constant).",
@@ -291,7 +291,7 @@ class Settings(BaseModel):
         "to 250,000 texts (5,000,000 on a GPU), IVF above. The share that is missed is measured and reported.",
     )
     evaluation_share: float = Field(
-        0.3, ge=0, lt=1, description="Share of items in the evaluation set; their pairs are never used for training."
+        0.3, ge=0, lt=1, description="Share of texts in the evaluation set; their pairs are never used for training."
     )
     audit_every: int = Field(
         6,
@@ -300,7 +300,7 @@ class Settings(BaseModel):
         description="Without known pairs to measure on, one pair in this many is an audit pair (0: none).",
     )
     target_precision: float = Field(
-        0.8, gt=0, lt=1, description="Precision to reach at the threshold; the page “Monitor” says once it is certain."
+        0.8, gt=0, lt=1, description="Precision to reach at the threshold; the page “Monitor” says when it is certain."
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
@@ -335,8 +335,8 @@ class Settings(BaseModel):
         0.25,
         ge=0,
         le=0.33,
-        description="Hubness correction: this times the mean score of a text and its three nearest texts is subtracted "
-        "from the text's scores, twice this in the shorter of two lists (0: no correction).",
+        description="Hubness correction: this share of the mean score of a text and its three nearest texts is "
+        "subtracted from the text's scores; in the shorter of two lists, twice this share (0: no correction).",
     )
     lexical: bool = Field(
         True,
@@ -430,7 +430,7 @@ class RaterSetup(BaseModel):
     price_in: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the prompt; 0: it is free.")
     price_out: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the answer.")
     budget: float = Field(0.0, ge=0, le=1e9, description="What it may cost in all; 0: no limit.")
-    pairs_a_minute: int = Field(0, ge=0, le=100_000, description="At most so many pairs a minute; 0: no limit.")
+    pairs_a_minute: int = Field(0, ge=0, le=100_000, description="Maximum pairs a minute; 0: no limit.")
     least_accuracy: float = Field(
-        0.8, ge=0, le=1, description="It pauses once it is surely less often right than this."
+        0.8, ge=0, le=1, description="Pause the rater once its accuracy is certainly below this."
     )

@@ -39,7 +39,7 @@ def _checked(url: str) -> str:
     if found is None:
         what = f"ALLPAIRS_PUBLIC_URL has {url!r}"
         raise InputError(
-            f"{what}: give addresses such as https://pairs.example.org, without a path, spaces between them"
+            f"{what}: give addresses such as https://pairs.example.org, without a path and separated by spaces"
         )
     scheme, host, port = found.groups()
     return f"{scheme}://{host}" + (f":{port}" if port and port != USUAL[scheme] else "")

@@ -18,7 +18,7 @@ from allpairs.db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
 PER_NAME, PER_ADDRESS = 5, 20  # failures within the window before signing in is blocked
-WRONG = later("the name or the password is wrong")
+WRONG = later("the name or the password is wrong: check both and try again")
 KEPT = timedelta(days=30)  # ended logins are kept for so long
 
 
@@ -144,7 +144,7 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
     if stored is None:
         raise InputError("you sign in with an external provider: change your password there")
     if not is_password(stored, old):
-        raise InputError("the old password is wrong")
+        raise InputError("the current password is wrong: type it again")
     new = hash_of(new)
     with writing(engine) as session:
         if logins.login_alive(session, guest.login_id, at) is None:

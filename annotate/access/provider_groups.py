@@ -49,7 +49,7 @@ def _group(number: int, entry: Mapping[str, Any]) -> Group:
         raise InputError(f"{where}: the role is {entry.get('role')!r}; choose {', '.join(Role)}")
     role, project = Role(entry["role"]), entry.get("project")
     if project is None and role != Role.ADMINISTRATOR:
-        raise InputError(f"{where}: only administrators are of the whole installation: name a project")
+        raise InputError(f"{where}: only the role administrator can be of the whole installation: name a project")
     return Group(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
 
 

@@ -75,7 +75,7 @@ def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
     with writing(as_system(engine)) as session:
         purpose = tokens.remove_token(session, person_id, token_id)
         if purpose is None:
-            raise InputError(f"this person has no token number {token_id}: it may have been revoked")
+            raise InputError(f"this person has no token number {token_id}: it may have been revoked; reload the page")
         name = session.get_one(Person, person_id).name
         add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, old=purpose)
 

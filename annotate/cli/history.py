@@ -15,7 +15,7 @@ def history(
     limit: Annotated[int, typer.Option(help="The most entries to show, the newest first.", min=1)] = 100,
     as_json: Json = False,
 ) -> None:
-    """Show who changed what and when: settings, roles, imports, archive, bin; without a project the accounts.
+    """Show who changed what and when in a project; without a project, in the installation.
 
     Example: allpairs project history questions
     """

@@ -68,7 +68,7 @@ def list_all(as_json: Json = False) -> None:
 
 @people.command()
 def password(name: Name) -> None:
-    """Set somebody's password and end all their logins. It is prompted for, or read from standard input.
+    """Set somebody's password (prompted for, or from standard input); end their logins and revoke their tokens.
 
     Example: allpairs people password Anna
     """
@@ -99,7 +99,7 @@ def role(
 
 @people.command()
 def disable(name: Name) -> None:
-    """Disable somebody at once. Their answers stay, and nobody else can take the name.
+    """Disable somebody at once and revoke their tokens. Their answers stay, and nobody else can take the name.
 
     Example: allpairs people disable Ben
     """
@@ -117,7 +117,7 @@ def enable(name: Name) -> None:
 
 @people.command()
 def logout(name: Name) -> None:
-    """Sign somebody out of every browser.
+    """Sign somebody out of every browser and revoke their tokens.
 
     Example: allpairs people logout Ben
     """

@@ -25,7 +25,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import checked_name
 from allpairs.program import group
 
-project = group("Create, change, export and delete projects.")
+project = group("Create, list, copy, archive, export, import and delete projects.")
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
 

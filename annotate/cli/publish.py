@@ -20,9 +20,7 @@ def publish_model(
     shadow: Annotated[
         bool, typer.Option("--shadow", help="Compare this model with the published one on the same requests.")
     ] = False,
-    ending: Annotated[
-        bool, typer.Option("--end", help="Publish nothing any more; with --shadow, compare nothing any more.")
-    ] = False,
+    ending: Annotated[bool, typer.Option("--end", help="Stop publishing; with --shadow, stop comparing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Let a round's model answer `match` requests, or compare another one with it.

@@ -77,7 +77,7 @@ def show(project: Name, as_json: Json = False) -> None:
 @rater.command()
 def run(
     project: Name,
-    pairs: Annotated[int, typer.Option(help="Ask about so many pairs at most.", min=1)] = 100,
+    pairs: Annotated[int, typer.Option(help="Maximum number of pairs to ask about.", min=1)] = 100,
     purpose: Annotated[
         RatedFor,
         typer.Option("--for", help="labels: pairs that people answered, and the open batch. audit: audit pairs."),

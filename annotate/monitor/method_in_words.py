@@ -107,8 +107,8 @@ def read_by(rater: dict[str, Any]) -> str:
     """Return how many pairs a machine rater has read for the audit, and the share of positives that it finds."""
     found = rater["sensitivity"]
     return (
-        f"The machine rater {rater['name']} has read {rater['read']:,} pairs for this audit. Of the positives it finds "
-        f"{found['value']:.0%} (95% interval {found['low']:.0%} to {found['high']:.0%})."
+        f"The machine rater {rater['name']} has read {rater['read']:,} pairs for this audit. It finds "
+        f"{found['value']:.0%} of the positives (95% interval {found['low']:.0%} to {found['high']:.0%})."
     )
 
 

@@ -42,7 +42,7 @@ def sentences(worth: Worth) -> list[str]:
 
 def _weight(weight: float) -> str:
     if not weight:
-        return "In training its verdicts would count nothing: they do not agree with people's, or on too few pairs."
+        return "In training its verdicts would have no weight: they disagree with people's answers, or are too few."
     return f"Where verdicts train, one counts as much as {weight:.2f} of a person's label."
 
 

@@ -59,7 +59,7 @@ def _by_audit(evaluation: Evaluation) -> Verdict:
     if not reached:
         return Verdict(None, "The audit labels do not tell the precision at the threshold yet.")
     low = floor(reached["precision_low"] * 100) / 100  # a lower end is never rounded up
-    certain = "is at least" if reached["reached"] else "is not certainly"
+    certain = "is at least" if reached["reached"] else "is not yet certain to be at least"
     return Verdict(
         bool(reached["reached"]),
         f"Precision at the threshold {certain} {reached['target']:g}. Its lower bound, which holds however often you "
@@ -76,6 +76,6 @@ def advice(report: Report) -> Advice | None:
     if gain.uncertain and evaluation.audit.get("halve"):
         return Advice(Where.AUDIT, "Draw audit pairs", "Audit labels make the interval narrower.")
     if gain.rounds > 1 and gain.per_hundred < LITTLE:
-        why = "More labels bring little. See which pairs the model gets wrong, or try another strategy in Settings."
+        why = "More labels bring little. See “Mistakes” on the page “Explore”, or try another strategy in Settings."
         return Advice(Where.EXPLORE, "Look at the mistakes", why)
     return None

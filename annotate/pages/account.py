@@ -14,7 +14,7 @@ from allpairs.annotate.ui.state import forget_who_asks, system_engine, who_asks
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 
-DIFFERENT = later("the two new passwords differ")
+DIFFERENT = later("the two passwords differ: type them again")
 
 
 def main() -> None:

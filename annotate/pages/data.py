@@ -10,7 +10,7 @@ from allpairs.annotate.ui.state import current_project, engine
 
 def main() -> None:
     """Draw the page."""
-    st.title("Export and import", anchor=False)
+    st.title("Export", anchor=False)
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))

@@ -25,8 +25,8 @@ def main() -> None:
     if project is None and not whole:
         st.info("There is no project yet. Create one on the page “New project”.")
         return
-    what = "accounts and permanently removed projects" if whole else "settings, roles, imports, archive and bin"
-    st.write(f"Changes to {what}. Answers are not listed here: each pair has its own history.")
+    what = "to accounts, tokens and administrators, and permanently removed projects" if whole else "to this project"
+    st.write(f"All changes {what}. Answers are not listed here: each pair has its own history.")
     _events(None if whole else project)
 
 

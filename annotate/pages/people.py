@@ -20,6 +20,7 @@ from allpairs.db.schema.tables import Project, now
 OUT = "not in the project"
 SHOWN_LINK = "invitation_link"  # in the session: the newest link, and its project
 DAYS = (1, 7, 30)
+REVOKES = "Also revokes their API tokens."
 
 
 def main() -> None:
@@ -135,13 +136,12 @@ def _person(project: Project | None, person: PersonRow) -> None:
             if project is not None and project.name not in person.roles and not person.disabled:
                 _button("Add to project", f"enter_{person.id}", _adding(person.id, project.id))
             if person.browsers:
-                _button(
-                    "Sign out everywhere", f"end_{person.id}", lambda: people.end_all_logins(engine(), person.id, now())
-                )
+                end = lambda: people.end_all_logins(engine(), person.id, now())  # noqa: E731
+                _button("Sign out everywhere", f"end_{person.id}", end, REVOKES)
             if person.disabled:
                 _button("Enable", f"able_{person.id}", lambda: people.enable(engine(), person.id, now()))
             else:
-                _button("Disable", f"able_{person.id}", lambda: people.disable(engine(), person.id, now()))
+                _button("Disable", f"able_{person.id}", lambda: people.disable(engine(), person.id, now()), REVOKES)
 
 
 def _adding(person_id: int, project_id: int) -> Callable[[], None]:
@@ -149,8 +149,8 @@ def _adding(person_id: int, project_id: int) -> Callable[[], None]:
     return lambda: people.set_role(engine(), person_id, project_id, Role.VIEWER, now())
 
 
-def _button(title: str, key: str, act: Callable[[], object]) -> None:
-    st.button(title, key=key, type="tertiary", on_click=_try, args=(act,))
+def _button(title: str, key: str, act: Callable[[], object], effect: str | None = None) -> None:
+    st.button(title, key=key, type="tertiary", help=effect, on_click=_try, args=(act,))
 
 
 def _try(act: Callable[[], object]) -> None:

@@ -34,6 +34,8 @@ def main() -> None:
     if not projects:
         away = _("Every project is archived or in the bin. Create one from a file of texts.")
         none = _("There is no project yet. Create one from a file of texts.")
+        if not may(Right.INSTALL):
+            away = none = _("You have no project yet. Ask an administrator for access to one.")
         st.info(away if archived or in_bin else none, icon=":material/folder_open:")
     if len(projects) > MANY:
         with search:

@@ -72,7 +72,7 @@ def desk(database: Engine, project_id: int, who: str, question: str, last: int) 
     differ = f"{counted(found.disagreements, 'pair')} with different answers" if found.disagreements else ""
     unsure = f"{counted(found.unsure, 'pair')} left unsure" if found.unsure else ""
     waits = ", ".join(filter(None, [differ, unsure]))
-    st.caption(f"{waits}. Your answer becomes the label and is used for training.")
+    st.caption(f"{waits}. Your answer becomes the label. “Unsure” and audit pairs are not used for training.")
     with st.container(border=True, key="review_case"):
         st.markdown(f"**{literal(question)}**")
         pair_texts(case.left, case.right, case.rows, whole=True)

@@ -33,8 +33,9 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     st.caption(
-        "Question, guidelines and automatic training take effect at once, everything else from the next round. The "
-        "share of evaluation items was fixed when the project was created."
+        "Question, guidelines, review, hidden test pairs, automatic training, groups and the target precision take "
+        "effect at once, everything else from the next round. The share of evaluation texts was fixed when the project "
+        "was created."
     )
     places: dict[str, DeltaGenerator] = {}
     stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
@@ -72,7 +73,7 @@ def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> N
     lines = implications(old, new, situation_of(engine(), project.id))
     with st.container(border=True, key="implications"):
         st.markdown("**Effects of the change**")
-        st.markdown("\n".join(f"- {line}" for line in lines) or "The change has no effect on this project.")
+        st.markdown("\n".join(f"- {line}" for line in lines) or "No further effects: each field says what it does.")
 
 
 def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:

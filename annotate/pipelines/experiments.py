@@ -153,7 +153,9 @@ def label_hindrance(engine: Engine, project_id: int) -> str:
     few = [name for name, answer in (("yes", AnswerKind.POSITIVE), ("no", AnswerKind.NEGATIVE))
            if counts.get((Purpose.TRAIN, answer), 0) < LEAST_LABELS]  # fmt: skip
     if few:
-        return f"Encoders are compared on labels. Label at least {LEAST_LABELS} pairs *{few[0]}* first."
+        return (
+            f"Encoders are compared on labels. Answer at least {LEAST_LABELS} pairs with “{few[0].capitalize()}” first."
+        )
     return ""
 
 

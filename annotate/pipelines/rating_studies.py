@@ -16,6 +16,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.pipelines.runs import made
+from allpairs.annotate.text.measures import counted
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
@@ -112,7 +113,7 @@ def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, r
     """
     distinct = list({row["passage"]: row for row in reversed(rows)}.values())[::-1]
     if passages > len(distinct):
-        raise InputError(f"the run has {len(distinct):,} test passages, so {passages:,} cannot be sampled")
+        raise InputError(f"the run has {counted(len(distinct), 'test passage')}: choose {len(distinct):,} or fewer")
     units = []
     for at in rng.choice(len(distinct), passages, replace=False).tolist():
         by_question: dict[str, list[str]] = {}
@@ -137,9 +138,8 @@ def start(
     if unknown := [model for model in models if model not in asked_by(found.path)]:
         raise InputError(f"there is no model {unknown[0]!r} in this run: reload the page")
     if not 1 <= passages <= MOST // len(models):
-        raise InputError(
-            f"{passages:,} questions of each of {len(models)} models are too many: {MOST:,} can be rated in all"
-        )
+        most = f"{MOST // len(models):,} passages for {counted(len(models), 'model')}"
+        raise InputError(f"choose 1 to {most}, not {passages:,}: people can rate {MOST:,} questions in all")
     units = draw(read_asked(found.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)

@@ -16,6 +16,9 @@ AT_ONCE = {
     "guidelines",
     "double_check",
     "votes",
+    "gold_share",
+    "repeat_share",
+    "fast_answers",
     "auto_train",
     "keep_groups",
     "target_precision",
@@ -25,11 +28,12 @@ ORDERS: dict[BatchOrder, str] = {
     "contested first": later("pairs whose rank differs most from the model's"),
 }
 RATER_USES: dict[RaterUse, str] = {
-    "measure": "The machine rater is asked only when somebody asks it; its verdicts train nothing from now on.",
+    "measure": "From now on the machine rater is asked only on request, and its verdicts are not used for training.",
     "train": "A machine rater rates each batch from now on, and four times as many pairs beyond it. Its verdicts on "
     "pairs that nobody labels train, with a weight fitted by agreement with people; 0 where it is useless.",
     "route": "A machine rater rates each batch from now on, and four times as many pairs beyond it. Its verdicts "
-    "train, and people are asked first where it contradicts the matcher or abstains, besides a random fifth.",
+    "are used for training. People first get the pairs where it contradicts the matcher or abstains; a random fifth "
+    "stays as a spot check.",
 }
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 

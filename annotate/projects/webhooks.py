@@ -129,7 +129,7 @@ def send_again(engine: Engine, project_id: int, delivery_id: int) -> None:
 def _found(session: Session, project_id: int, webhook_id: int) -> Webhook:
     row = rows.webhook_of(session, project_id, webhook_id)
     if row is None:
-        raise InputError(f"this project has no webhook {webhook_id}: it may have been deleted")
+        raise InputError(f"this project has no webhook {webhook_id}: it may have been deleted; reload the page")
     return row
 
 

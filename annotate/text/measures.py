@@ -28,7 +28,7 @@ METHODS = {
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
     "stratified": "false positives estimated from a sample of each score stratum",
 }
-LEFT_OUT = "An earlier version left out the pairs below the sampled ranks: press “Update figures”."
+LEFT_OUT = "An earlier version left out the pairs below the sampled ranks: press “Update figures” in the tab Audit."
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from allpairs.db.schema.tables import now
 
 LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
 FOREIGN = later("This form was not sent from its own page. Open the page again and send it from there.")
-DIFFERENT = later("the two passwords are not the same")
+DIFFERENT = later("the two passwords differ: type them again")
 NO_TICKET = later("Signing in with your provider took too long, or was done in another browser. Sign in again.")
 T = TypeVar("T")
 Answer = Callable[["Desk", Request, FormData], Response]

@@ -43,7 +43,7 @@ def require_readable(session: Session, rater: MachineRater) -> tuple[Design, Mac
     """
     design = newest_design(session, rater.project_id, DesignKind.AUDIT)
     if design is None:
-        raise InputError("this project has no audit yet: make its first batch, or update the figures of its audit")
+        raise InputError("this project has no audit yet: prepare its first batch, or update the figures of its audit")
     before = rater_of_design(session, design)
     if before is not None and before.id != rater.id and _has_drawn(session, design):
         name = setup_of(before).name

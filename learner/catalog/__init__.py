@@ -1,6 +1,6 @@
 """The catalog of strategies and pipelines. The app reads it, so it imports nothing else of the learner."""
 
 from allpairs.learner.catalog.pipelines import PIPELINES, PipelineEntry
-from allpairs.learner.catalog.strategies import STRATEGIES
+from allpairs.learner.catalog.strategies import STRATEGIES, strategy_title
 
-__all__ = ["PIPELINES", "STRATEGIES", "PipelineEntry"]
+__all__ = ["PIPELINES", "STRATEGIES", "PipelineEntry", "strategy_title"]

@@ -75,3 +75,8 @@ STRATEGIES: dict[str, StrategyEntry] = {
         live=False,
     ),
 }
+
+
+def strategy_title(name: str) -> str:
+    """Return a strategy's name for people."""
+    return STRATEGIES[name].title if name in STRATEGIES else name.replace("-", " ").capitalize()

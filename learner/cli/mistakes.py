@@ -21,7 +21,7 @@ def mistakes(
     recall: Annotated[float, typer.Option(min=0.001, max=1, help="Recall of the threshold.")] = 0.2,
     checks: Annotated[int, typer.Option(min=1, help="Most confident mistakes, and pairs to check of each kind.")] = 50,
     checked: Annotated[
-        Path | None, typer.Option(help="Such a file with labels: print the precision that they correct.")
+        Path | None, typer.Option(help="The sample with labels filled in: print the corrected precision.")
     ] = None,
     sample: Annotated[int, typer.Option(min=100, help="Pairs scored that are not near ones.")] = 200_000,
     base: Base = DEFAULT_ENCODER,
@@ -32,7 +32,7 @@ def mistakes(
 ) -> None:
     """List a model's most confident mistakes and a sample to check; correct its precision by the checked sample.
 
-    Write 1 into the column `label` of the sample where a pair is a match all the same, and 0 where it is none.
+    In the sample, write 1 into the column `label` if the pair is a match after all, and 0 if it is not.
 
     Example: allpairs mistakes --model out/q/model --left q.csv --gold gold.csv --out mistakes.csv
     """

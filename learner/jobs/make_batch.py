@@ -91,4 +91,5 @@ def _unusual(plan: Mapping[str, Any], strategy: str, found: int) -> str:
     seen = "positive" if plan["positives"] else "negative"
     what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
     next_pairs = "Less similar pairs" if strategy == SPREAD_STRATEGY else "The next most similar pairs"
-    return f"{what}: a model needs both. {next_pairs} follow; training starts with the first {missing}."
+    needs = "a model needs positive and negative answers"
+    return f"{what}: {needs}. {next_pairs} follow; training starts with the first {missing}."

@@ -170,7 +170,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     show(page, "Groups")
     with reading(engine) as session:
         answers = session.scalar(select(func.count()).select_from(Answer)) or 0
-    page.get_by_role("button", name="All pairs of this group match").first.click()
+    page.get_by_role("button", name="Label all pairs as matches").first.click()
     expect(page.get_by_text("with yes?")).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="Yes,").click()
     expect(page.get_by_text("Your last group")).to_be_visible(timeout=WAIT)

@@ -88,7 +88,7 @@ def test_the_best_pairs_become_labels_and_with_them_a_run_is_asked_for(page: Pag
     expect(card.get_by_text("It needs at least 2 positive pairs")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use as training pairs").click()
     page.get_by_role("button", name="Create 100 labels").click(timeout=15_000)
-    expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("button", name="Undo all 100 labels")).to_be_visible(timeout=15_000)
     assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
     page.keyboard.press("Escape")
     card.get_by_text("New run").click(timeout=15_000)

@@ -44,7 +44,7 @@ def first_administrator() -> None:
         return
     with told():
         if password != again:
-            raise InputError("the two passwords differ")
+            raise InputError("the two passwords differ: type them again")
         people.add_first(engine(), name, password, now())
         forget_who_asks()
         st.rerun()  # as nobody, who is sent to the sign-in page

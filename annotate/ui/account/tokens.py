@@ -15,10 +15,10 @@ from allpairs.db.schema.tables import ApiToken, now
 
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
 ABOUT = {
-    Scope.READ: "projects, labels, figures, jobs",
+    Scope.READ: "read projects, labels, groups, figures and jobs; match new records",
     Scope.LABEL: "get pairs and answer them",
-    Scope.TRAIN: "start and cancel jobs, add and delete webhooks",
-    Scope.ADMINISTER: "metrics of the installation, set machine raters up",
+    Scope.TRAIN: "start and cancel jobs, change texts, publish models, ask machine raters, add and delete webhooks",
+    Scope.ADMINISTER: "read the metrics of the installation, set machine raters up",
 }
 
 
@@ -37,7 +37,7 @@ def api_tokens(guest: Guest) -> str | None:
 
 def reference() -> None:
     """Draw the link to the description of every address."""
-    st.link_button("Every address, what it takes and returns", REFERENCE, icon=":material/menu_book:")
+    st.link_button("Open the API reference", REFERENCE, icon=":material/menu_book:")
 
 
 def _listed(guest: Guest, row: ApiToken) -> None:

@@ -76,7 +76,7 @@ def has_failed_to_train(job: Job | None) -> bool:
 
 def train_now(project_id: int, label: str = "Train now") -> None:
     """Draw the button that trains and makes the next batch."""
-    effect = "Trains on all answers so far. A new, larger batch replaces the pairs that are still unanswered."
+    effect = "Trains on all answers so far. A new batch replaces the pairs that are still unanswered."
     if not may(Right.CHANGE, project_id):
         return
     if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):

@@ -114,17 +114,19 @@ def figures(pair: ShownPair) -> str:
 
 
 def known(pair: ShownPair) -> list[str]:
-    """Return what is known of the pair, as Markdown: its label, its gold answer, and how it may be used."""
+    """Return what is known of the pair, as Markdown: its label, its known answer, and how it may be used."""
     words = []
     if pair.label is not None:
         words.append(f"**label: {ANSWERS[pair.label]}**")
     if pair.gold is not None:
-        words.append(f"**gold: {'yes' if pair.gold else 'no'}**")
+        words.append(f"**known answer: {'yes' if pair.gold else 'no'}**")
     if pair.in_batch and pair.label is None:
         words.append("in the batch")
     measuring = pair.splits.count(Split.EVALUATION)
     if measuring:
-        words.append("evaluation pair" if measuring == 2 or Split.BOTH in pair.splits else "half an evaluation pair")
+        words.append(
+            "evaluation pair" if measuring == 2 or Split.BOTH in pair.splits else "one text is an evaluation text"
+        )
     return words
 
 

@@ -83,7 +83,7 @@ def labels(project: Project) -> None:
         st.session_state["bring_checked"] = _import(project, path, asked, dry=not store)
         st.rerun()  # so that the button shows the number of labels
     if last.error:
-        st.error(literal(last.error))
+        st.error(literal(sentence(last.error)))
     if last.report is not None:
         report(last.report, last.stored)
 

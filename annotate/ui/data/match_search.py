@@ -24,7 +24,7 @@ ABOUT = (
 )
 KEEP = (
     "Each group gets an id that stays over rounds, and what changed since the last time is recorded: see Explore → "
-    "Groups. Leave it off to look at another threshold."
+    "Groups. Clear it to try another threshold without changing them."
 )
 SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
@@ -120,7 +120,7 @@ def _files(project_id: int, found: Matches, texts: int) -> None:
     if found.changed is not None:
         st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
     if found.texts != texts:
-        st.caption("The project's texts have changed since. Find the matches again to have them in it.")
+        st.caption("The project's texts have changed since. Find the matches again to include the changes.")
     with st.container(horizontal=True):
         for what in match_export.COLUMNS:
             for suffix, title in SUFFIXES.items():

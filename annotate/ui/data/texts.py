@@ -9,7 +9,7 @@ import streamlit as st
 from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.change_texts import TITLES, Act, Changed, Outcome, Source
 from allpairs.annotate.projects.history import NOBODY
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.formatting import literal, sentence
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.upload import chosen_file
@@ -93,7 +93,7 @@ def _check(project: Project, source: Source) -> None:
         st.session_state["texts_checked"] = _run(project, source, apply)
         st.rerun()  # so that the button knows whether there is something to apply
     if last.error:
-        st.error(literal(last.error))
+        st.error(literal(sentence(last.error)))
     if last.outcome is not None:
         _outcome(last.outcome)
 

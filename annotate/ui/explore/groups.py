@@ -129,12 +129,12 @@ def _answer(project_id: int, items: list[int]) -> None:
         st.caption(literal(why))
         return
     if not st.session_state.get(f"{key}_asked"):
-        label, icon = "All pairs of this group match", ":material/done_all:"
+        label, icon = "Label all pairs as matches", ":material/done_all:"
         st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key,))
         return
     st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
     with st.container(horizontal=True):
-        yes, arguments = f"Yes, {counted(number, 'answer')}", (key, project_id, annotator(), items)
+        yes, arguments = f"Answer {counted(number, 'pair')} with yes", (key, project_id, annotator(), items)
         st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
         st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
 

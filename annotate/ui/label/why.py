@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from allpairs.annotate.explore.pair_reason import Alike, Reasons, Scored
+from allpairs.annotate.labelling.pick_pair import PICKED
 from allpairs.annotate.projects.setting_effects import ORDERS
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.pair_view import ANSWERS
 from allpairs.annotate.ui.language import _, number
 from allpairs.db.domain import DesignKind, Purpose
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.catalog import STRATEGIES, strategy_title
 
 
 def why(found: Reasons) -> None:
@@ -54,8 +55,14 @@ def _place(found: Reasons) -> str:
 
 
 def _chosen(found: Reasons) -> str:
-    """Return which strategy chose the pair, with which model, and when."""
-    values = {"strategy": literal(found.strategy), "date": f"{found.put_up_at:%Y-%m-%d}", "number": found.chosen_by}
+    """Return which strategy chose the pair, with which model, and when; or that a person did."""
+    if found.strategy == PICKED:
+        return _("Queued by a person, not by a strategy.")
+    values = {
+        "strategy": literal(strategy_title(found.strategy)),
+        "date": f"{found.put_up_at:%Y-%m-%d}",
+        "number": found.chosen_by,
+    }
     if found.chosen_by:
         return _("Chosen by **{strategy}** with the model of round {number} on {date}.", **values)
     return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)

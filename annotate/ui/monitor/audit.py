@@ -16,13 +16,13 @@ from allpairs.db.labels.audits import MOST_CHANGED
 
 DRAW = 60  # pairs: an audit batch of a few minutes
 WHAT = (
-    "An audit pair is a pair of evaluation items, sampled at random with a known probability. Its label never trains a "
+    "An audit pair is a pair of evaluation texts, sampled at random with a known probability. Its label never trains a "
     "model. Audit labels measure every round over all pairs, with an interval."
 )
 
 UNNAMED = (
-    "Here only pairs are sampled that did not come with the data. Those that turn out to be positives are counted "
-    "beside the known ones."
+    "Only pairs without a known answer are sampled here. Those that turn out to be positives are counted together with "
+    "the known ones."
 )
 UPDATE = "Measures every round again, on all audit labels."
 

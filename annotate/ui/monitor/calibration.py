@@ -18,7 +18,7 @@ METHODS = {
 }
 SAMPLED = "Negatives are estimated from a sample; the binomial intervals (95%) ignore that and are too narrow."
 NOTHING = "There is no plot: the score of this round is not informative, so it has no probabilities."
-OLDER = "There is no plot yet: this round was measured by an earlier version. Press “Update figures” to add it."
+OLDER = "There is no plot yet: an earlier version measured this round. Press “Update figures” in the tab Audit."
 
 
 def calibration(report: Report) -> None:

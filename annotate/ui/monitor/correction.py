@@ -82,7 +82,7 @@ def _results(found: list[Correction]) -> None:
     names = [one.name for one in found]
     chosen = names[0]
     if len(names) > 1:
-        chosen = st.selectbox("Correction", names, key=f"correction_of_{len(names)}_{names[0]}")
+        chosen = st.selectbox("Check", names, key=f"correction_of_{len(names)}_{names[0]}")
     shown = found[names.index(chosen)]
     assert shown.result is not None
     table = precisions_table(shown.result)

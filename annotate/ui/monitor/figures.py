@@ -57,7 +57,7 @@ def headline(report: Report) -> None:
 def _how(report: Report) -> None:
     """Draw, in a popover, how the figures were computed."""
     if paragraphs := explain(report):
-        with st.popover("How computed?", type="tertiary", icon=":material/help:", width="content"):
+        with st.popover("Explain the method", type="tertiary", icon=":material/help:", width="content"):
             for paragraph in paragraphs:
                 st.write(paragraph)
 

@@ -51,12 +51,12 @@ def model_card(project: str, matcher: Matcher) -> None:
         if may(Right.CHANGE, matcher.project_id):
             st.link_button("Download model (zip)", address(matcher), icon=":material/download:", type="primary")
         lines = usage(project, matcher)
-        st.write("Unpack it. Allpairs gives the score and probability that the figures in Summary hold for:")
+        st.write("Unpack it. Allpairs then gives the score and the probability that the tab Summary measures:")
         st.code(lines.whole, language="python", wrap_lines=True)
         if not lines.bare:
             st.caption(
-                "An earlier version trained this model, without what its score needs of the project. `match` works. "
-                "For `score` and `probability`, download the next round's."
+                "An earlier version trained this model, without the project data that its score needs. `match` works. "
+                "For `score` and `probability`, download the model of a newer round."
             )
         else:
             with st.expander("With sentence-transformers alone"):

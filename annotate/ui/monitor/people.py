@@ -9,7 +9,7 @@ from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.monitor.activity import times_of, work
 from allpairs.annotate.ui.monitor.rater import rater
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.catalog import strategy_title
 
 
 def people(report: Report, project_id: int) -> None:
@@ -33,7 +33,8 @@ def _batches(report: Report) -> None:
         with column:
             st.markdown(f"**{title}**")
             plot(charts.batch_chart, answered, name, described=charts.describe_batches(answered))
-    table_behind(table.assign(strategy=table["strategy"].map(_strategy_title)), "batches")
+    shown = table.assign(strategy=table["strategy"].map(strategy_title)).rename(columns={"round": "batch"})
+    table_behind(shown, "batches")
     for batch in report.rounds:
         if batch.note:
             st.caption(f"Batch {batch.number}: {batch.note}")
@@ -47,8 +48,3 @@ def _share(table: pd.DataFrame) -> str:
     last = answered.iloc[-1]
     before = f"; in the batch before, {answered.iloc[-2].share_positive:.0%}" if len(answered) > 1 else ""
     return f"In batch {last['round']}, {last.share_positive:.0%} of the decided pairs were positives{before}."
-
-
-def _strategy_title(name: str) -> str:
-    """Return a strategy's name for people."""
-    return STRATEGIES[name].title if name in STRATEGIES else name.replace("-", " ").capitalize()

@@ -16,8 +16,8 @@ from allpairs.annotate.ui.state import engine
 WHAT = (
     "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "
     "its 95% interval and its number of pairs. Abstentions count under “Abstains” alone, which is a share of all pairs "
-    "answered. No figure of the model rests on its verdicts, but where an audit’s pairs were drawn by them, as the tab "
-    "Audit then says."
+    "answered. The model’s figures do not use its verdicts, unless they guided the choice of audit pairs; the tab "
+    "Audit then says so."
 )
 
 
@@ -34,7 +34,7 @@ def rater(project_id: int) -> None:
     )
     worth = read_worth(engine(), project_id)
     if worth is None or not worth.quality.pairs:
-        st.caption("It has rated no pair that people answered yet: the page “Settings” asks it.")
+        st.caption("It has rated no pair that people answered yet. Press “Ask” on the page “Settings”.")
         return
     named = {COLUMNS[0]: st.column_config.Column(pinned=True)}  # on a phone the rest scrolls
     st.dataframe(pd.DataFrame(quality_rows(worth), columns=COLUMNS), hide_index=True, column_config=named)

@@ -23,7 +23,7 @@ HEIGHT = 300  # pixels of the plot, as high as the figure beside it
 ANSWERS = {
     True: ":green-badge[:material/check: Yes]",
     False: ":gray-badge[:material/close: Not yet]",
-    None: ":gray-badge[:material/question_mark: Cannot be said]",
+    None: ":gray-badge[:material/question_mark: Unknown]",
 }
 
 
@@ -66,7 +66,7 @@ def _course(report: Report) -> None:
     plot(estimate_chart, table, HEIGHT, described=describe_estimates(table))
     if (last := report.before_texts_changed) is not None:
         st.caption(
-            f"Evaluation texts changed after {round_name(last).lower()}: figures up to there are of the texts before."
+            f"Evaluation texts changed after {round_name(last).lower()}: figures up to that round are of the old texts."
         )
 
 

@@ -100,7 +100,7 @@ def _item_file(side: Side) -> List | str:
     """Draw the choice of one list's file and columns; return them, or what is missing."""
     path = chosen_file(side.value)
     if path is None:
-        return "choose a file on step 1."
+        return "choose a file in step 1."
     names, rows = _preview(path)
     if not names:
         return f"{path.name} cannot be read."
@@ -152,8 +152,8 @@ def _gold_file() -> Gold | str | None:
         return f"{path.name} cannot be read."
     first, second, label = guess_gold_columns(names, [row.values for row in rows])
     one, two, three = st.columns(3)
-    left = one.selectbox("Id column of the first item", names, names.index(first), key=f"id1_{path}")
-    right = two.selectbox("Id column of the second item", names, names.index(second), key=f"id2_{path}")
+    left = one.selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}")
+    right = two.selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}")
     options = [NO_LABEL, *names]
     stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}")
     return path, (left, right, "" if stated == NO_LABEL else stated)

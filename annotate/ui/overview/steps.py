@@ -9,17 +9,20 @@ from allpairs.annotate.ui.language import _
 TEXTS = (
     (
         later("Label"),
-        later("Decide for each pair whether it matches. The model chooses the pairs that it is least certain about."),
+        later(
+            "Decide for each pair whether it matches. "
+            "By default the model chooses those that it is least certain about."
+        ),
     ),
     (
         later("Train"),
-        later("When a batch is complete, the model trains on its answers and chooses the next batch."),
+        later("When a batch is complete, the model trains on all answers so far and chooses the next batch."),
     ),
     (
         later("Measure"),
         later("The page Monitor estimates precision and recall over all pairs, not only over the labelled ones."),
     ),
-    (later("Export"), later("The page Export gives you the matches, the labels and the model.")),
+    (later("Export"), later("The page Export gives you the matches and the labels, the page Monitor the model.")),
 )
 
 

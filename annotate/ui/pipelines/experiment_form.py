@@ -21,7 +21,10 @@ COMPARED = (
     "that has not seen it) and before, texts per second, memory. Each takes about as long as five trainings. A static "
     "embedding works too: it has no network, and is fast."
 )
-COST = "An experiment occupies its worker until it is done. Start a second worker to continue labelling meanwhile."
+COST = (
+    "An experiment occupies its worker until it is done. Start a second worker so that new batches are prepared "
+    "meanwhile."
+)
 
 
 def experiment_form(project: Project) -> None:

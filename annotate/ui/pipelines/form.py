@@ -14,7 +14,7 @@ from allpairs.annotate.ui.state import engine, may
 from allpairs.learner.catalog import PIPELINES, PipelineEntry
 from allpairs.learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
-COST = "A run occupies its worker until it is done. Start a second worker to continue labelling meanwhile."
+COST = "A run occupies its worker until it is done. Start a second worker so that new batches are prepared meanwhile."
 
 
 def pipeline_card(project_id: int, name: str) -> None:

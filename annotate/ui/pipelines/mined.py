@@ -87,7 +87,7 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
         st.toast(f"{counted(count, 'label')} created.", icon=":material/check:")
         st.rerun()
     stand = used(engine(), project_id, run_id)
-    if stand and st.button(f"Undo all {stand:,}", key=f"{key}_back", icon=":material/undo:"):
+    if stand and st.button(f"Undo all {counted(stand, 'label')}", key=f"{key}_back", icon=":material/undo:"):
         take_back(engine(), project_id, run_id)
         st.rerun()
 

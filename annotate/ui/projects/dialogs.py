@@ -14,7 +14,7 @@ from allpairs.annotate.projects.lifecycle import (
     restore_project,
 )
 from allpairs.annotate.projects.projects import delete_project
-from allpairs.annotate.text.formatting import literal, megabytes
+from allpairs.annotate.text.formatting import literal, megabytes, sentence
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
@@ -60,7 +60,7 @@ def _duplicate(project_id: int, name: str) -> None:
     )
     problem = name_problem(engine(), named)
     if problem:
-        st.caption(literal(problem))
+        st.caption(literal(sentence(problem)))
     if st.button("Duplicate", key="confirm_copy", type="primary", disabled=bool(problem)):
         with st.spinner("Copying …"):
             copy_id, named = duplicate_project(engine(), project_id, labels, named)

@@ -25,7 +25,7 @@ TITLES = {
     "function": "Python function, in place of an endpoint", "samples": "Answers for each pair",
     "examples": "Examples in the prompt", "price_in": "Price of a million tokens of the prompt",
     "price_out": "Price of a million tokens of the answer", "budget": "Budget",
-    "pairs_a_minute": "Most pairs a minute", "least_accuracy": "Pause below this accuracy",
+    "pairs_a_minute": "Maximum pairs a minute", "least_accuracy": "Pause below this accuracy",
 }  # fmt: skip
 WHICH = "Pairs that people answered, and pairs of the open batch; half of each, if there are enough."
 USUAL = 100  # pairs to ask about

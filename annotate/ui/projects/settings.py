@@ -39,7 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rater_use": "Verdicts of the machine rater",
     },
     "Evaluation": {
-        "evaluation_share": "Share of evaluation items",
+        "evaluation_share": "Share of evaluation texts",
         "audit_every": "Pairs per audit pair",
         "target_precision": "Target precision",
     },

@@ -71,10 +71,10 @@ def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
         st.button("Switch off" if row.active else "Switch on", key=f"switch_{row.id}", on_click=_act,
                   icon=":material/pause:" if row.active else ":material/play_arrow:",
                   args=(services.switch, project_id, row.id, not row.active))  # fmt: skip
-        if st.button("New secret", key=f"secret_{row.id}", icon=":material/key:"):
+        if st.button("Replace the secret", key=f"secret_{row.id}", icon=":material/key:"):
             made = _made(lambda: services.renew_secret(engine(), project_id, row.id))
         with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
-            st.write("What waits for it is not sent, and its log is removed.")
+            st.write("Messages that still wait are not sent, and its log is deleted.")
             st.button("Delete webhook", key=f"remove_{row.id}", on_click=_act,
                       args=(services.remove, project_id, row.id))  # fmt: skip
     if made is not None and made.webhook_id == row.id:

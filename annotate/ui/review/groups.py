@@ -18,7 +18,7 @@ TEXTS = 50  # of a group on one page
 PAIRS = 20  # of a cut that are listed
 WHAT = (
     "Texts connected by matches, directly or through others, form one group. If a text does not belong, split the "
-    "group: the matches across the split become your “no”. That answer is used for training, and nobody is asked again."
+    "group: the matches across the split become your “no”. It replaces the label, and nobody is asked again."
 )
 
 

@@ -75,6 +75,6 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
 
 def _require_audit(session: Session, project_id: int, data: ProjectData) -> None:
     if newest_matcher(session, project_id) is None:
-        raise InputError("this project has no model yet: make its first batch, which creates one")
+        raise InputError("this project has no model yet: prepare its first batch, which creates one")
     if not is_measured(data):
         raise InputError("this project has no evaluation items, or only one: there are no pairs to audit")

@@ -69,7 +69,7 @@ def update_group_figures(job_id: str, project_id: int) -> str:
 def _read(session: Session, project_id: int) -> tuple[ProjectData, Matcher]:
     data, matcher = read_project(session, project_id), newest_matcher(session, project_id)
     if matcher is None:
-        raise InputError("this project has no model yet: make its first batch, which creates one")
+        raise InputError("this project has no model yet: prepare its first batch, which creates one")
     if not is_measured(data):
         raise InputError("this project has no evaluation items, or only one: there are no groups to audit")
     return data, matcher

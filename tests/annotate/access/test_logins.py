@@ -183,7 +183,7 @@ def test_a_password_is_changed_by_who_knows_it_and_ends_the_other_logins(engine:
     here, there = log_in(engine), log_in(engine)
     guest = logins.guest_of(engine, here, at())
     assert guest is not None
-    for old, new, why in (("wrong", "a new password", "old password is wrong"), (PASSWORD, "short", "10 to 1,000")):
+    for old, new, why in (("wrong", "a new password", "current password is wrong"), (PASSWORD, "short", "10 to 1,000")):
         with pytest.raises(InputError, match=why):
             logins.change_own_password(engine, guest, old, new, "1.1.1.1", at(1))
     logins.change_own_password(engine, guest, PASSWORD, "a new password", "1.1.1.1", at(2))

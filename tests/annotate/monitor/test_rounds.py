@@ -169,7 +169,7 @@ def test_an_earlier_versions_last_stratum_has_no_share(engine: Engine) -> None:
     last = strata_table(evaluation).iloc[-1]
     assert math.isnan(last["share"]) and last["share_high"] == pytest.approx(1_800 / 4_000)
     assert strata_chart.describe_strata(strata_table(evaluation)).endswith("pairs 1 to 32.")
-    assert method_in_words("recall", Estimate(0.5, 0.4, 0.6, "audit", 9), evaluation).endswith("“Update figures”.")
+    assert method_in_words("recall", Estimate(0.5, 0.4, 0.6, "audit", 9), evaluation).endswith("in the tab Audit.")
 
 
 def test_too_few_audit_labels_are_an_audit_without_figures(engine: Engine) -> None:

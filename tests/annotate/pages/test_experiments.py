@@ -129,13 +129,13 @@ def test_a_finished_experiment_shows_its_curves_and_tables(engine: Engine, proje
 def test_encoders_are_compared_on_labels(
     engine: Engine, project: int, asked: list[tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Label at least 10 pairs" in open_page().info[-1].value
+    assert "Answer at least 10 pairs" in open_page().info[-1].value
     round_id = make_round(engine, project, 14)
     answer_round(engine, round_id, 0, 0)
     with writing(engine) as session:
         for at, label in enumerate(session.scalars(select(PairLabel).where(PairLabel.project_id == project))):
             label.answer = AnswerKind.POSITIVE if at % 2 else AnswerKind.NEGATIVE
-    assert "Label at least 10 pairs" in open_page().info[-1].value
+    assert "Answer at least 10 pairs" in open_page().info[-1].value
     monkeypatch.setattr(experiments, "LEAST_LABELS", 5)
     page = open_page()
     page.multiselect(key=f"encoders_{project}").set_value(["all-MiniLM-L6-v2", "some/other", "a/b/other"]).run()

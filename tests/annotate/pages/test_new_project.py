@@ -168,7 +168,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     page = open_page(NEW)
     fill(page, new_name="Products", new_kind=page.radio(key="new_kind").options[1])
     upload(page, "left", folder / "q.csv")
-    assert "Right list: choose a file on step 1" in said(page)
+    assert "Right list: choose a file in step 1" in said(page)
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
     assert [box.value for box in page.multiselect] == [["text"], ["body"]]

@@ -175,8 +175,8 @@ def test_an_administrator_of_the_installation_keeps_people_out(enter: Callable[.
 
 def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER).switch_page("../pages/account.py").run()
-    for old, again, said in (("wrong", "a new password", "The old password is wrong."),
-                             (PASSWORD, "another one", "The two new passwords differ."),
+    for old, again, said in (("wrong", "a new password", "The current password is wrong: type it again."),
+                             (PASSWORD, "another one", "The two passwords differ: type them again."),
                              (PASSWORD, "a new password", "")):  # fmt: skip
         page.text_input(key="old_password").input(old)
         page.text_input(key="new_password").input("a new password")

@@ -95,7 +95,7 @@ def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, projec
     assert said.replace("\\", "").startswith("- All 2 texts are encoded again by bge-small")
     field(page, project, "encoder").set_value(DEFAULTS["encoder"])
     field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
-    assert "The change has no effect on this project." in [text.value for text in page.markdown]
+    assert "No further effects: each field says what it does." in [text.value for text in page.markdown]
     assert stored(engine).model_dump() == DEFAULTS
 
 

@@ -58,7 +58,7 @@ def test_every_model_asks_about_each_drawn_passage_once(texts: list[tuple[int, s
     assert len(asked) == len(set(asked)) == 2 * n and {passage for passage, _ in asked} <= distinct
     first = {row["passage"]: row for row in reversed(given)}
     assert all(first[unit.passage][model] == unit.question for unit in units for model in unit.models)
-    with pytest.raises(InputError, match=f"has {len(distinct)} test passages, so {len(distinct) + 1} cannot"):
+    with pytest.raises(InputError, match=f"choose {len(distinct)} or fewer"):
         rating_studies.draw(given, ["a", "b"], len(distinct) + 1, np.random.default_rng(seed))
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_drawn_is_refused(engine: Engine, project: int) -> None:
     start = partial(rating_studies.start, engine, project, RUN, 0)
     for models, passages, said in (
         ([], 2, "choose at least one model"), (["x"], 2, "no model 'x' in this run"),
-        (BEGUN, 7, "has 6 test passages"), (BEGUN, 0, "can be rated"), (BEGUN, 2_000, "5,000 can be rated in all"),
+        (BEGUN, 7, "has 6 test passages"), (BEGUN, 0, "not 0"), (BEGUN, 2_000, "choose 1 to 1,666 passages"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             start(models, passages, 0)

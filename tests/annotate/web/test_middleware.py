@@ -297,7 +297,7 @@ def test_an_invitation_makes_an_account(site: TestClient, engine: Engine, link: 
     offered = site.get(link)
     assert "&lt;b&gt;Mine&lt;/b&gt;" in offered.text and "annotator" in offered.text
     form = {"name": "Nora", "password": PASSWORD, "again": PASSWORD}
-    for wrong, said in (({"again": "else"}, "not the same"), ({"password": "x", "again": "x"}, "10 to 1,000")):
+    for wrong, said in (({"again": "else"}, "passwords differ"), ({"password": "x", "again": "x"}, "10 to 1,000")):
         answer = site.post(link, data=form | wrong, headers=FORM)
         assert answer.status_code == 400 and said in answer.text and "set-cookie" not in answer.headers
     assert site.post(link, data=form, headers={"Origin": "https://evil.example"}).status_code == 403

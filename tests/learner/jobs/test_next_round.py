@@ -113,7 +113,7 @@ def test_answers_of_one_class_train_nothing(
     answer_batch(engine, project, lambda position: given)
     run(engine, project)
     batch, tasks = newest(engine, project)
-    assert f"All 6 answers so far are {given}: a model needs both" in batch.note
+    assert f"All 6 answers so far are {given}: a model needs positive and negative answers" in batch.note
     assert f"training starts with the first {missing}" in batch.note
     assert (batch.number, batch.strategy) == (2, chooser)
     assert (pairs(tasks[:6]) == pairs(first[6:])) == (chooser == SEED_STRATEGY)

@@ -25,7 +25,6 @@ from allpairs.db.schema.tables import Answer, Gold, Item, Job
 from allpairs.learner.jobs import pipeline as steps
 from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
 from allpairs.learner.pipelines import pipeline as of_learner
-from allpairs.learner.pipelines import report
 from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import NAME, SmallConfig, small  # noqa: F401  (a fixture)
@@ -232,7 +231,6 @@ def test_app_and_worker_call_the_files_by_the_same_names() -> None:
         of_learner.RESULTS,
         of_learner.ARTIFACTS,
     )
-    assert (pipelines.REPORT, pipelines.TABLES, pipelines.FIGURES) == (report.REPORT, report.TABLES, report.FIGURES)
 
 
 @contextmanager
