@@ -92,7 +92,7 @@ def of_versions(history: Sequence[Run], data: str, budgets: Sequence[int] = (64,
     chart = alt.layer(
         base.mark_line(), base.mark_point(filled=True, opacity=1, size=60), base.mark_text(dx=36).encode(text="words:N")
     )
-    return Plot(chart.properties(width=SIZE["width"], height=160), found)
+    return Plot(chart.properties(width=SIZE["width"], height=260), found)
 
 
 def of_growth(measured: Sequence[Mapping[str, Any]]) -> Plot:

@@ -172,7 +172,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
         answers = session.scalar(select(func.count()).select_from(Answer)) or 0
     page.get_by_role("button", name="Label all pairs as matches").first.click()
     expect(page.get_by_text("with yes?")).to_be_visible(timeout=WAIT)
-    page.get_by_role("button", name="Yes,").click()
+    page.get_by_role("button", name="with yes").click()
     expect(page.get_by_text("Your last group")).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Your last group")).to_have_count(0, timeout=WAIT)
