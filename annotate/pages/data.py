@@ -1,4 +1,4 @@
-"""Export and import: every file that leaves a project or comes in."""
+"""Export: every file that leaves a project, and those that come in."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ def main() -> None:
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
-        st.header("Export", anchor=False)
+        st.header("Download", anchor=False)
         exports(project)
     st.header("Import", anchor=False)
     if project is None:
