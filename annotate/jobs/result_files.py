@@ -47,12 +47,16 @@ class ResultFiles:
 
 
 def read_results(folder: Path) -> ResultFiles:
-    """Return the results in the folder; empty before there are any."""
-    with held(folder):
-        tables = [_table(path) for path in sorted((folder / TABLES).glob("*.md"))]
-        figures = [_figure(path) for path in sorted((folder / FIGURES).glob("*.json"))]
-        path = folder / REPORT
-        return ResultFiles(tables, figures, path.read_text(encoding="utf-8") if path.exists() else "")
+    """Return the results in the folder; empty before there are any.
+
+    An object store is asked for these files alone: models may lie beside them.
+    """
+    with held(folder / TABLES) as tables, held(folder / FIGURES) as figures, held(folder / REPORT) as report:
+        return ResultFiles(
+            [_table(path) for path in sorted(tables.glob("*.md"))],
+            [_figure(path) for path in sorted(figures.glob("*.json"))],
+            report.read_text(encoding="utf-8") if report.exists() else "",
+        )
 
 
 def read_rows_of(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -136,8 +136,10 @@ def _person(project: Project | None, person: PersonRow) -> None:
             if project is not None and project.name not in person.roles and not person.disabled:
                 _button("Add to project", f"enter_{person.id}", _adding(person.id, project.id))
             if person.browsers:
-                end = lambda: people.end_all_logins(engine(), person.id, now())  # noqa: E731
-                _button("Sign out everywhere", f"end_{person.id}", end, REVOKES)
+                _button(
+                    "Sign out everywhere", f"end_{person.id}",
+                    lambda: people.end_all_logins(engine(), person.id, now()), REVOKES,
+                )  # fmt: skip
             if person.disabled:
                 _button("Enable", f"able_{person.id}", lambda: people.enable(engine(), person.id, now()))
             else:

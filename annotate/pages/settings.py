@@ -33,9 +33,9 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     st.caption(
-        "Question, guidelines, review, hidden test pairs, automatic training, groups and the target precision take "
-        "effect at once, everything else from the next round. The share of evaluation texts was fixed when the project "
-        "was created."
+        "Question, guidelines, double checks, hidden test pairs, automatic training, groups and the target precision "
+        "take effect at once, everything else from the next round. The share of evaluation texts was fixed when the "
+        "project was created."
     )
     places: dict[str, DeltaGenerator] = {}
     stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
