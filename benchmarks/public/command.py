@@ -42,6 +42,8 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.jobs < 1:
         parser.error(f"argument --jobs: {chosen.jobs} is too few: give 1 or more")
+    if chosen.again and not chosen.run:
+        parser.error("argument --again: it repeats runs: give --run, too")
     places = Places(chosen.files.absolute(), chosen.out.absolute())
     todo = list(missing(chosen.data, chosen.seeds, chosen.peers, chosen.again)) if chosen.run else []
     for data, seed, peer in todo if chosen.again else ():

@@ -21,11 +21,8 @@ LOSSES = {
     "in place of 0.472 ([log](log.md), 2026-11-27).",
     ("qqp", "best_f1"): CROWD,
     ("qqp", "b_cubed_f1"): CROWD,
-    (
-        "qqp",
-        MORE,
-    ): "In two seeds, before the training on the corrected score, the second stage cost 0.013 and 0.002 with "
-    "160 labels and gained in both from 304 on: it seems to take a text's other duplicates for rivals "
+    ("qqp", MORE): "In two seeds, before the training on the corrected score, the second stage cost 0.013 and 0.002 "
+    "with 160 labels and gained in both from 304 on: it seems to take a text's other duplicates for rivals "
     "([log](log.md), 2026-11-27).",
     ("demo", "b_cubed_f1"): "Without labels ours differs by the hubness correction alone. At its best F1 it finds more "
     "pairs, right and wrong, and a wrong one joins two whole groups ([log](log.md), 2026-11-27). With labels why is "

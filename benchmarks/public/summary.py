@@ -43,6 +43,12 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(float(found.mean()), len(found), float(found.mean()) - half, float(found.mean()) + half)
 
 
+def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Mean | None:
+    """Return the mean of ours minus theirs over the seeds that both have, or None if they share none."""
+    both = sorted(ours.keys() & theirs.keys())
+    return mean_of([ours[seed] - theirs[seed] for seed in both]) if both else None
+
+
 @dataclass(frozen=True)
 class Summary:
     """The runs of one data set: figures by peer, labels and seed."""
@@ -87,15 +93,11 @@ class Summary:
 
     def difference(self, peer: str, labels: int, figure: str = AP) -> Mean | None:
         """Return the mean of ours minus the peer's over the seeds that both have, or None if they share none."""
-        ours, theirs = self.values(OURS, labels, figure), self.values(peer, labels, figure)
-        both = sorted(ours.keys() & theirs.keys())
-        return mean_of([ours[seed] - theirs[seed] for seed in both]) if both else None
+        return paired(self.values(OURS, labels, figure), self.values(peer, labels, figure))
 
     def change(self, before: int, after: int) -> Mean | None:
         """Return the mean change of our average precision between two budgets, or None if no seed has both."""
-        one, other = self.values(OURS, before, AP), self.values(OURS, after, AP)
-        both = sorted(one.keys() & other.keys())
-        return mean_of([other[seed] - one[seed] for seed in both]) if both else None
+        return paired(self.values(OURS, after, AP), self.values(OURS, before, AP))
 
     def losses(self, figure: str) -> list[tuple[str, int, Mean]]:
         """Return peer, labels and difference wherever the peer's mean, to three decimals, is higher than ours."""

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select, update
+from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
+from allpairs.annotate.labelling.pick_pair import PICKED
 from allpairs.annotate.labelling.queue import record
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.errors import InputError
@@ -14,6 +16,7 @@ from allpairs.db.projects.matchers import SCORES
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Matcher, Round, Task
 from tests.helpers.factories import make_design, make_project, make_round
+from tests.helpers.pages import said
 
 TEXTS = ["red car", "blue car", "old house", "new house"]
 
@@ -59,6 +62,21 @@ def test_where_a_pair_comes_from(engine: Engine, project: int) -> None:
     assert (found.chosen_by, found.purpose) == (0, Purpose.TRAIN)
     assert [(each.number, each.score) for each in found.scores] == [(0, third.score)]
     assert reasons(engine, project, spare.id).rank == 4
+
+
+def test_a_pair_that_a_person_queued_names_no_strategy(engine: Engine, project: int) -> None:
+    def explained(found: object) -> None:
+        from allpairs.annotate.ui.label.why import why
+
+        why(found)  # type: ignore[arg-type]
+
+    first, second, *_ = tasks(engine)
+    with writing(engine) as session:
+        session.execute(update(Task).where(Task.id == second.id).values(strategy=PICKED))
+    chosen, queued = (said(AppTest.from_function(explained, args=(reasons(engine, project, task.id),)).run())
+                      for task in (first, second))  # fmt: skip
+    assert "Chosen by **Uncertainty sampling**" in chosen
+    assert "Queued by a person" in queued and "Chosen by" not in queued
 
 
 def test_the_score_since_the_label(engine: Engine, project: int) -> None:

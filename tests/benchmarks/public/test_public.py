@@ -17,7 +17,7 @@ from benchmarks.public.command import missing
 from benchmarks.public.costs import cheaper, costs
 from benchmarks.public.environments import REQUIREMENTS
 from benchmarks.public.measure import Scored, figures, read_scored
-from benchmarks.public.page import falls, losses
+from benchmarks.public.page import WORDS, falls, losses
 from benchmarks.public.peers.task import Answers, read_task
 from benchmarks.public.run import Places, Run
 from benchmarks.public.runs import HISTORY, keep, read_runs
@@ -76,6 +76,15 @@ def test_kept_runs_are_repeated_on_request_from_the_start(monkeypatch: pytest.Mo
     chosen = ["--data", "demo", "--peers", OURS, "--seeds", "0", "--out", str(tmp_path)]
     assert (command.main(["--run", *chosen]), found) == (0, [])
     assert (command.main(["--run", "--again", *chosen]), found) == (0, [(0, False)])
+    with pytest.raises(SystemExit):
+        command.main(["--again", *chosen])
+
+
+@pytest.mark.parametrize("data", WORK.values(), ids=lambda data: data.name)
+def test_the_table_of_the_data_sets_has_the_pairs_that_were_measured(data: Data) -> None:
+    (row,) = [line for line in WORDS.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {data.title} |")]
+    (scored,) = {each["scored"] for one in read_runs(data.name) if one["peer"] == OURS for each in one["budgets"]}
+    assert row.split(" | ")[2] == f"{scored:,}"
 
 
 def test_differences_are_paired_by_seed() -> None:
