@@ -100,8 +100,6 @@ UNRUN = (
     "Amazon–Google with those of Vertex AI, and 0.405 without "
     "([benchmarks](https://github.com/benseverndev-oss/goldenmatch/wiki/Benchmarks)).",
     "Any tool on records of people (name, address, date of birth): none are among the open sets at hand.",
-    "Allpairs on WikiQA and MLQuestions, and the reference, since the encoder is trained on the corrected score. "
-    "What the change does is in the [log](log.md), 2026-11-27.",
     "Zingg 0.7 with Spark 3.5: its loop ran on Amazon–Google, seed 0, with the fields and sample of its own example, "
     "as far as 64 labels. Six of those pairs matched, and linking returned no pair. Finding, training and linking took "
     "7.7 minutes of computing; each further round of 10 to 20 questions takes up to two, so 1,000 labels take about "
