@@ -3,7 +3,7 @@
 Requesting a job on a project that is archived or in the bin raises InputError.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -210,7 +210,7 @@ def _request_apart(
 
 
 def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
-    live_project(session, project_id)
+    live_project(session, project_id, lock=bool(busy))
     last = jobs.last_job(session, project_id, [kind]) if busy else None
     if last is not None and last.state in jobs.OPEN:
         raise InputError(f"{busy}: wait until it is done, or cancel it")
@@ -249,6 +249,7 @@ def update_groups(engine: Engine, project_id: int) -> str | None:
     their last update, under the newest matcher.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
+        project_of(session, project_id, lock=True)
         asked, last = asked_as_before(session, project_id), jobs.last_job(session, project_id, [MATCHES])
         if asked is None or (last is not None and last.state == "waiting"):
             return None
@@ -262,7 +263,7 @@ def _request(
 ) -> str:
     """Return the id of a new job; if it `joins`, that of the open job of its kind."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
+        live_project(session, project_id, lock=True)  # or two people's requests would each find no open job
         job = jobs.open_job(session, project_id)
         if job is None:
             check(session, project_id)
@@ -326,6 +327,13 @@ def cancel(engine: Engine, job_id: str) -> None:
         job.cancel, job.state = True, "cancelled"
     with closing_client() as client:
         client.cancel_workflow(job_id)
+
+
+def forget(job_ids: Sequence[str]) -> None:
+    """Remove the jobs from the queue with their arguments, among which are texts that people typed."""
+    if job_ids:
+        with closing_client() as client:
+            client.delete_workflows(list(job_ids))
 
 
 def newest_job(engine: Engine, project_id: int) -> Job | None:

@@ -12,7 +12,7 @@ from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.projects.rater import rater
-from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, problems, question_form
+from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, follow_others, problems, question_form
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.projects.webhooks import webhooks
 from allpairs.annotate.ui.state import current_project, engine
@@ -39,6 +39,7 @@ def main() -> None:
     )
     places: dict[str, DeltaGenerator] = {}
     stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
+    follow_others(stored, key)
     entered = question_form(stored, key) | advanced_form(stored, key, FIXED, places)
     absent = missing(project, entered)
     wrong = [*problems(entered), *absent]

@@ -207,6 +207,7 @@ def delete(engine: Engine, id_: str) -> None:
             raise InputError("the experiment is running: cancel it first")
         if job is not None:
             session.delete(job)
+            jobs.forget([id_])
     discard(experiment_folder(id_))
 
 

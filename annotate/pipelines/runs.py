@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
@@ -18,7 +18,7 @@ from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs, run_of
-from allpairs.db.projects.projects import all_projects
+from allpairs.db.projects.projects import require_unused
 from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job, Project
@@ -177,18 +177,7 @@ def delete(engine: Engine, project_id: int, run_id: str) -> None:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
             raise InputError("the run is not finished: cancel it first")
-        seen = {project.id for project in all_projects(session, archived=True)}
-        for project in session.scalars(select(Project)):
-            if uses := _uses(project, folder):
-                which = f"the project {project.name!r}" if project.id in seen else "another project"
-                raise InputError(f"{which} uses the {uses} of this run: choose another in its settings first")
+        require_unused(session, folder)
         session.delete(job)
+        jobs.forget([run_id])
     discard(folder)
-
-
-def _uses(project: Project, folder: Path) -> str:
-    """Return what the project uses from the run, in words; empty if nothing."""
-    settings = {"encoder": "encoder", "reranker": "re-ranker"}
-    mine = (word for name, word in settings.items()
-            if Path(str(project.settings.get(name, ""))).is_relative_to(folder.resolve()))  # fmt: skip
-    return next(mine, "")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, count
@@ -146,12 +147,18 @@ def list_bin(engine: Engine) -> list[Binned]:
 
 
 def empty_bin(engine: Engine, time: datetime) -> list[str]:
-    """Delete the projects that have been in the bin for seven days at this time; return their names."""
+    """Delete the projects that have been in the bin for seven days at this time; return their names.
+
+    One that somebody restores meanwhile stays, and so does one whose models another project uses.
+    """
     with reading(engine) as session:
         expired = [(project.id, project.name) for project in binned_projects(session, before=time - KEPT)]
-    for project_id, _ in expired:
-        delete_project(engine, project_id)
-    return [name for _, name in expired]
+    gone = []
+    for project_id, name in expired:
+        with suppress(InputError):
+            delete_project(engine, project_id, binned_before=time - KEPT)
+            gone.append(name)
+    return gone
 
 
 def holdings(engine: Engine, project_id: int) -> Holdings:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.requests import forget
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import SIMULATED, AnswerKind, EventKind, Kind, Settings, Side, Split
@@ -22,6 +23,7 @@ from allpairs.db.labels.answers import label_counts
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import add_corpus, gold_label_counts, item_counts
+from allpairs.db.projects.jobs import PIPELINE, list_jobs
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.projects.projects import (
     add_project,
@@ -31,9 +33,10 @@ from allpairs.db.projects.projects import (
     project_named,
     project_of,
     remove_project,
+    require_unused,
     round_count,
 )
-from allpairs.db.results.pipelines import require_reranker
+from allpairs.db.results.pipelines import pipeline_folder, require_reranker
 from allpairs.db.schema.engine import artifacts, person_of, reading
 from allpairs.db.schema.tables import Project
 from allpairs.learner.catalog import STRATEGIES
@@ -196,12 +199,22 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
             add_event(session, person_of(engine), EventKind.SETTINGS, project_id, project.name, *values)
 
 
-def delete_project(engine: Engine, project_id: int) -> None:
-    """Delete the project, its labels and its matchers permanently (`lifecycle.bin_project` can be undone)."""
+def delete_project(engine: Engine, project_id: int, binned_before: datetime | None = None) -> None:
+    """Delete the project, its labels and its matchers permanently (`lifecycle.bin_project` can be undone).
+
+    Raises InputError while another project uses the encoder or re-ranker of its runs and, with `binned_before`, if it
+    was not put into the bin before that time.
+    """
     with acting(engine, Right.CHANGE, project_id) as session:
-        project = project_of(session, project_id)
+        project = project_of(session, project_id, lock=True)
+        if binned_before is not None and (project.deleted_at is None or project.deleted_at >= binned_before):
+            raise InputError(f"the project {project.name!r} was restored")
+        jobs = list_jobs(session, project_id)
+        for run in (pipeline_folder(job.id) for job in jobs if job.kind == PIPELINE):
+            require_unused(session, run, but=project_id)
         add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it
         folders = remove_project(session, project)
+        forget([job.id for job in jobs])
     for folder in folders:
         discard(artifacts() / folder)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
@@ -131,23 +132,24 @@ def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
     return project
 
 
-def project_of(session: Session, project_id: int) -> Project:
-    """Return the project of this id.
+def project_of(session: Session, project_id: int, lock: bool = False) -> Project:
+    """Return the project of this id; lock: whoever else locks it waits until this transaction ends.
 
     Raises InputError if there is none.
     """
-    project = session.scalar(visible_to(session, select(Project).where(Project.id == project_id)))
+    mine = visible_to(session, select(Project).where(Project.id == project_id))
+    project = session.scalar(mine.with_for_update(key_share=True) if lock else mine)
     if project is None:
         raise InputError(f"there is no project number {project_id}; it may have been deleted")
     return project
 
 
-def live_project(session: Session, project_id: int) -> Project:
-    """Return the project of this id.
+def live_project(session: Session, project_id: int, lock: bool = False) -> Project:
+    """Return the project of this id; lock: as in `project_of`.
 
     Raises InputError if there is none, and if it is archived or in the bin.
     """
-    project = project_of(session, project_id)
+    project = project_of(session, project_id, lock)
     if project.deleted_at is not None or project.archived_at is not None:
         where = "archived" if project.deleted_at is None else "in the bin"
         raise InputError(f"the project {project.name!r} is {where}: restore it on the page “Projects” first")
@@ -184,6 +186,17 @@ def artifact_folders(session: Session, project_id: int) -> list[str]:
     found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
     found += [f"{HOLDERS[kind]}/{job_id}" for kind, job_id in session.execute(jobs)]
     return [*found, f"project-{project_id}"]
+
+
+def require_unused(session: Session, run: Path, but: int | None = None) -> None:
+    """Raise InputError if a project uses the encoder or re-ranker in this run's folder; but: one that may."""
+    seen = {project.id for project in all_projects(session, archived=True)}
+    words = {"encoder": "encoder", "reranker": "re-ranker"}
+    for project in session.scalars(select(Project).where(Project.id != but) if but else select(Project)):
+        for name, word in words.items():
+            if Path(str(project.settings.get(name, ""))).is_relative_to(run.resolve()):
+                which = f"the project {project.name!r}" if project.id in seen else "another project"
+                raise InputError(f"{which} uses the {word} of the run {run.name}: choose another in its settings first")
 
 
 def remove_project(session: Session, project: Project) -> list[str]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select, union_all
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.access import invitations, logins
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.jobs import requests
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import RECENT, recent, record, serve
 from allpairs.annotate.monitor.rounds import read_report
@@ -30,9 +34,10 @@ from allpairs.db.labels.answers import label_counts
 from allpairs.db.maintenance.backup import backup, restore
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.people.logins import ROTATED
+from allpairs.db.projects import jobs
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
-from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Matcher, Project
+from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Matcher, Project
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some
@@ -104,6 +109,26 @@ def test_hidden_checks_are_served_and_fast_answers_asked_again(postgres: Engine)
     assert (told.answers, told.again, told.looked_at) == (40, 5, 0)
     again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.again and pair.task_id > 0]
     assert len(again) == 5
+
+
+def test_of_two_requests_at_once_one_makes_the_job(
+    postgres: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, open_job = Barrier(2), jobs.open_job
+
+    def open_job_slowly(session: Session, project_id: int) -> Job | None:
+        found = open_job(session, project_id)
+        with suppress(BrokenBarrierError):  # each waits for the other, which a lock keeps away
+            both.wait(0.5)
+        return found
+
+    monkeypatch.setattr(jobs, "open_job", open_job_slowly)
+    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    tell(postgres, project, "ann", [(serve(postgres, project, "ann", 1)[0][0].task_id, AnswerKind.POSITIVE)])
+    with ThreadPoolExecutor(2) as pool:
+        made = set(pool.map(lambda engine: requests.request_round(engine, project), [postgres] * 2))
+    assert len(made) == 1
+    assert len(requests.list_jobs(postgres, project)) == 1
 
 
 def test_the_pages_queries(postgres: Engine, project: int) -> None:

@@ -69,6 +69,16 @@ ADVANCED = {  # the groups that start folded, and what each is about
 STEPS = {"growth": 0.1}
 
 
+def follow_others(stored: Mapping[str, Any], key: str) -> None:
+    """Show what others have stored since the form was drawn, in the fields that were not edited here."""
+    drawn = st.session_state.get(f"{key}_drawn", stored)
+    for name, value in stored.items():
+        field, before = f"{key}_{name}", _as_typed(name, drawn[name])
+        if value != drawn[name] and field in st.session_state and st.session_state[field] == before:
+            st.session_state[field] = _as_typed(name, value)
+    st.session_state[f"{key}_drawn"] = stored
+
+
 def question_form(values: Mapping[str, Any], key: str = "settings", **more: Any) -> dict[str, Any]:
     """Draw question and guidelines; return what was entered. more: options of both widgets, by the field's name."""
     question = st.text_input(LABELS["question"], values["question"], key=f"{key}_question", **more.get("question", {}))

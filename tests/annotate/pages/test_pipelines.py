@@ -276,7 +276,7 @@ def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, 
     with reading(engine) as session:
         assert session.get_one(Project, mined).settings["encoder"].endswith("/pipelines/r/results/biencoder")
     page.button(key="delete_r").click().run()
-    assert "of this run" in page.error[0].value
+    assert "of the run" in page.error[0].value
 
 
 def test_the_best_pairs_can_be_read(mined: int) -> None:

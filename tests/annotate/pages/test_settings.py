@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.projects.lifecycle import list_bin
-from allpairs.annotate.projects.projects import list_projects
+from allpairs.annotate.projects.projects import list_projects, update_settings
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, problems
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
@@ -85,6 +85,18 @@ def test_settings_are_saved(engine: Engine, project: int) -> None:
     changed = {"question": "Same issue?", "first": 64, "growth": 2.0, "auto_train": False}
     assert stored(engine).model_dump() == DEFAULTS | changed
     assert page.button(key="save").disabled
+
+
+def test_saving_keeps_what_somebody_else_has_stored_meanwhile(engine: Engine, project: int) -> None:
+    page = open_page()
+    field(page, project, "target_precision").set_value(0.95).run()
+    others = stored(engine).model_copy(update={"guidelines": "Same product, any edition.", "target_precision": 0.7})
+    update_settings(engine, project, others)
+    field(page, project, "first").set_value(20).run()
+    assert field(page, project, "guidelines").value == "Same product, any edition."
+    page.get_by_key("save").click().run()
+    kept = stored(engine)
+    assert (kept.guidelines, kept.first, kept.target_precision) == (others.guidelines, 20, 0.95)
 
 
 def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, project: int) -> None:

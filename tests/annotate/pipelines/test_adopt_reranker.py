@@ -157,7 +157,7 @@ def test_a_runs_reranker_is_used_and_used_no_more(engine: Engine, project: int, 
     settings = list_projects(engine)[0].settings
     assert (settings.reranker, settings.batch_order) == (folder, "contested first")
     assert plan_order(engine, project, RUN, 0, "contested first")[1] == []
-    with pytest.raises(InputError, match="'Plain' uses the re-ranker of this run"):
+    with pytest.raises(InputError, match="'Plain' uses the re-ranker of the run"):
         pipelines.delete(engine, project, RUN)
     stop_order(engine, project)
     assert orders_batches(engine, project, RUN, 0) is None

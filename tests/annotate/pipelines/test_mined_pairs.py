@@ -21,7 +21,8 @@ from allpairs.annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
 from allpairs.annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
 from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
 from allpairs.annotate.pipelines.runs import delete, made, made_by
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.projects.lifecycle import KEPT, bin_project, empty_bin
+from allpairs.annotate.projects.projects import delete_project, update_settings
 from allpairs.annotate.stats.precision_by_rank import precision
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings
 from allpairs.db.errors import InputError
@@ -30,7 +31,7 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import newest_audit_batch
 from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Item, Job, Project, Task
+from allpairs.db.schema.tables import Design, Item, Job, Project, Task, now
 from allpairs.learner.jobs.data.project_data import read_labels, read_project
 from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.figures.measured import add_job
@@ -226,8 +227,13 @@ def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: in
         settings = Settings.model_validate(session.get_one(Project, project).settings)
     assert Path(settings.encoder) == (results_folder("r") / "biencoder").resolve()
     assert plan_encoder(engine, project, "r", BIENCODER)[1] == []
-    with pytest.raises(InputError, match="'Questions' uses the encoder of this run"):
+    with pytest.raises(InputError, match="'Questions' uses the encoder of the run"):
         delete(engine, project, "r")
+    update_settings(engine, make_project(engine, ["a", "b"], name="Other"), settings)
+    with pytest.raises(InputError, match="'Other' uses the encoder of the run r"):
+        delete_project(engine, project)
+    bin_project(engine, project)
+    assert empty_bin(engine, now() + 2 * KEPT) == []
     assert pipeline_folder("r").is_dir()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +12,19 @@ from sqlalchemy import Engine, select
 from allpairs.annotate import demo
 from allpairs.annotate.cli.serve import _keep_bin
 from allpairs.annotate.jobs.requests import (
+    closing_client,
     request_audit,
     request_experiment,
     request_matches,
     request_pipeline,
     request_preview,
     request_round,
+    request_search,
 )
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.pipelines.experiments import list_experiments
+from allpairs.annotate.projects import projects
 from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
@@ -31,7 +35,7 @@ from allpairs.annotate.projects.lifecycle import (
     list_bin,
     restore_project,
 )
-from allpairs.annotate.projects.projects import list_projects, project_summary
+from allpairs.annotate.projects.projects import delete_project, list_projects, project_summary
 from allpairs.db.domain import AnswerKind, Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.labels.answers import current_labels
@@ -105,6 +109,31 @@ def test_the_bin_is_emptied_after_seven_days_and_not_before(engine: Engine, proj
     assert {table: count for table, count in row_counts(engine).items() if count} == {
         "projects": 1, "items": 2, "identifiers": 2, "events": 2
     }  # fmt: skip
+
+
+def test_a_project_that_is_restored_while_the_bin_is_emptied_stays(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    for each in (other, project):
+        bin_project(engine, each)
+    first = []
+
+    def restore_the_other(path: Path) -> None:
+        if not first:
+            first.extend(list_bin(engine))
+            restore_project(engine, first[0].id)
+
+    monkeypatch.setattr(projects, "discard", restore_the_other)
+    assert len(empty_bin(engine, now() + 2 * KEPT)) == 1
+    assert names(engine) == [first[0].name]
+
+
+def test_what_was_typed_into_a_job_leaves_the_queue_with_its_project(engine: Engine, project: int) -> None:
+    job_id = request_search(engine, project, 0, "a secret", None, of_left=True)
+    delete_project(engine, project)
+    with closing_client() as client:
+        assert client.list_workflows(workflow_ids=[job_id]) == []
 
 
 def test_the_running_app_empties_the_bin(engine: Engine, project: int) -> None:

@@ -100,6 +100,9 @@ class NoQueue:
     def cancel_workflow(self, job_id: str) -> None:
         return
 
+    def delete_workflows(self, job_ids: list[str]) -> None:
+        return
+
 
 def make_whole(engine: Engine, home: Path, name: str) -> Whole:
     """Make a project of two lists with a batch, answers, a matcher, a run, a study, jobs, matches, an invitation."""
