@@ -14,6 +14,7 @@ from allpairs.annotate.language.translator import later
 from allpairs.db.domain import Kind, Purpose
 from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.projects.project_list import (
+    UNCHANGED,
     BatchStanding,
     NewestMatcher,
     answers_by_day,
@@ -22,6 +23,7 @@ from allpairs.db.projects.project_list import (
     last_answers,
     newest_figures,
     newest_matchers,
+    text_states,
 )
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import reading
@@ -45,7 +47,8 @@ class Overview:
     """A project at a glance.
 
     labels: pairs with a label, by purpose; days: answers of the last 14 days, today's last, undone ones too.
-    sees: whether the person may see its figures; otherwise there is no precision here.
+    sees: whether the person may see its figures; otherwise there is no precision here. texts: differs whenever its
+    texts do.
     """
 
     id: int
@@ -60,6 +63,7 @@ class Overview:
     days: tuple[int, ...]
     labelled_at: datetime | None
     sees: bool = True
+    texts: tuple[int, int] = UNCHANGED
 
 
 ORDERS: dict[str, Callable[[Overview], object]] = {
@@ -89,6 +93,7 @@ def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
     batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
     figures, last = newest_figures(session, ids), last_answers(session, ids)
     days, labels = answers_by_day(session, ids, dates), label_totals(session, ids)
+    texts = text_states(session, ids)
     sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
     measured = {
         id_: Precision(one.number, one.pairs, found)
@@ -109,6 +114,7 @@ def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
             days=tuple(days[project.id]),
             labelled_at=last.get(project.id),
             sees=project.id in sees,
+            texts=texts.get(project.id, UNCHANGED),
         )
         for project in projects
     ]

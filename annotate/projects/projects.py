@@ -58,7 +58,7 @@ class ProjectRow:
 
 @dataclass(frozen=True)
 class Contents:
-    """What was imported; this never changes after a project is created."""
+    """The texts of the project, and the pairs that were known when it was created."""
 
     items: dict[tuple[Side, Split], int]
     gold_positives: int

@@ -10,7 +10,9 @@ from sqlalchemy import CTE, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import LABELS, Purpose
-from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
+from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task, TextChange
+
+UNCHANGED = 0, 0  # the state of texts as they were imported
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,13 @@ class NewestFigures:
     pairs: int
     estimates: dict[str, Any]
     reached: bool | None = None
+
+
+def text_states(session: Session, project_ids: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Return what differs whenever a project's texts do: the newest change, and how many are undone."""
+    mine = TextChange.project_id
+    changes = select(mine, func.max(TextChange.number), func.count(TextChange.undone_at)).where(mine.in_(project_ids))
+    return {id_: (newest, undone) for id_, newest, undone in session.execute(changes.group_by(mine))}
 
 
 def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int, BatchStanding]:

@@ -12,7 +12,8 @@ from allpairs.db.domain import Side
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.items import CHUNK, chunks
-from allpairs.db.schema.tables import Identifier, Item, TextChange
+from allpairs.db.projects.project_list import UNCHANGED, text_states
+from allpairs.db.schema.tables import Identifier, Item
 
 EXAMPLES = 5  # of each kind that a plan keeps to show
 # New identifiers of new texts, and of texts that are there or come back; identifiers that change; that do not; that are
@@ -71,10 +72,8 @@ class _Known:
 
 
 def state_of(session: Session, project_id: int) -> tuple[int, int]:
-    """Return what differs whenever the project's texts do: the newest change, and how many are undone."""
-    changes = select(func.coalesce(func.max(TextChange.number), 0), func.count(TextChange.undone_at))
-    newest, undone = session.execute(changes.where(TextChange.project_id == project_id)).one()
-    return int(newest), int(undone)
+    """Return what differs whenever the project's texts do, as `text_states`."""
+    return text_states(session, [project_id]).get(project_id, UNCHANGED)
 
 
 def plan_texts(

@@ -32,7 +32,7 @@ def project_card(project: Overview) -> None:
 
 def size(project: Overview) -> str:
     """Return how many texts and known positives the project has, and when it was created."""
-    contents = _contents(database_url(), project.id, project.created_at)
+    contents = _contents(database_url(), project.id, project.created_at, project.texts)
     left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
     one = _("one list of {n} texts", n=number(left))
     two = _("two lists, {left} × {right} texts", left=number(left), right=number(right))
@@ -141,6 +141,6 @@ def _chosen(key: str, project: Overview) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=1000)
-def _contents(url: str, project_id: int, created_at: datetime) -> Contents:
-    """Return the project's contents, which never change. The time tells it from a deleted project with the same id."""
+def _contents(url: str, project_id: int, created_at: datetime, texts: tuple[int, int]) -> Contents:
+    """Return the project's contents. The time tells it from a deleted project with the same id."""
     return project_contents(engine(), project_id)

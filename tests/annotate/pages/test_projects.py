@@ -1,8 +1,12 @@
 """The page “Projects”, without a browser."""
 
+from pathlib import Path
+
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.projects import change_texts
+from allpairs.annotate.projects.change_texts import Act, Source
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page, said
 from tests.helpers.paths import ROOT
@@ -23,6 +27,14 @@ def test_without_a_project_the_page_leads_to_a_new_one(engine: Engine) -> None:
     page.button(key="new_project").click().run()
     assert not page.exception
     assert page.title[0].value == "New project"
+
+
+def test_a_card_counts_the_texts_that_are_there_now(engine: Engine, tmp_path: Path) -> None:
+    make_project(engine, ["a", "b"], name="Products")
+    assert "one list of 2 texts" in said(projects_page(engine))
+    (tmp_path / "more.csv").write_text("id,text\nx,c\n")
+    change_texts.apply(engine, "Products", Source(tmp_path / "more.csv", Act.ADD))
+    assert "one list of 3 texts" in said(projects_page(engine))
 
 
 def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> None:
