@@ -94,7 +94,7 @@ def _add_invited(
     issuer: str | None = None,
     subject: str | None = None,
 ) -> Person:
-    person = add_person(session, name, password, at, issuer, subject)
+    person = add_person(session, name, password, at, issuer, subject, takes_over=False)
     add_event(session, person.id, EventKind.ACCOUNT, about=person.name, new={"administrator": False})
     return person
 

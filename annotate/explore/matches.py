@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import Engine
 
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import require
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import threshold
@@ -97,7 +99,12 @@ def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame
 
 
 def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
-    """Write the matches, the best first, to the CSV file and return their number."""
+    """Write the matches, the best first, to the CSV file and return their number.
+
+    Raises Refused without the right to export the project's data.
+    """
+    with reading(engine) as session:
+        require(session, Right.CHANGE, found.matcher.project_id)
     scored = best_pairs(found)
     return write_table(path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))))
 

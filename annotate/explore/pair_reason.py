@@ -9,6 +9,8 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.explore.prepared import probability
 from allpairs.db.domain import ROUTED, AnswerKind, BatchOrder, Purpose
 from allpairs.db.errors import InputError
@@ -68,7 +70,10 @@ def last_answered(engine: Engine, project_id: int, annotator: str) -> int | None
 
 
 def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
-    """Return why the task's pair was chosen, and its scores since. Raises InputError if there is no such task."""
+    """Return why the task's pair was chosen, and its scores since. Raises InputError if there is no such task.
+
+    Who may not see what others answered is shown no labelled pairs: some are put to several people.
+    """
     with reading(engine) as session:
         task = session.get(Task, task_id)
         if task is None or task.project_id != project_id:
@@ -77,6 +82,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
         chosen_by = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
         texts = item_texts(session, [task.left_id, task.right_id])
         audited = task.purpose == Purpose.AUDIT
+        sees = is_allowed(session, Right.SEE, project_id)
         return Reasons(
             left=texts[task.left_id],
             right=texts[task.right_id],
@@ -89,7 +95,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             rerank=task.rerank,
             put_up_at=batch.created_at,
             chosen_by=chosen_by.number if chosen_by else None,
-            alike=() if audited else _alike(session, task),
+            alike=_alike(session, task) if sees and not audited else (),
             scores=() if audited else _scores(session, task, chosen_by),
         )
 

@@ -17,6 +17,7 @@ from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import current_labels, keys_like, store_answers
+from allpairs.db.people.people import IMPORTED
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import CHUNK, items_by_identifier
 from allpairs.db.schema.engine import person_of, reading
@@ -28,7 +29,6 @@ ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": An
     "negative": AnswerKind.NEGATIVE,
     "unsure": AnswerKind.UNSURE,
 }
-ANNOTATOR = "import"  # of labels without an annotator
 MAX_ANNOTATOR = 200
 KEYS = "import-"  # prefix of the key of every imported answer
 
@@ -172,7 +172,7 @@ class _Reader:
         if len(name) > MAX_ANNOTATOR:
             what = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, 3)
-        return name or ANNOTATOR
+        return name or IMPORTED
 
     def _note(self, row: Row) -> str:
         note = self._optional(row, "note").strip()

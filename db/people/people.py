@@ -4,16 +4,17 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import exists, select, text
+from sqlalchemy import exists, select, text, union
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from allpairs.db.confusables import skeleton
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
-from allpairs.db.schema.tables import Membership, Person
+from allpairs.db.schema.tables import Answer, Membership, Person, Rating
 
 MAX_NAME = 80
+IMPORTED = "import"  # the annotator of imported labels that name none
 
 
 def folded(name: str) -> str:
@@ -82,16 +83,18 @@ def add_person(
     issuer: str | None = None,
     subject: str | None = None,
     administrator: bool = False,
+    takes_over: bool = True,
 ) -> Person:
-    """Add a person; password: already hashed.
+    """Add a person; password: already hashed; takes_over: whether answers and ratings of this name become theirs.
 
     Raises InputError for a name that is invalid, taken or looks like one that is, ignoring case, and for a provider's
-    id that is taken.
+    id that is taken. A name under which there are answers is taken, too, unless they are to become the person's.
     """
     name = checked_person_name(name)
     taken = InputError("the name {name!r} is taken, or looks like a name that is; choose another one", name=name)
     looks = _looks(name)
-    if any(looks & _looks(other) for other in session.scalars(select(Person.name))):
+    others = set(session.scalars(select(Person.name))) | (set() if takes_over else _names_of_answers(session))
+    if any(looks & _looks(other) for other in others):
         raise taken
     if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
         raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
@@ -105,6 +108,11 @@ def add_person(
     except IntegrityError:  # somebody else was faster
         raise taken from None
     return person
+
+
+def _names_of_answers(session: Session) -> set[str]:
+    """Return the names under which answers and ratings are stored, and that of imported labels without one."""
+    return {IMPORTED, *session.scalars(union(select(Answer.annotator), select(Rating.rater)))}
 
 
 def _looks(name: str) -> set[str]:

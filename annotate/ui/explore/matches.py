@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import streamlit as st
 
+from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
-from allpairs.annotate.ui.state import engine
+from allpairs.annotate.ui.state import engine, may
 from allpairs.db.schema.tables import Evaluation
 
 SHOWN = 20  # pairs on one page
@@ -111,13 +112,15 @@ def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> N
 
 
 def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
-    """Draw one page of the matches, best first, and the download of all of them."""
+    """Draw one page of the matches, best first, and for those who may export, the download of all of them."""
     if not len(above):
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     page = paged(len(above), f"matches_page_{found.folder.name}")
     part = above.take(slice(page * SHOWN, (page + 1) * SHOWN))
     pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
+    if not may(Right.CHANGE, project_id):
+        return
     name = f"matches-round-{found.matcher.number}.csv"
     st.download_button(
         f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV", partial(_csv, found, at, name),

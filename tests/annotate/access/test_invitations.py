@@ -6,11 +6,12 @@ from sqlalchemy import Engine
 from allpairs.annotate.access import invitations, logins, people
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects import lifecycle
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import as_person
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD, at, make_member, make_person, token_of
 
 
@@ -33,6 +34,18 @@ def test_an_invitation_lets_one_person_in_once(engine: Engine, project: int) -> 
     with pytest.raises(InputError, match="already used"):
         invitations.accept_as_new(engine, token, "Second", PASSWORD, at())
     assert [row.name for row in people.list_people(engine, at())] == ["administrator", "Nora"]
+
+
+def test_nobody_takes_over_answers_by_an_invitation(engine: Engine, project: int) -> None:
+    _, admin = make_member(engine, project, Role.ADMINISTRATOR)
+    make_round(engine, project, 1)
+    (pair,) = serve(engine, project, "Olga")[0]
+    record(engine, project, "Olga", [{"key": "k", "task_id": pair.task_id, "answer": "negative"}])
+    token = token_of(invitations.invite(admin, project, Role.ANNOTATOR, 7, at()))
+    for name in ("olga", "import"):
+        with pytest.raises(InputError, match="is taken"):
+            invitations.accept_as_new(engine, token, name, PASSWORD, at())
+    assert make_person(engine, "Olga")  # an administrator may
 
 
 def test_an_invitation_ends(engine: Engine, project: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.explore import compare, mistakes, prepared
 from allpairs.annotate.explore import groups as exploring_groups
 from allpairs.annotate.explore import matches as exploring_matches
@@ -20,7 +21,7 @@ from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs,
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
-from allpairs.db.domain import AnswerKind, Clustering, Kind, Split
+from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups.description import Changes
 from allpairs.db.labels.answers import current_labels
@@ -32,6 +33,7 @@ from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Matcher, Ta
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher
+from tests.helpers.people import make_member
 from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
@@ -189,6 +191,10 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
     ]  # fmt: skip
     assert [row["label"] for row in rows] == ["1", "", ""]
     assert float(rows[0]["score"]) == pytest.approx(0.9)
+    _, viewer = make_member(engine, project, Role.VIEWER)
+    with pytest.raises(Refused):
+        exploring_matches.write_matches(viewer, found, 0.7, tmp_path / "n.csv")
+    assert not (tmp_path / "n.csv").exists()
 
 
 def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int) -> None:

@@ -10,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
 from allpairs.annotate.labelling.pick_pair import PICKED
 from allpairs.annotate.labelling.queue import record
-from allpairs.db.domain import AnswerKind, Purpose
+from allpairs.db.domain import AnswerKind, Purpose, Role
 from allpairs.db.errors import InputError
 from allpairs.db.projects.matchers import SCORES
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Matcher, Round, Task
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.pages import said
+from tests.helpers.people import make_member
 
 TEXTS = ["red car", "blue car", "old house", "new house"]
 
@@ -110,6 +111,8 @@ def test_labelled_pairs_like_it_have_their_label_of_now(engine: Engine, project:
         Alike("red car", "blue car", AnswerKind.NEGATIVE, 0.9),
         Alike("red car", "old house", None, 0.8),
     ]
+    _, annotator = make_member(engine, project, Role.ANNOTATOR)
+    assert reasons(annotator, project, third.id).alike == ()  # they may be asked about these pairs, too
 
 
 def test_an_audit_pair_has_no_reason_but_chance(engine: Engine) -> None:
