@@ -44,6 +44,9 @@ class Instant(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
+# SQLite would give the number of a deleted row to the next one. Pages, programs and files may still mean the old row.
+NUMBERS_ONCE = {"sqlite_autoincrement": True}
+
 COUNT_OF_PAIRS = BigInteger().with_variant(Integer, "sqlite")  # whose integers have 64 bits anyway
 
 

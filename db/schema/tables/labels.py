@@ -7,7 +7,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
-from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, Base, now, of_item, of_project
+from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, NUMBERS_ONCE, Base, now, of_item, of_project
 
 
 class Design(Base):
@@ -34,7 +34,7 @@ class Round(Base):
     """
 
     __tablename__ = "rounds"
-    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    __table_args__ = (UniqueConstraint("project_id", "number"), NUMBERS_ONCE)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     number: Mapped[int | None]  # from 1; empty: an audit batch
@@ -56,6 +56,7 @@ class Task(Base):
         Index(
             "ix_tasks_several", "project_id", sqlite_where=text("votes > 1"), postgresql_where=text("votes > 1")
         ),  # few of very many tasks are for several annotators
+        NUMBERS_ONCE,
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()

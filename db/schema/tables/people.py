@@ -7,7 +7,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import EventKind, Role
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
 
 
 class Person(Base):
@@ -40,6 +40,7 @@ class Login(Base):
     """A browser in which somebody is signed in. Only the browser has the token; stored here is its SHA-256."""
 
     __tablename__ = "logins"
+    __table_args__ = (NUMBERS_ONCE,)
     id: Mapped[int] = mapped_column(primary_key=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
     token: Mapped[str] = mapped_column(String(64), unique=True)
@@ -56,6 +57,7 @@ class ApiToken(Base):
     """A program's token for the REST API, in place of a login. Stored as SHA-256."""
 
     __tablename__ = "api_tokens"
+    __table_args__ = (NUMBERS_ONCE,)
     id: Mapped[int] = mapped_column(primary_key=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
     token: Mapped[str] = mapped_column(String(64), unique=True)

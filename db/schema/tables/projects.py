@@ -7,13 +7,12 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import Kind, Side, Split
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
 
 
 class Project(Base):
     __tablename__ = "projects"
-    # The number of a deleted project is never reused: folders and jobs contain it.
-    __table_args__ = ({"sqlite_autoincrement": True},)
+    __table_args__ = (NUMBERS_ONCE,)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Kind]

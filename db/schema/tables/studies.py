@@ -5,13 +5,14 @@ from datetime import datetime
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
 
 
 class Study(Base):
     """Questions that the models of a pipeline's run wrote, sampled for people to rate."""
 
     __tablename__ = "studies"
+    __table_args__ = (NUMBERS_ONCE,)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     run_id: Mapped[str] = mapped_column(String(80))  # it may be deleted: the units hold what is rated
@@ -25,7 +26,7 @@ class StudyUnit(Base):
     """A question of a study with its passage; models that ask the same about a passage share it."""
 
     __tablename__ = "study_units"
-    __table_args__ = (UniqueConstraint("study_id", "position"),)
+    __table_args__ = (UniqueConstraint("study_id", "position"), NUMBERS_ONCE)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))

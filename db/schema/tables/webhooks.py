@@ -7,13 +7,14 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import DeliveryState, NoticeKind
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
 
 
 class Webhook(Base):
     """An address of another system that is told what happens in a project."""
 
     __tablename__ = "webhooks"
+    __table_args__ = (NUMBERS_ONCE,)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     url: Mapped[str] = mapped_column(String(2000))
@@ -40,7 +41,11 @@ class Delivery(Base):
     """A notice on its way to one webhook."""
 
     __tablename__ = "deliveries"
-    __table_args__ = (UniqueConstraint("notice_id", "webhook_id"), Index("ix_deliveries_due", "state", "next_at"))
+    __table_args__ = (
+        UniqueConstraint("notice_id", "webhook_id"),
+        Index("ix_deliveries_due", "state", "next_at"),
+        NUMBERS_ONCE,
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     notice_id: Mapped[int] = mapped_column(ForeignKey("notices.id", ondelete="CASCADE"))

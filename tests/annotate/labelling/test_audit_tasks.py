@@ -12,6 +12,7 @@ from sqlalchemy import Engine, delete, func, select
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.jobs.requests import request_audit, request_correction, request_round
 from allpairs.annotate.labelling.end_audit import drop_audit_batch
+from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.projects import delete_project, list_projects
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
 from allpairs.db.errors import InputError
@@ -362,6 +363,20 @@ def test_an_audit_batch_without_answers_is_gone_when_dropped(
     with reading(engine) as session:
         assert newest_audit_batch(session, project) is None
     assert queue == []
+
+
+def test_an_open_page_answers_no_pair_of_a_later_audit_batch(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    ended = make_audit_batch(engine, project, 2)
+    shown, _ = serve(engine, project, "ann", audit_batch=True)
+    drop_audit_batch(engine, project)
+    assert make_audit_batch(engine, project, 2) != ended
+    acts = [{"key": f"late-{pair.task_id}", "task_id": pair.task_id, "answer": P} for pair in shown]
+    receipt = record(engine, project, "ann", acts)
+    assert (len(receipt.refused), receipt.stored) == (2, [])
+    with reading(engine) as session:
+        assert session.scalar(select(func.count(Answer.id))) == 0
 
 
 def test_an_audit_is_asked_for_with_its_arguments(engine: Engine, project: int, queue: list[tuple[Any, ...]]) -> None:

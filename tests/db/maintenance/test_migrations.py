@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, inspect, select
@@ -19,6 +20,22 @@ def test_the_tables_are_those_of_the_models(engine: Engine) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_tables_whose_numbers_are_given_once_are_those_of_the_models(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", f"sqlite:///{home / 'allpairs.db'}")
+    with tables_of("0023"):
+        pass
+    migrate()
+    engine = make_engine()
+    with engine.connect() as connection:
+        made = "select name from sqlite_master where type = 'table' and sql like '%AUTOINCREMENT%'"
+        found = set(connection.exec_driver_sql(made).scalars())
+    models = {name for name, table in Base.metadata.tables.items() if table.dialect_kwargs["sqlite_autoincrement"]}
+    assert found == models >= {"projects", "rounds", "tasks"}
+    engine.dispose()
 
 
 def test_migrating_again_changes_nothing(engine: Engine) -> None:
