@@ -9,7 +9,7 @@ from allpairs.db.domain import NoticeKind, Settings
 from allpairs.db.estimate import stored_estimate
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.notices import add_notice
-from allpairs.db.schema.tables import Evaluation, Matcher, Round, now
+from allpairs.db.schema.tables import Design, Evaluation, Matcher, Publication, Round, now
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.jobs.data.round_files import model_name
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, taught_by
@@ -20,21 +20,20 @@ def store_matcher(
 ) -> int:
     """Store the matcher of the plan's number with its figures, in place of one of that number, and return its id.
 
-    The pre-trained encoder's row, number 0, stays when another encoder takes its place: batches refer to it.
+    The row stays when another model takes its place: batches and audit batches refer to it.
     """
     trained, layer = plan.get("training", {}), layer_of(plan)
     seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
     number = plan["number"] if plan["trains"] else 0
-    pretrained = None if plan["trains"] else matcher_of(session, project_id, 0)
-    if pretrained is None:
-        session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
-    else:
-        session.execute(delete(Evaluation).where(Evaluation.matcher_id == pretrained.id))
+    folder = model_name(project_id, job_id, plan)
+    before = matcher_of(session, project_id, number)
+    if before is not None:
+        _let_go(session, before, (before.folder, before.encoder) != (folder, settings.encoder))
     row = Matcher(
-        id=pretrained.id if pretrained else None,
+        id=before.id if before else None,
         project_id=project_id,
         number=number,
-        folder=model_name(project_id, job_id, plan),
+        folder=folder,
         encoder=settings.encoder,
         w=layer.w if layer else None,
         b=layer.b if layer else None,
@@ -71,6 +70,13 @@ def store_matcher(
     if plan["trains"]:
         add_notice(session, project_id, NoticeKind.TRAINING_DONE, _about(job_id, row, measured))
     return row.id
+
+
+def _let_go(session: Session, matcher: Matcher, is_replaced: bool) -> None:
+    """Forget the matcher's figures and, if another model replaces it, what was drawn under it or published of it."""
+    session.execute(delete(Evaluation).where(Evaluation.matcher_id == matcher.id))
+    for table in (Design, Publication) if is_replaced else ():
+        session.execute(update(table).where(table.matcher_id == matcher.id).values(matcher_id=None))
 
 
 def _about(job_id: str, row: Matcher, measured: AllPairs | None) -> dict[str, Any]:

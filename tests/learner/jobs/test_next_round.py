@@ -12,10 +12,18 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate.explore.pair_reason import read_score
 from allpairs.annotate.jobs.requests import request_round
-from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Purpose, Split
+from allpairs.db.domain import (
+    SEED_STRATEGY,
+    SPREAD_STRATEGY,
+    AnswerKind,
+    DesignKind,
+    PublicationKind,
+    Purpose,
+    Split,
+)
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Item, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Job, Matcher, Publication, Round, Task
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
 from allpairs.learner.models.encoder import load_encoder
@@ -258,6 +266,27 @@ def test_a_round_after_a_cancelled_one_registers_the_model_that_chose_it(engine:
     assert layer is not None and (layer.w, layer.b) == (matcher.w, matcher.b)
     assert [t.p for t in tasks] == pytest.approx(layer.probability(np.array([t.score for t in tasks])), abs=1e-4)
     assert count(engine, Evaluation) == 2
+
+
+def test_a_model_takes_the_place_of_one_that_an_audit_was_drawn_under(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    run(engine, project, stop_before="make_batch")  # failed after its model was measured
+    before = matcher_of(engine, 1)
+    with writing(engine) as session:
+        of = {"project_id": project, "matcher_id": before.id}
+        audit_batch = Round(strategy="entities", size=0, **of)
+        design = Design(number=1, kind=DesignKind.ENTITIES, pairs=45, strata=[], folder="design", **of)
+        published = Publication(kind=PublicationKind.MODEL, number=1, who="", **of)
+        session.add_all([audit_batch, design, published])
+    run(engine, project)
+    now = matcher_of(engine, 1)
+    assert now.id == before.id and now.folder != before.folder
+    with reading(engine) as session:
+        assert session.get_one(Round, audit_batch.id).matcher_id == now.id
+        assert session.get_one(Design, design.id).matcher_id is None
+        assert session.get_one(Publication, published.id).matcher_id is None
+    assert newest(engine, project)[0].matcher_id == now.id
 
 
 def test_a_batch_says_what_an_approximate_search_found(engine: Engine, encoder: Path) -> None:
