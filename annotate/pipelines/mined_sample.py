@@ -26,7 +26,7 @@ from allpairs.db.labels.mined_samples import (
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.labels.withdrawn import open_batch
-from allpairs.db.projects.jobs import AUDIT, CORRECTION, open_job, run_of
+from allpairs.db.projects.jobs import AUDIT, CORRECTION, ENTITIES, open_job, run_of
 from allpairs.db.projects.projects import live_project
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design, Project, Round
@@ -66,7 +66,7 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
 def _require_room(session: Session, project_id: int) -> None:
     require_no_audit_batch(session, project_id)
     job = open_job(session, project_id)
-    if job is not None and job.kind in (AUDIT, CORRECTION):
+    if job is not None and job.kind in (AUDIT, CORRECTION, ENTITIES):
         raise InputError("a running job may add an audit batch: wait until it is done")
 
 

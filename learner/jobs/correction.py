@@ -16,6 +16,7 @@ from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard
 from allpairs.db.labels.audits import add_audit_tasks
+from allpairs.db.labels.tasks import may_add_audit_batch
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import artifacts, reading, writing
@@ -173,6 +174,8 @@ def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, 
     session.add(design)
     session.flush()
     if tasks:
+        if not may_add_audit_batch(session, design.project_id):  # one may have been opened meanwhile
+            raise InputError("an audit batch is open: label it first, then check the false positives again")
         audit_batch = Round(
             project_id=design.project_id,
             strategy=DesignKind.CORRECTION,

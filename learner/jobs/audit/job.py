@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import add_audit_tasks, design_by_id
-from allpairs.db.labels.tasks import open_audit_batch, unanswered
+from allpairs.db.labels.tasks import may_add_audit_batch, unanswered
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
@@ -58,7 +58,7 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
             design_id, pairs = draw_pairs(session, project_id, data, draw)
         order = np.random.default_rng([data.settings.seed, design_id, draw]).permutation(len(pairs))
         with writing(engine) as session:
-            if open_audit_batch(session, project_id) is not None:
+            if not may_add_audit_batch(session, project_id):
                 return "an audit batch is open: label it first"
             if not pairs:
                 raise InputError("every pair of the audit's sampling orders is labelled: there is nothing left to draw")

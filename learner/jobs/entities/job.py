@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import known_answers
-from allpairs.db.labels.tasks import open_audit_batch
+from allpairs.db.labels.tasks import may_add_audit_batch, open_audit_batch
 from allpairs.db.projects.jobs import ENTITIES
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
@@ -20,6 +20,8 @@ from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+
+BATCH_IS_OPEN = "an audit batch is open: label it first"
 
 
 @DBOS.workflow(name=ENTITIES, max_recovery_attempts=MOST_ATTEMPTS)
@@ -40,7 +42,7 @@ def draw_texts(job_id: str, project_id: int, draw: int) -> str:
             if (stored := session.scalar(select(Design).where(Design.folder == folder))) is not None:
                 return _told(session, stored)
             if open_audit_batch(session, project_id) is not None:
-                return "an audit batch is open: label it first"
+                return BATCH_IS_OPEN
             data, matcher = _read(session, project_id)
             answers, before = known_answers(session, project_id), drawn_before(session, project_id)
         plan, corpus, columns = plan_audit(data, matcher, before + draw, progress)
@@ -48,6 +50,8 @@ def draw_texts(job_id: str, project_id: int, draw: int) -> str:
             raise InputError(f"all {before} evaluation texts are drawn: there is nothing left to draw")
         tasks = tasks_of(plan, corpus, answers, np.random.default_rng([data.settings.seed, len(plan.texts)]))
         with writing(engine) as session:
+            if not may_add_audit_batch(session, project_id):  # one may have been opened meanwhile
+                return BATCH_IS_OPEN
             return _told(session, store(session, matcher, folder, columns, tasks))
 
 

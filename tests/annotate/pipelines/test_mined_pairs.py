@@ -182,14 +182,15 @@ def test_a_complete_sample_asks_for_no_job(
     assert enqueued == []
 
 
-def test_another_audit_batch_goes_before(engine: Engine, project: int, pairs: list[Pair]) -> None:
+@pytest.mark.parametrize("kind", ["audit", "correction", "entities"])
+def test_another_audit_batch_goes_before(engine: Engine, project: int, pairs: list[Pair], kind: str) -> None:
     make_design(engine, project)
     make_audit_batch(engine, project, 2)
     with pytest.raises(InputError, match="the last audit batch has 2 unlabelled pairs"):
         draw(engine, project, 10)
     with writing(engine) as session:
         session.query(Task).filter(Task.project_id == project).delete()
-    add_job(engine, project, "audit-1", kind="audit", state="running")
+    add_job(engine, project, "job-1", kind=kind, state="running")
     with pytest.raises(InputError, match="a running job may add an audit batch"):
         draw(engine, project, 10)
 

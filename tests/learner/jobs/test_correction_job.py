@@ -229,6 +229,9 @@ def test_other_recalls_and_the_same_round_are_not_compared(engine: Engine, proje
 def test_a_larger_draw_goes_on_where_the_first_ended(engine: Engine, project: int) -> None:
     run(engine, project, draw=5)
     small = pairs(newest(engine)[1])
+    with pytest.raises(InputError, match="an audit batch is open: label it first"):
+        run(engine, project, draw=12)
+    answer(engine, newest(engine)[1], lambda i: NEGATIVE)
     run(engine, project, draw=12)
     assert small < pairs(newest(engine)[1])
 

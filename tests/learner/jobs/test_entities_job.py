@@ -1,5 +1,6 @@
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.figures.audit_projects import (
     EVALUATION,
     TOPICS,
@@ -123,6 +124,20 @@ def test_while_a_batch_is_open_and_when_all_are_drawn_nothing_is_drawn(engine: E
     label(engine, tasks_of(engine))
     with pytest.raises(InputError, match="all 60 evaluation texts are drawn"):
         run(engine, project_id, 1)
+
+
+def test_a_batch_that_was_opened_during_the_draw_stays_the_only_one(
+    engine: Engine, project_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(*drawn: Any) -> list[dict[str, Any]]:
+        make_design(engine, project_id)
+        make_audit_batch(engine, project_id, 2)
+        return tasks_of_draw(*drawn)
+
+    tasks_of_draw = steps.tasks_of
+    monkeypatch.setattr(steps, "tasks_of", meanwhile)
+    assert run(engine, project_id, 1) == "an audit batch is open: label it first"
+    assert (designs(engine), len(tasks_of(engine))) == ([], 2)
 
 
 def test_a_drawn_text_is_shown_first(engine: Engine, project_id: int) -> None:
