@@ -5,7 +5,7 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Kind, Settings, Side, Split
@@ -69,7 +69,7 @@ def store_change(session: Session, project: Project, plan: TextPlan, who: str, s
     common = {"change_id": change.id, "project_id": project.id, "side": plan.side}
     rows = ({"external_id": one.name, "before_id": one.before, "after_id": one.after} for one in moves)
     add_rows(session, IdentifierChange, (common | row for row in rows))
-    returned = _settle(session, {*_befores(moves), *_afters(moves)}, change)
+    returned = _settle(session, {*_befores(moves), *_afters(moves)}, change.number)
     change.measuring = returned + _measuring(session, items)
     _copy_known_pairs(session, project, moves)
     _require_enough(session, project)
@@ -93,7 +93,7 @@ def undo_change(session: Session, project: Project) -> TextChange:
     for side in {side for side, *_ in moves}:
         _point(session, project.id, side, {name: before for of, name, before, _ in moves if of == side})
     touched = {item for *_, before, after in moves for item in (before, after) if item is not None}
-    _settle(session, touched, None)
+    _settle(session, touched, _brought_before(change))
     change.undone_at = now()
     return change
 
@@ -178,10 +178,19 @@ def _point(session: Session, project_id: int, side: Side, names: dict[str, int |
     add_rows(session, Identifier, (common | row for row in rows))
 
 
-def _settle(session: Session, items: Iterable[int], change: TextChange | None) -> int:
+def _brought_before(change: TextChange) -> ColumnElement[int | None]:
+    """Return which change had brought an item before this one: changes since then may have brought it again."""
+    named = select(func.max(TextChange.number)).join(IdentifierChange, IdentifierChange.change_id == TextChange.id)
+    earlier = named.where(
+        TextChange.number < change.number, TextChange.undone_at.is_(None), IdentifierChange.after_id == Item.id
+    )
+    return case((Item.added_in > change.number, earlier.scalar_subquery()), else_=Item.added_in)
+
+
+def _settle(session: Session, items: Iterable[int], added_in: int | ColumnElement[int | None]) -> int:
     """Withdraw the items that nothing names, and let the others be there; return how many of them measure.
 
-    change: which brought those that come back.
+    added_in: number of the change that brought those that come back.
     """
     named = select(Identifier.item_id).where(Identifier.item_id == Item.id).exists()
     counted, time = 0, now()
@@ -190,8 +199,7 @@ def _settle(session: Session, items: Iterable[int], change: TextChange | None) -
         goes, comes = and_(here, ~named, Item.withdrawn_at.is_(None)), and_(here, named, Item.withdrawn_at.is_not(None))
         measures = Item.split != Split.TRAIN
         counted += session.scalar(select(func.count()).select_from(Item).where(or_(goes, comes), measures)) or 0
-        came = {} if change is None else {"added_in": change.number}
-        for which, values in ((goes, {"withdrawn_at": time}), (comes, {"withdrawn_at": None} | came)):
+        for which, values in ((goes, {"withdrawn_at": time}), (comes, {"withdrawn_at": None, "added_in": added_in})):
             session.execute(update(Item).where(which).values(values).execution_options(synchronize_session=False))
     return counted
 

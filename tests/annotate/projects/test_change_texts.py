@@ -105,6 +105,18 @@ def test_a_text_that_was_withdrawn_comes_back_as_it_was(engine: Engine, project:
     assert after["x"].split == Split.EVALUATION and after["x"].withdrawn_at is None
 
 
+def test_a_text_that_an_undo_brings_back_counts_from_when_it_came_first(
+    engine: Engine, project: int, tmp_path: Path
+) -> None:
+    change(engine, tmp_path, {"x": "new one"})
+    change(engine, tmp_path, ["left-7", "x"])
+    change(engine, tmp_path, {"left-7": "text 7", "x": "new one"})
+    assert {named(engine, project)[name].added_in for name in ("left-7", "x")} == {3}
+    for _ in range(2):
+        change_texts.undo(engine, project)
+    assert [named(engine, project)[name].added_in for name in ("left-7", "x")] == [None, 1]
+
+
 def test_groups_follow_a_change_where_the_settings_say_so(
     engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
