@@ -68,11 +68,9 @@ def spent_by(session: Session, rater_id: int) -> Spent:
     return Spent(int(row[0]), int(row[1]), int(row[2]), float(row[3]))
 
 
-def rated_pairs(session: Session, rater_id: int, only: Pair | None = None) -> set[Pair]:
-    """Return the pairs that the rater has rated; only: this pair, if it has."""
+def rated_pairs(session: Session, rater_id: int) -> set[Pair]:
+    """Return the pairs that the rater has rated."""
     wanted = select(PairVerdict.left_id, PairVerdict.right_id).where(PairVerdict.rater_id == rater_id)
-    if only is not None:
-        wanted = wanted.where(PairVerdict.left_id == only[0], PairVerdict.right_id == only[1])
     return {(left, right) for left, right in session.execute(wanted)}
 
 

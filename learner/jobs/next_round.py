@@ -14,7 +14,7 @@ from allpairs.db.domain import DesignKind, Settings, batch_size_of
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
-from allpairs.db.projects.jobs import RATE
+from allpairs.db.projects.jobs import OPEN, RATE, last_job
 from allpairs.db.projects.matchers import has_group_figures, matcher_of
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import Asked
@@ -173,7 +173,10 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
 
 @job_step
 def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, tuple[int]] | None:
-    """Add the job that asks the machine rater about the batch, if it is used so; return id, queue and arguments."""
+    """Add the job that asks the machine rater about the batch, if it is used so; return id, queue and arguments.
+
+    Returns None, too, while the rater is being asked: both jobs would ask, and pay, for the same pairs.
+    """
     with database() as engine, writing(engine) as session:
         use = Settings.model_validate(session.get_one(Project, project_id).settings).rater_use
         batch = newest_round(session, project_id)
@@ -181,6 +184,9 @@ def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, tuple[in
             return None
         rating = f"{RATE}-{job_id}"
         if session.get(Job, rating) is None:
+            last = last_job(session, project_id, [RATE])
+            if last is not None and last.state in OPEN:
+                return None
             session.add(Job(id=rating, project_id=project_id, kind=RATE))
         tasks = session.scalar(select(func.count()).where(Task.round_id == batch.id)) or 0
         return rating, queue_of(RATE, served_queues(session)), (2 * tasks,)

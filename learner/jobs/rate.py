@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dbos import DBOS
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import RatedFor, RaterSetup, Settings
@@ -139,22 +139,26 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: 
     """Store the verdict; return why the job should stop, or nothing. number: of the rater's verdicts."""
     with writing(engine) as session:
         row = session.get_one(MachineRater, asking.rater_id, with_for_update=True)
-        if pair in rated_pairs(session, row.id, pair):  # by another worker's job, meanwhile
-            return ""
-        used = rating.tokens_in, rating.tokens_out
-        session.add(
-            PairVerdict(
-                project_id=row.project_id, rater_id=row.id, left_id=pair[0], right_id=pair[1], verdict=rating.verdict,
-                p=rating.p, tokens_in=used[0], tokens_out=used[1], cost=cost_of(asking.setup, *used), prompt=prompt,
-            )
-        )  # fmt: skip
-        session.flush()
+        _keep(session, asking, pair, rating, prompt)
         if row.ended_at is not None:
             return "the machine rater was ended"
         why = wrong_too_often(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
         if why is not None:
             pause(session, row, why)
         return why or ""
+
+
+def _keep(session: Session, asking: _Asking, pair: Pair, rating: Rating, prompt: str) -> None:
+    """Add the verdict; if there is one already, what it cost to ask once more."""
+    used = rating.tokens_in, rating.tokens_out
+    paid = {"tokens_in": used[0], "tokens_out": used[1], "cost": cost_of(asking.setup, *used)}
+    of = {"rater_id": asking.rater_id, "left_id": pair[0], "right_id": pair[1]}
+    more = {name: getattr(PairVerdict, name) + value for name, value in paid.items()}
+    there = update(PairVerdict).filter_by(**of).values(more)
+    if not session.execute(there).rowcount:  # type: ignore[attr-defined]
+        project_id = session.get_one(MachineRater, asking.rater_id).project_id
+        session.add(PairVerdict(project_id=project_id, verdict=rating.verdict, p=rating.p, prompt=prompt, **of, **paid))
+        session.flush()
 
 
 def _pause(engine: Engine, rater_id: int, why: str) -> str:

@@ -31,7 +31,7 @@ class MachineRater(Base):
 
 
 class PairVerdict(Base):
-    """What a machine rater said of a pair, asked once. Append-only."""
+    """What a machine rater said of a pair, asked once. Append-only; tokens and cost grow if two jobs asked about it."""
 
     __tablename__ = "verdicts"
     __table_args__ = (UniqueConstraint("rater_id", "left_id", "right_id"),)

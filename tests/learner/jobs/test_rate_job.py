@@ -10,14 +10,14 @@ from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.jobs import RATE, add_job
 from allpairs.db.raters.pairs import example_pool
-from allpairs.db.raters.rows import rater_in_use
+from allpairs.db.raters.rows import rater_in_use, spent_by
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, MachineRater, PairLabel, Task, now
 from allpairs.learner.jobs import rate as steps
 from allpairs.learner.jobs.queue import progress
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
-from tests.helpers.raters import Judge, add_rater, answer_pairs, verdicts
+from tests.helpers.raters import Judge, add_rater, add_verdicts, answer_pairs, verdicts
 
 POSITIVE, NEGATIVE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE
 TEXTS = [f"{colour} {thing}" for thing in ("chair", "table", "lamp") for colour in ("red", "blue", "green", "old")]
@@ -172,6 +172,25 @@ def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
     assert len(verdicts(engine)) == 4
     assert steps.rate_pairs(job_id, rater_id, pairs) == "6 pairs rated"  # as a worker that starts again
     assert set(verdicts(engine)) == set(pairs) and len(judge.asked) == 11
+
+
+def test_a_pair_that_two_jobs_asked_about_has_one_verdict_and_the_cost_of_both(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rater = add_rater(engine, project, price_in=10_000.0)
+
+    def meanwhile(left: str, right: str) -> Verdict:
+        add_verdicts(engine, rater, [(pairs[0], same(left, right), None)])  # another job, for 0.01
+        return same(left, right)
+
+    use(monkeypatch, Judge(meanwhile))
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    _, pairs = steps.plan_rating(project, 1)
+    assert steps.rate_pairs(job_id, rater, pairs) == "1 pairs rated"
+    with reading(engine) as session:
+        spent = spent_by(session, rater)
+    assert (spent.pairs, spent.tokens_in, spent.tokens_out, spent.cost) == (1, 200, 20, pytest.approx(1.01))
 
 
 def test_a_cancelled_job_keeps_what_was_rated(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,12 @@ def test_each_batch_is_rated_if_the_project_uses_its_rater(engine: Engine, proje
     assert steps.follow_with_rating("round-1", project) == (job_id, "cpu", asked)  # a step that runs again
     at_work, to_rate = plan_rating(project, *asked)
     assert at_work == rater and to_rate == [(task.left_id, task.right_id) for task in tasks]
+    assert steps.follow_with_rating("round-2", project) is None  # the first one is open
     with writing(engine) as session:
-        assert session.get_one(Job, job_id).kind == RATE
+        job = session.get_one(Job, job_id)
+        assert job.kind == RATE
+        job.state = "done"
+    assert steps.follow_with_rating("round-2", project) is not None
+    with writing(engine) as session:
         session.get_one(MachineRater, rater).paused_at = now()
-    assert steps.follow_with_rating("round-2", project) is None
+    assert steps.follow_with_rating("round-3", project) is None
