@@ -21,7 +21,7 @@ from allpairs.db.files.artifacts import held
 from allpairs.db.maintenance.transfer import TABLES, project_rows
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.projects.projects import project_named
-from allpairs.db.schema.engine import artifacts, snapshot
+from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Design, now
 from allpairs.db.version import VERSION as ALLPAIRS
 
@@ -47,7 +47,7 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
     """
     with (
         whole(out) as partial,
-        snapshot(engine) as session,
+        reading(engine) as session,
         ZipFile(partial, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
     ):
         return _write(session, project_named(session, project).id, bundle, models, vectors)

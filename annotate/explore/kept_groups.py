@@ -22,7 +22,7 @@ from allpairs.db.projects.stable_groups import (
     sides_of,
     texts_of,
 )
-from allpairs.db.schema.engine import reading, snapshot
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupChange, GroupUpdate
 
 
@@ -49,7 +49,7 @@ def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: i
 
     Withdrawn texts are left out, though the groups lose them only in their next update.
     """
-    with snapshot(engine) as session:
+    with reading(engine) as session:
         if only is not None:
             found = texts_of(session, project_id, [only])
         else:

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.jobs import OPEN
-from allpairs.db.schema.engine import make_engine, migrate, revision, snapshot, writing
+from allpairs.db.schema.engine import make_engine, migrate, reading, revision, writing
 from allpairs.db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
 
 REVISIONS = "alembic_version"
@@ -44,7 +44,7 @@ def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows
     address = f"sqlite:///{part}"
     try:
         migrate(address, at)
-        with _opened(address) as target, snapshot(engine) as source, writing(target) as session:
+        with _opened(address) as target, reading(engine) as source, writing(target) as session:
             rows = _copy(source, session, progress)
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode=DELETE")  # one file, not three
@@ -68,7 +68,7 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
         shutil.copyfile(file, copied)
         address = f"sqlite:///{copied}"
         migrate(address)
-        with _opened(address) as old, snapshot(old) as source, writing(engine) as target:
+        with _opened(address) as old, reading(old) as source, writing(engine) as target:
             tables = _tables(target)
             projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0
             if projects and not replace:

@@ -14,7 +14,7 @@ from allpairs.db.files.json_file import read_json
 from allpairs.db.files.object_store import Store
 from allpairs.db.labels.answers import counting_ids
 from allpairs.db.projects.stable_groups import group_id, wrong_groups
-from allpairs.db.schema.engine import artifacts, snapshot
+from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Base, Design, Matcher, PairLabel, Project
 
 ALL = 2**31 - 1  # no answer's id is above it
@@ -23,7 +23,7 @@ SHOWN = 5
 
 def problems(engine: Engine) -> Iterator[str]:
     """Yield the problems of the database, a sentence each; its tables must be up to date."""
-    with snapshot(engine) as session:
+    with reading(engine) as session:
         yield from _pages(session)
         yield from _references(session)
         for project in session.scalars(select(Project)).all():

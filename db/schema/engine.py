@@ -141,14 +141,7 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """Open a session for reading: one consistent view, nothing stored."""
-    with engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
-        yield session
-
-
-@contextmanager
-def snapshot(engine: Engine) -> Iterator[Session]:
-    """Open a session for reading much: all its statements see the database as of the first one."""
+    """Open a session for reading: all its statements see the database as of the first one, and nothing is stored."""
     connection = engine.connect()
     if connection.dialect.name == "postgresql":  # by default each statement would see what was committed before it
         connection = connection.execution_options(isolation_level="REPEATABLE READ")

@@ -28,7 +28,7 @@ from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
 from allpairs.annotate.projects.list_view import read_overviews
 from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quality
 from allpairs.annotate.stats.precision_by_rank import precision
-from allpairs.db.domain import AnswerKind, Role
+from allpairs.db.domain import AnswerKind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import label_counts
 from allpairs.db.maintenance.backup import backup, restore
@@ -38,6 +38,7 @@ from allpairs.db.projects import jobs
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Matcher, Project
+from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some
@@ -77,6 +78,16 @@ def test_the_tables_are_those_of_the_models(postgres: Engine) -> None:
     with postgres.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_reader_sees_what_was_there_when_it_began(postgres: Engine, project: int) -> None:
+    with reading(postgres) as session:
+        before = len(read_project(session, project).item_ids)
+        with writing(postgres) as other:
+            other.add(Item(project_id=project, side=Side.LEFT, split=Split.TRAIN, text="Where?"))
+        assert len(read_project(session, project).item_ids) == before
+    with reading(postgres) as session:
+        assert len(read_project(session, project).item_ids) == before + 1
 
 
 def test_more_pairs_are_counted_than_32_bits_hold(postgres: Engine, project: int) -> None:
