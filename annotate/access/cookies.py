@@ -36,6 +36,13 @@ def browser_of(cookies: Mapping[str, str]) -> str:
     return sha256("\n".join(pieces).encode()).hexdigest() if pieces else ""
 
 
+def forget_provider(response: Response, cookies: Mapping[str, str]) -> None:
+    """Delete what a provider said of this browser's user: it would sign them in again after their login has ended."""
+    for name in cookies:
+        if name.startswith(PROVIDER):
+            response.delete_cookie(name, path="/")
+
+
 def without_tokens(header: str) -> str:
     """Return the Cookie header without the cookies of this app."""
     kept: Iterable[str] = (part for part in header.split(";") if part.partition("=")[0].strip() not in _OURS)

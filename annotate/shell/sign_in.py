@@ -1,6 +1,7 @@
 """What the app shows to people who are not signed in: the way to the sign-in page or to an identity provider."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import partial
 from html import escape
 from typing import Any
@@ -22,6 +23,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 
 DEFAULT = "default"  # the provider configured in [auth] itself
+FRESH = timedelta(minutes=15)  # age up to which a provider's word counts; some date it back by five minutes
 
 
 def providers() -> dict[str, str]:
@@ -34,16 +36,24 @@ def providers() -> dict[str, str]:
 
 
 def sign_in() -> None:
-    """Send whoever is not signed in to the sign-in page or provider."""
+    """Send whoever is not signed in to the sign-in page or provider.
+
+    What a provider said a while ago counts as not said: Streamlit keeps it in the browser for 30 days.
+    """
     st.title("Allpairs", anchor=False)
     found = providers()
-    if found and st.user.is_logged_in:
+    if found and st.user.is_logged_in and _is_fresh(st.user.get("iat")):
         _vouched_for()
     elif (asked := st.query_params.get(LOG_IN)) in found:
         st.login(None if asked == DEFAULT else asked)
     else:
         st.write(_("You are not signed in."))
         _go(LOGIN, _("Sign in"), come_back=True)
+
+
+def _is_fresh(issued: object) -> bool:
+    """Return whether a token of this time (seconds since 1970; OpenID Connect requires it) was issued just now."""
+    return isinstance(issued, int | float) and abs(now().timestamp() - issued) <= FRESH.total_seconds()
 
 
 def groups() -> tuple[provider_groups.Group, ...]:

@@ -195,6 +195,7 @@ def _field(form: FormData, name: str) -> str:
 def _entering(request: Request, token: str, to: str) -> Response:
     response = RedirectResponse(to, status_code=303)
     cookies.set_token(response, token, is_secure(request))
+    cookies.forget_provider(response, request.cookies)
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -227,15 +227,18 @@ def press(page: AppTest, label: str) -> None:
 
 @pytest.fixture
 def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """Return a function that opens the app after sign-in by a provider; invited: by the link with this token."""
+    """Return a function that opens the app after sign-in by a provider.
 
-    def open_(invited: str = "", **said: str | list[str]) -> AppTest:
+    invited: by the link with this token; age: how many seconds ago.
+    """
+
+    def open_(invited: str = "", age: float = 0, **said: str | list[str]) -> AppTest:
         monkeypatch.setattr(state, "login_token", lambda: None)
         monkeypatch.setattr(sign_in, "providers", lambda: {"google": "Google"})
         monkeypatch.setattr(sign_in, "browser", lambda: "browser")
         monkeypatch.setattr(sign_in, "invitation", lambda: invited)
         page = AppTest.from_file(str(APP), default_timeout=30)
-        page.user = {"is_logged_in": True} | said
+        page.user = {"is_logged_in": True, "iat": now().timestamp() - age} | said
         return page.run()
 
     return open_
@@ -301,6 +304,9 @@ def test_groups_of_the_provider_make_an_account_and_decide_on_roles_at_each_sign
         olga = next(row for row in people.list_people(engine, now()) if row.name == "Olga")
         return olga.roles, olga.administrator
 
+    assert standing() == ({"Mine": Role.ANNOTATOR}, False)
+    old = vouched(**KNOWN, age=1_000, groups=["owners"])
+    assert not ticket_on(old) and "You are not signed in" in read(old)
     assert standing() == ({"Mine": Role.ANNOTATOR}, False)
     vouched(**KNOWN, groups=["owners"])
     assert standing() == ({}, True)

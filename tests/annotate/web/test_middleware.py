@@ -332,8 +332,10 @@ def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> 
     stranger = open_site()
     stranger.cookies.set("_streamlit_user", "another")
     assert stranger.get(f"/login/ticket/{ticket}").status_code == 403
-    assert site.get(f"/login/ticket/{ticket}").status_code == 303
-    assert person_in(site) == people.id_of(engine, "Olga")
+    answer = site.get(f"/login/ticket/{ticket}")
+    assert answer.status_code == 303 and person_in(site) == people.id_of(engine, "Olga")
+    deleted = [one.partition("=")[0] for one in answer.headers.get_list("set-cookie") if "Max-Age=0" in one]
+    assert deleted == ["_streamlit_user", "_streamlit_user_1"]  # they would outlast the login
 
 
 # Addresses
