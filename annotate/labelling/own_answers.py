@@ -7,11 +7,18 @@ from uuid import uuid4
 from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.access.transactions import acting, require
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
+from allpairs.db.labels.answers import (
+    OwnAnswer,
+    answer_by_id,
+    count_own_answers,
+    lasting_label,
+    own_answers,
+    store_answers,
+)
 from allpairs.db.labels.labels import LabelRow, pair_rows
 from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.schema.engine import reading
@@ -66,16 +73,21 @@ def correct(
     """Correct an old answer: store a new one of this annotator on the same pair.
 
     A retraction makes the pair unanswered again. note: replaces the old note; None keeps it. The correction takes
-    effect at the next training. Raises InputError if the annotator has no such answer.
-
+    effect at the next training. What this annotator settled stays settled. Raises InputError if the annotator has no
+    such answer, or settled the pair and may no longer do so.
     """
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         old = answer_by_id(session, answer_id)
         if old is None or (old.project_id, old.annotator) != (project_id, annotator):
             raise InputError(f"{annotator} has no answer {answer_id} in this project: reload the page")
+        label = lasting_label(session, project_id, old.left_id, old.right_id)
+        settled = label is not None and label.settles and label.annotator == annotator
+        if settled:
+            require(session, Right.ADJUDICATE, project_id)
         store_answers(session, [{
             "project_id": project_id, "task_id": old.task_id, "left_id": old.left_id, "right_id": old.right_id,
             "annotator": annotator, "answer": answer, "key": f"history-{uuid4()}", "seconds": None,
             "note": (old.note if note is None else note.strip()[:LONGEST_NOTE]) or None, "created_at": now(),
+            "settles": settled and answer != AnswerKind.RETRACT,
         }])  # fmt: skip
     ask_if_due(engine, project_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
@@ -25,19 +25,22 @@ class Label:
     annotator: str
     answer_id: int
     task_id: int | None
+    settles: bool
 
 
 def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
     """Select the ids of the answers that count, or did as of answer `up_to`: at most one for each pair.
 
     To be used within other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is not
-    an answer. If several annotators answered, the last of their answers counts.
+    an answer. If several annotators answered, the last of their answers counts; but an answer that settles the pair
+    counts before all that do not.
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
     own = select(func.max(Answer.id)).where(Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
     own = own.where(Answer.id <= up_to).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
-    kept = select(func.max(Answer.id)).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
+    last = func.coalesce(func.max(case((Answer.settles, Answer.id))), func.max(Answer.id))
+    kept = select(last).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
     return kept.group_by(Answer.left_id, Answer.right_id)
 
 
@@ -95,9 +98,12 @@ def lasting_label(session: Session, project_id: int, left_id: int, right_id: int
 
 def _labels(session: Session, *which: ColumnElement[bool]) -> list[Label]:
     """Return these answers, in the order they were given."""
-    columns = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.id, Answer.task_id)
-    rows = session.execute(select(*columns).where(*which).order_by(Answer.id))
-    return [Label(left, right, AnswerKind(answer), who, id_, task) for left, right, answer, who, id_, task in rows]
+    said = (Answer.answer, Answer.annotator, Answer.id, Answer.task_id, Answer.settles)
+    rows = session.execute(select(Answer.left_id, Answer.right_id, *said).where(*which).order_by(Answer.id))
+    return [
+        Label(left, right, AnswerKind(answer), who, id_, task, settles)
+        for left, right, answer, who, id_, task, settles in rows
+    ]
 
 
 def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
@@ -230,7 +236,8 @@ def changed() -> ColumnElement[bool]:
 def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
     """Return this annotator's last answers before an act on the act's pairs; the act's keys start so.
 
-    Leaves out pairs that others have answered since: given again, an old answer would override later ones.
+    Leaves out pairs that others have answered since: given again, an old answer would override later ones. An answer
+    that settles its pair counts before later ones that do not.
     """
     begins = Answer.key.startswith(beginning, autoescape=True)
     mine = (Answer.project_id == project_id, Answer.annotator == annotator)
@@ -240,6 +247,7 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
     overtaken = select(other.id).where(
         other.project_id == project_id, other.left_id == Answer.left_id, other.right_id == Answer.right_id,
         other.annotator != annotator, other.id > Answer.id, other.answer != AnswerKind.SKIP,
+        or_(other.settles, ~Answer.settles),
     )  # fmt: skip
     earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
     return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}

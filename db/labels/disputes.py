@@ -35,7 +35,7 @@ def announcing_disagreements(session: Session, project_id: int, pairs: Sequence[
 
 
 def disputed_among(session: Session, project_id: int, pairs: Sequence[Pair]) -> set[Pair]:
-    """Return which of these pairs annotators answered differently, and nobody has settled since."""
+    """Return on which of these pairs annotators' votes differ, those aside that were given before it was settled."""
     asked, lefts = set(pairs), sorted({left for left, _ in pairs})
     acts: dict[Pair, dict[str, tuple[int, AnswerKind, bool]]] = defaultdict(dict)
     for start in range(0, len(lefts), CHUNK):
@@ -49,8 +49,9 @@ def disputed_among(session: Session, project_id: int, pairs: Sequence[Pair]) -> 
 
 
 def _differ(votes: list[tuple[int, AnswerKind, bool]]) -> bool:
-    """Return whether the votes differ, and the last one did not settle the pair."""
-    return len({answer for _, answer, _ in votes}) > 1 and not max(votes)[2]
+    """Return whether the votes differ from the last one that settled the pair on."""
+    settled = max((id_ for id_, _, settles in votes if settles), default=0)
+    return len({answer for id_, answer, _ in votes if id_ >= settled}) > 1
 
 
 def _named(session: Session, pairs: Sequence[Pair]) -> list[dict[str, str]]:

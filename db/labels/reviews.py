@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.withdrawn import is_there
@@ -44,18 +44,21 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
         select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, which)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
-        .where(PairLabel.project_id == project_id, ~Answer.settles, is_there(PairLabel, project_id))
-        .where(or_(which, PairLabel.answer == AnswerKind.UNSURE))
+        .where(PairLabel.project_id == project_id, is_there(PairLabel, project_id))
+        .where(or_(which, and_(PairLabel.answer == AnswerKind.UNSURE, ~Answer.settles)))
     )
     rows = session.execute(chosen.order_by(PairLabel.answer_id))
     return [Open(left, right, answer, task, bool(disagree)) for left, right, answer, task, disagree in rows]
 
 
 def _disputed(project_id: int) -> Subquery:
-    """Select the pairs on which annotators' votes differ."""
+    """Select the pairs on which annotators' votes differ; an answer that settles a pair settles those before it."""
     votes = _votes(project_id, Answer.answer != AnswerKind.SKIP).subquery()
-    pair = (votes.c.left_id, votes.c.right_id)
-    return select(*pair).group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
+    pair, label = (votes.c.left_id, votes.c.right_id), aliased(Answer)
+    same = and_(PairLabel.left_id == votes.c.left_id, PairLabel.right_id == votes.c.right_id)
+    unsettled = select(*pair).join(PairLabel, same).join(label, label.id == PairLabel.answer_id)
+    unsettled = unsettled.where(or_(~label.settles, votes.c.id >= label.id))
+    return unsettled.group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
 
 
 def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:

@@ -1,7 +1,4 @@
-"""labels: the label of each pair as it stands, kept by triggers, so that counting labels reads no answers
-
-On SQLite a migration that makes `answers` anew (batch_alter_table) drops its trigger: call `keep_labels` after it.
-"""
+"""labels: the label of each pair as it stands, kept by triggers, so that counting labels reads no answers"""
 
 import sqlalchemy as sa
 from alembic import op

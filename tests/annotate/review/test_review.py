@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from allpairs.annotate.access.people import set_role
+from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.labelling.own_answers import correct, history
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
 from allpairs.annotate.review.transitivity import algebra
 from allpairs.annotate.review.waiting import count_waiting
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.reviews import shared_votes
@@ -18,6 +21,7 @@ from allpairs.learner.jobs.data.project_data import read_labels, read_project, w
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
+from tests.helpers.people import at, make_member
 from tests.helpers.projects.reviews import KEYS, NO, UNSURE, YES, label_pairs, open_page
 from tests.helpers.projects.votes import want
 
@@ -37,6 +41,12 @@ def project(engine: Engine) -> int:
         ]
         assert record(engine, project_id, who, events).refused == {}
     return project_id
+
+
+def label_of(engine: Engine, project: int, pair: tuple[int, int]) -> tuple[AnswerKind, str]:
+    with reading(engine) as session:
+        labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
+    return labels[pair].answer, labels[pair].annotator
 
 
 def next_case(engine: Engine, project: int) -> Case:
@@ -77,6 +87,40 @@ def test_what_another_reviewer_settled_meanwhile_stands(engine: Engine, project:
         labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
     settled = labels[ritas.left_id, ritas.right_id]
     assert (settled.annotator, settled.answer) == ("Rita", YES)
+
+
+def test_a_later_answer_does_not_replace_what_was_settled(engine: Engine, project: int) -> None:
+    case = disputed(engine, project)
+    said = {vote.annotator: vote.answer for vote in opinions(engine, project, case)}
+    settle(engine, project, "eve", case, said["ben"])
+    pair = (case.left_id, case.right_id)
+    (anns,) = (
+        past.answer for past in history(engine, project, "ann", 9).shown
+        if (past.answer.left_id, past.answer.right_id) == pair
+    )  # fmt: skip
+    events = [{"key": "late", "task_id": case.task_id, "answer": said["ben"]}]
+    assert record(engine, project, "ann", events).refused == {}  # agrees now: nothing to review
+    assert label_of(engine, project, pair) == (said["ben"], "eve") and queue(engine, project).disagreements == 1
+    correct(engine, project, "ann", anns.id, said["ann"], "I am sure")
+    assert label_of(engine, project, pair) == (said["ben"], "eve") and queue(engine, project).disagreements == 2
+
+
+def test_a_reviewer_changes_what_they_settled_while_they_may(engine: Engine, project: int) -> None:
+    person, eve = make_member(engine, project, Role.ADJUDICATOR)
+    case = disputed(engine, project)
+    pair = (case.left_id, case.right_id)
+    settle(eve, project, "adjudicator", case, YES)
+    (own,) = history(eve, project, "adjudicator", 9).shown
+    correct(eve, project, "adjudicator", own.answer.id, YES, "looked at again")
+    (own,) = history(eve, project, "adjudicator", 9).shown
+    assert record(engine, project, "ann", [{"key": "late", "task_id": case.task_id, "answer": NO}]).refused == {}
+    assert label_of(engine, project, pair) == (YES, "adjudicator")
+    set_role(engine, person, project, Role.ANNOTATOR, at())
+    with pytest.raises(Refused, match="settle its disagreements"):
+        correct(eve, project, "adjudicator", own.answer.id, NO)
+    set_role(engine, person, project, Role.ADJUDICATOR, at())
+    correct(eve, project, "adjudicator", own.answer.id, AnswerKind.RETRACT)
+    assert label_of(engine, project, pair) == (NO, "ann")
 
 
 def test_a_changed_mind_ends_a_disagreement(engine: Engine, project: int) -> None:

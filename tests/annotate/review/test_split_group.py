@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.access.transactions import Refused
-from allpairs.annotate.review.disagreements import queue
+from allpairs.annotate.review.disagreements import queue, settling
 from allpairs.annotate.review.split_group import across, groups, last_split, split, undo
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import answer_at_once, current_labels
+from allpairs.db.labels.answers import answer_at_once, current_labels, lasting_label, store_answers
 from allpairs.db.schema.engine import reading, writing
 from tests.helpers.factories import make_project
 from tests.helpers.people import make_member
@@ -123,6 +123,19 @@ def test_taking_a_split_back_does_not_silence_who_answered_after_the_reviewer(en
     assert answers(engine, project)[2, 3] == (NO, "eve")
     undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
     assert answers(engine, project)[2, 3] == (YES, "ben")
+
+
+def test_a_settled_label_is_back_after_a_split_though_others_answered_since(engine: Engine, project: int) -> None:
+    items = item_ids(engine, project)
+    pair = items[2], items[3]
+    with writing(engine) as session:
+        label = lasting_label(session, project, *pair)
+        assert label is not None
+        store_answers(session, [settling(project, "eve", label, YES, "settled")])
+        answer_at_once(session, project, "ben", [pair], NO, "later")
+    assert cut_off(engine, project, "eve", 3) == 1
+    undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
+    assert answers(engine, project)[2, 3] == (YES, "eve")
 
 
 def test_texts_of_a_large_group_are_ticked_page_by_page(engine: Engine) -> None:

@@ -36,12 +36,13 @@ def tasks_of(engine: Engine, project_id: int) -> list[Task]:
         return list(session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.id)))
 
 
-def act(engine: Engine, task: Task, answer: AnswerKind, annotator: str = "ann") -> None:
+def act(engine: Engine, task: Task, answer: AnswerKind, annotator: str = "ann", settles: bool = False) -> None:
     with writing(engine) as session:
         count = session.scalar(select(func.count(Answer.id)))
         store_answers(session, [{
             "project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id,
             "annotator": annotator, "answer": answer, "key": f"key-{count}", "seconds": None, "created_at": now(),
+            "settles": settles,
         }])  # fmt: skip
 
 
@@ -56,30 +57,33 @@ def lease(engine: Engine, project_id: int, annotator: str, n: int, at: datetime)
         return [task.position for task in lease_tasks(session, project_id, annotator, n, at)]
 
 
-def expected_labels(acts: list[tuple[int, str, AnswerKind]]) -> dict[int, AnswerKind]:
-    """Replay the events, keep each annotator's last answer, and let the last annotator win."""
-    last: dict[tuple[int, str], tuple[int, AnswerKind]] = {}
-    for order, (pair, annotator, answer) in enumerate(acts):
+def expected_labels(acts: list[tuple[int, str, AnswerKind, bool]]) -> dict[int, AnswerKind]:
+    """Replay the events, keep each annotator's last answer, and let the last that settles win, or else the last."""
+    last: dict[tuple[int, str], tuple[bool, int, AnswerKind]] = {}
+    for order, (pair, annotator, answer, settles) in enumerate(acts):
         if answer != S:
-            last[pair, annotator] = (order, answer)
-    kept: dict[int, tuple[int, AnswerKind]] = {}
-    for (pair, _), (order, answer) in last.items():
-        if answer != R and order >= kept.get(pair, (0, answer))[0]:
-            kept[pair] = (order, answer)
-    return {pair: answer for pair, (_, answer) in kept.items()}
+            last[pair, annotator] = (settles, order, answer)
+    kept: dict[int, tuple[bool, int, AnswerKind]] = {}
+    for (pair, _), vote in last.items():
+        if vote[2] != R:
+            kept[pair] = max(vote, kept.get(pair, vote))
+    return {pair: answer for pair, (*_, answer) in kept.items()}
+
+
+ACTS = st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(AnswerKind), st.booleans())
 
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(acts=st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=14))
-def test_the_last_act_of_the_last_annotator_counts(
-    engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]
+@given(acts=st.lists(ACTS, max_size=14))
+def test_the_last_act_of_the_last_annotator_counts_unless_another_settles(
+    engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind, bool]]
 ) -> None:
     with writing(engine) as session:
         for table in (PairLabel, Answer):
             session.execute(delete(table))
     tasks = tasks_of(engine, project)[:3]
-    for pair, annotator, answer in acts:
-        act(engine, tasks[pair], answer, annotator)
+    for pair, annotator, answer, settles in acts:
+        act(engine, tasks[pair], answer, annotator, settles)
     found = labels(engine, project)
     assert found == {(tasks[i].left_id, tasks[i].right_id): answer for i, answer in expected_labels(acts).items()}
     with reading(engine) as session:

@@ -76,6 +76,25 @@ def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
     engine.dispose()
 
 
+def test_a_settled_pair_that_was_answered_again_gets_the_settled_label_back(home: Path) -> None:
+    with tables_of("0023") as connection:
+        for item in (1, 2, 3):
+            columns = "(id, project_id, side, split, text)"
+            connection.exec_driver_sql(f"insert into items {columns} values ({item}, 1, 'left', 'train', 'text')")
+        acts = [(2, "eve", "negative", True), (2, "ann", "positive", False), (3, "ann", "positive", False)]
+        for at, (right, who, answer, settles) in enumerate(acts):
+            connection.exec_driver_sql(
+                "insert into answers (project_id, left_id, right_id, annotator, answer, key, created_at, settles) "
+                f"values (1, 1, {right}, '{who}', '{answer}', 'key-{at}', '2026-01-03', {settles})"
+            )
+    migrate()
+    engine = make_engine()
+    with reading(engine) as session:
+        kept = session.execute(select(PairLabel.right_id, PairLabel.answer, PairLabel.answer_id)).all()
+    assert sorted(kept) == [(2, "negative", 1), (3, "positive", 3)]
+    engine.dispose()
+
+
 def test_projects_made_before_they_could_be_put_away_are_listed(home: Path) -> None:
     with tables_of("0002"):
         pass
