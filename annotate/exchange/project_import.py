@@ -31,12 +31,11 @@ from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
 from allpairs.db.raters.rows import rater_in_use, setup_of
 from allpairs.db.schema.engine import artifacts, person_of
-from allpairs.db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task, now
+from allpairs.db.schema.tables import Design, Item, Matcher, Project, Task, now
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
 MOST_SAID: Final = 240  # characters of an error about a row
-KEYED: dict[str, type[Answer] | type[CheckAnswer]] = {table.__tablename__: table for table in (Answer, CheckAnswer)}
 # What a damaged or foreign file raises: zipfile and json (RuntimeError: unknown compression, a password, endless
 # nesting), json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError,
 # AttributeError, OverflowError), arrays that claim to be larger than the memory, and the tables.
@@ -163,8 +162,6 @@ class _Import:
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:
-            if name in KEYED:
-                _renew_keys(arrival.session, KEYED[name], rows)
             for row in rows:
                 if name == Task.__tablename__:
                     row["alike"] = _renumbered(row.get("alike"), arrival.numbers[Item.__tablename__])
@@ -230,14 +227,6 @@ def _folder(project_id: int, table: str, row: Row) -> str | None:
         return None
     kind = "round-{}/model" if table == Matcher.__tablename__ else "design-{}"
     return f"project-{project_id}/{kind.format(int(row['number']))}"
-
-
-def _renew_keys(session: Session, table: type[Answer] | type[CheckAnswer], rows: list[Row]) -> None:
-    """Give new keys to answers whose keys are taken, as they are by the original project."""
-    taken = set(session.scalars(select(table.key).where(table.key.in_([row["key"] for row in rows]))))
-    for row in rows:
-        if row["key"] in taken:
-            row["key"] = f"copy-{uuid4().hex}"
 
 
 def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[Any]] | None:

@@ -201,7 +201,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     if not valid:
         return Receipt([], refused)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        known, at = known_keys(session, valid), _moments(valid)
+        known, at = known_keys(session, project_id, valid), _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
         store_answers(session, [_row(event, tasks[event.task_id], annotator, at[event.key]) for event in fresh])

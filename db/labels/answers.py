@@ -253,9 +253,10 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
     return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
 
 
-def known_keys(session: Session, keys: Iterable[str]) -> set[str]:
-    """Return which of the clients' keys are already stored."""
-    return set(session.scalars(select(Answer.key).where(Answer.key.in_(list(keys)))))
+def known_keys(session: Session, project_id: int, keys: Iterable[str]) -> set[str]:
+    """Return which of the clients' keys are already stored in the project."""
+    mine = (Answer.project_id == project_id, Answer.key.in_(list(keys)))
+    return set(session.scalars(select(Answer.key).where(*mine)))
 
 
 def keys_like(session: Session, project_id: int, start: str) -> set[str]:
@@ -287,12 +288,12 @@ def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:
 
 
 def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:
-    """Insert each row unless its key is already in the table.
+    """Insert each row unless its project already has its key.
 
     Two tabs may replay the same answers at once; if the database lets both write, the second must not fail.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    session.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)
+    session.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["project_id", "key"]), rows)
 
 
 def answer_at_once(

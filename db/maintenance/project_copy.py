@@ -45,7 +45,7 @@ def copy_labels(session: Session, source: int, target: int) -> None:
     right = left.alias()
     last = select(func.max(Answer.id)).where(Answer.project_id == source, Answer.answer != AnswerKind.SKIP)
     own = last.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
-    key = literal(f"copy-{target}-") + cast(Answer.id, String)
+    key = literal("copy-") + cast(Answer.id, String)
     how = (Answer.seconds, Answer.note, Answer.settles, Answer.created_at, Answer.guidelines)
     same = (Answer.annotator, Answer.answer, *how)
     rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same, key)

@@ -38,7 +38,7 @@ def answers(call: Call) -> m.Receipt:
     that no label is lost. It is stored under the person's name, whoever now holds the lease. Starts the training that
     is due.
     """
-    # A key is unique in the whole database: another person's or project's key must not collide with this one.
+    # A key is unique in the project: another person's key must not collide with this one.
     keys = {_key(call, act.key): act.key for act in call.given.answers}
     events = [act.model_dump() | {"key": _key(call, act.key)} for act in call.given.answers]
     receipt = record(call.engine, call.here.id, call.annotator, events)

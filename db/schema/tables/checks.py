@@ -33,11 +33,12 @@ class CheckAnswer(Base):
     """One act of the annotator on a check. Append-only; the last one counts."""
 
     __tablename__ = "check_answers"
+    __table_args__ = (UniqueConstraint("project_id", "key"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     check_id: Mapped[int] = mapped_column(ForeignKey("checks.id", ondelete="CASCADE"), index=True)
     answer: Mapped[AnswerKind]
-    key: Mapped[str] = mapped_column(String(80), unique=True)  # as in an answer
+    key: Mapped[str] = mapped_column(String(80))  # as in an answer
     seconds: Mapped[float | None]
     note: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -98,6 +98,7 @@ class Answer(Base):
 
     __tablename__ = "answers"
     __table_args__ = (
+        UniqueConstraint("project_id", "key"),
         Index("ix_answers_pair", "project_id", "left_id", "right_id", "annotator"),
         Index("ix_answers_counted", "project_id", "created_at", "answer"),
         Index("ix_answers_annotator", "project_id", "annotator", "id"),
@@ -112,7 +113,7 @@ class Answer(Base):
     right_id: Mapped[int] = of_item()
     annotator: Mapped[str] = mapped_column(String(200))
     answer: Mapped[AnswerKind]
-    key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay is stored only once
+    key: Mapped[str] = mapped_column(String(80))  # the client's own id: a replay is stored only once in the project
     seconds: Mapped[float | None]  # time the pair was on screen
     note: Mapped[str | None] = mapped_column(Text)  # the annotator's remark on the pair
     settles: Mapped[bool] = mapped_column(default=False, server_default=false())  # given in the review of a pair

@@ -218,8 +218,6 @@ def test_a_copy_beside_the_original_has_another_name_and_lives_on_its_own(
     before, after = plain(tmp_path / "one.zip"), plain(tmp_path / "two.zip")
     for rows in (before, after):
         rows["projects"][0].pop("name")
-        for row in (*rows["answers"], *rows["check_answers"]):
-            row.pop("key")  # the original has those
     assert after["events"].pop()["new"] == {"archive": "one.zip"}
     assert after == before
     delete_project(engine, one.project_id)

@@ -112,6 +112,15 @@ def test_a_replay_stores_nothing_twice_and_is_acknowledged(engine: Engine, proje
     assert [answer.seconds for answer in answers(engine)] == [1.5, 1.5]
 
 
+def test_a_key_is_known_in_its_own_project_alone(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    make_round(engine, other, 1)
+    for project_id in (project, other):
+        task = task_ids(engine, project_id)[0]
+        assert record(engine, project_id, "ann", [event(task, key="k")]).stored == ["k"]
+    assert [answer.project_id for answer in answers(engine)] == [project, other]
+
+
 def test_undo_is_a_row_and_the_pair_is_served_again(engine: Engine, project: int) -> None:
     first = task_ids(engine, project)[0]
     record(engine, project, "ann", [event(first), event(first, "retract")])

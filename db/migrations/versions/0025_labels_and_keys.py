@@ -1,4 +1,4 @@
-"""labels: a standing answer that settles its pair is the label, whoever answers later
+"""labels: a standing answer that settles its pair is the label, whoever answers later; keys: unique in their project
 
 On SQLite a migration that makes `answers` anew (batch_alter_table) drops its trigger: call `keep_labels` after it.
 """
@@ -31,10 +31,20 @@ _SETTLED = "IN (SELECT left_id, right_id FROM answers WHERE settles)"  # the lab
 
 
 def upgrade() -> None:
+    for table in ("answers", "check_answers"):
+        _key_in_project(table)
     keep_labels()
     op.execute(f"DELETE FROM labels WHERE (left_id, right_id) {_SETTLED}")
     counting = _COUNTING.format(pair="a")
     op.execute(f"INSERT INTO labels {_COLUMNS} {counting} AND (a.left_id, a.right_id) {_SETTLED}")
+
+
+def _key_in_project(name: str) -> None:
+    """Let projects have the same keys: an archive brings those that it was made with."""
+    unnamed = {"uq": "%(table_name)s_%(column_0_name)s_key"}  # as PostgreSQL names them; SQLite gives no name
+    with op.batch_alter_table(name, naming_convention=unnamed) as table:
+        table.drop_constraint(f"{name}_key_key", type_="unique")
+        table.create_unique_constraint(f"{name}_project_id_key_key", ["project_id", "key"])
 
 
 def keep_labels() -> None:
