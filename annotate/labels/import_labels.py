@@ -1,10 +1,11 @@
 """Import of labels from a file: none is stored twice, and a report covers every row that is not stored."""
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
@@ -16,7 +17,7 @@ from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, 
 from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
-from allpairs.db.labels.answers import current_labels, keys_like, store_answers
+from allpairs.db.labels.answers import Label, current_labels, lock_answers, store_answers, votes
 from allpairs.db.people.people import IMPORTED
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import CHUNK, items_by_identifier
@@ -30,7 +31,6 @@ ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": An
     "unsure": AnswerKind.UNSURE,
 }
 MAX_ANNOTATOR = 200
-KEYS = "import-"  # prefix of the key of every imported answer
 
 Act = tuple[int, int, str]  # left item, right item, annotator
 
@@ -59,22 +59,34 @@ def import_labels(
     """
     choices, report = choices or Choices(), Report()
     columns = _columns(path)
-    with reading(engine) as session:  # a long file must not block annotators
+    with reading(engine) as session:
         found = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
+    rows = list(read_rows(path, columns))  # before the transaction: a long file must not block annotators
+    with _deciding(engine, found.id, choices.dry) as session, recording(report, problems) as recorder:
         known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
-    with recording(report, problems) as recorder:
         reader = _Reader(path, columns, known, choices, recorder)
-        for row in read_rows(path, columns):
+        for row in rows:
             reader.add(row)
-    new = reader.rows(found.id)
-    report.stored = len(new)
-    if new and not choices.dry:
-        with acting(engine, Right.CHANGE, found.id) as session:
+        new = reader.rows(found.id)
+        report.stored = len(new)
+        if new and not choices.dry:
             for start in range(0, len(new), CHUNK):
                 store_answers(session, new[start : start + CHUNK])
-            new_labels = {"labels": report.stored}
-            add_event(session, person_of(engine), EventKind.IMPORTED, found.id, path.name, new=new_labels)
+            labels = {"labels": len(new)}
+            add_event(session, person_of(engine), EventKind.IMPORTED, found.id, path.name, new=labels)
     return report
+
+
+@contextmanager
+def _deciding(engine: Engine, project_id: int, dry: bool) -> Iterator[Session]:
+    """Open a session in which the project's labels stay as they are read; dry: for reading alone."""
+    if dry:
+        with reading(engine) as session:
+            yield session
+    else:
+        with acting(engine, Right.CHANGE, project_id) as session:
+            lock_answers(session, project_id)
+            yield session
 
 
 def _columns(path: Path) -> Sequence[str]:
@@ -85,28 +97,19 @@ def _columns(path: Path) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _Known:
-    """The project's items by id for both sides, current labels, each annotator's labels, and imported keys."""
+    """The project's items by id for both sides, current labels, and each annotator's answers."""
 
-    project_id: int
     items: tuple[dict[str, int], dict[str, int]]
     symmetric: bool
-    labels: dict[tuple[int, int], AnswerKind]
+    labels: dict[tuple[int, int], Label]
     own: dict[Act, AnswerKind]
-    keys: set[str]
 
 
 def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
     left = items_by_identifier(session, project_id, Side.LEFT)
     right = left if symmetric else items_by_identifier(session, project_id, Side.RIGHT)
-    labels = current_labels(session, project_id)
-    return _Known(
-        project_id,
-        (left, right),
-        symmetric,
-        {(at.left_id, at.right_id): at.answer for at in labels},
-        {(at.left_id, at.right_id, at.annotator): at.answer for at in labels},
-        keys_like(session, project_id, KEYS),
-    )
+    labels = {(label.left_id, label.right_id): label for label in current_labels(session, project_id)}
+    return _Known((left, right), symmetric, labels, votes(session, project_id))
 
 
 class _Wrong(Exception):
@@ -147,7 +150,15 @@ class _Reader:
         """Return the answers to store, in the order of the file."""
         time = present()
         kept = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
-        return [_row(project_id, act, answer, note, time) for act, answer, note in kept]
+        return [
+            _row(project_id, act, answer, note, time) | {"settles": self._overrules_review(act, answer)}
+            for act, answer, note in kept
+        ]
+
+    def _overrules_review(self, act: Act, answer: AnswerKind) -> bool:
+        """Return whether the answer replaces a settled label: it must settle the pair, too."""
+        label = self.known.labels.get(act[:2])
+        return label is not None and label.settles and label.answer != answer
 
     def _optional(self, row: Row, column: str) -> str:
         """Return the cell of an optional column."""
@@ -197,16 +208,11 @@ class _Reader:
             self.contradicted.add(act)
             what = f"{act[2]!r} labels this pair {answer} here but {before} in row {number}; keep one of the rows"
             raise _Wrong(Trouble.CONTRADICTION, what, 2)
-        if self.known.own.get(act) == answer or _key(self.known.project_id, act, answer) in self.known.keys:
+        if self.known.own.get(act) == answer:
             raise _Wrong(Trouble.DOUBLE, "already stored", 2)
-        counting = self.known.labels.get(act[:2], answer)
-        if counting != answer and not self.choices.replace:
-            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {counting} and stays", 2)
-
-
-def _key(project_id: int, act: Act, answer: AnswerKind) -> str:
-    named = "\0".join((str(project_id), *map(str, act), answer))
-    return f"{KEYS}{hashlib.sha256(named.encode()).hexdigest()}"
+        label = self.known.labels.get(act[:2])
+        if label is not None and label.answer != answer and not self.choices.replace:
+            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {label.answer} and stays", 2)
 
 
 def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) -> dict[str, Any]:
@@ -217,7 +223,7 @@ def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) ->
         "right_id": right,
         "annotator": annotator,
         "answer": answer,
-        "key": _key(project_id, act, answer),
+        "key": f"import-{uuid4().hex}",  # one transaction stores all or nothing, so nothing is sent again
         "note": note or None,
         "guidelines": None,  # the file does not say which guidelines its annotators had
         "created_at": time,

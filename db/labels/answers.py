@@ -37,11 +37,23 @@ def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
-    own = select(func.max(Answer.id)).where(Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
-    own = own.where(Answer.id <= up_to).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+    own = last_acts(project_id).where(Answer.id <= up_to)
     last = func.coalesce(func.max(case((Answer.settles, Answer.id))), func.max(Answer.id))
     kept = select(last).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
     return kept.group_by(Answer.left_id, Answer.right_id)
+
+
+def last_acts(project_id: int) -> Select[int]:
+    """Select the id of each annotator's last act on each pair, a retraction too; skips are not answers."""
+    mine = (Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
+    return select(func.max(Answer.id)).where(*mine).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+
+
+def votes(session: Session, project_id: int) -> dict[tuple[int, int, str], AnswerKind]:
+    """Return each annotator's current answer on each pair, by left item, right item and annotator."""
+    standing = (Answer.id.in_(last_acts(project_id)), Answer.answer != AnswerKind.RETRACT)
+    rows = session.execute(select(Answer.left_id, Answer.right_id, Answer.annotator, Answer.answer).where(*standing))
+    return {(left, right, who): AnswerKind(answer) for left, right, who, answer in rows}
 
 
 def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
@@ -91,7 +103,7 @@ def newest_answer(session: Session, project_id: int) -> int:
 
 def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:
     """Return the label of the pair, locked until this transaction ends: other answers in the project wait."""
-    _settings_alone(session, project_id)
+    lock_answers(session, project_id)
     counts = Answer.id.in_(counting_ids(project_id))
     return next(iter(_labels(session, Answer.left_id == left_id, Answer.right_id == right_id, counts)), None)
 
@@ -259,12 +271,6 @@ def known_keys(session: Session, project_id: int, keys: Iterable[str]) -> set[st
     return set(session.scalars(select(Answer.key).where(*mine)))
 
 
-def keys_like(session: Session, project_id: int, start: str) -> set[str]:
-    """Return the keys of the project's answers that start so."""
-    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.key.startswith(start, autoescape=True))
-    return set(session.scalars(mine))
-
-
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Store each row, all of one project, unless its key is already stored.
 
@@ -274,15 +280,18 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """
     if not rows:
         return
-    settings = _settings_alone(session, rows[0]["project_id"])
+    settings = lock_answers(session, rows[0]["project_id"])
     given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
     pairs = [(row["left_id"], row["right_id"]) for row in rows]
     with announcing_disagreements(session, rows[0]["project_id"], pairs):
         store_once(session, Answer, [given_under | row for row in rows])
 
 
-def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:
-    """Return the project's settings, and keep others from answering in it until this transaction ends."""
+def lock_answers(session: Session, project_id: int) -> dict[str, Any]:
+    """Return the project's settings, and keep others from answering in it until this transaction ends.
+
+    An act that depends on labels locks before it reads them: they must not change until it is stored.
+    """
     mine = select(Project.settings).where(Project.id == project_id)
     return session.scalars(mine.with_for_update(key_share=True)).one()
 

@@ -4,6 +4,7 @@ from sqlalchemy import CTE, String, cast, func, insert, literal, select
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.answers import last_acts
 from allpairs.db.projects.items import present
 from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
 
@@ -43,14 +44,12 @@ def copy_labels(session: Session, source: int, target: int) -> None:
     """
     left = _twins(source, target)
     right = left.alias()
-    last = select(func.max(Answer.id)).where(Answer.project_id == source, Answer.answer != AnswerKind.SKIP)
-    own = last.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
     key = literal("copy-") + cast(Answer.id, String)
     how = (Answer.seconds, Answer.note, Answer.settles, Answer.created_at, Answer.guidelines)
     same = (Answer.annotator, Answer.answer, *how)
     rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same, key)
     rows = rows.join(left, left.c.old == Answer.left_id).join(right, right.c.old == Answer.right_id)
-    rows = rows.where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT).order_by(Answer.id)
+    rows = rows.where(Answer.id.in_(last_acts(source)), Answer.answer != AnswerKind.RETRACT).order_by(Answer.id)
     columns = ["project_id", "left_id", "right_id", *(column.key for column in same), "key"]
     session.execute(insert(Answer).from_select(columns, rows))
 

@@ -4,16 +4,20 @@ import csv
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 
+from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import FIRST, Report, Trouble
+from allpairs.annotate.review.disagreements import settling
 from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once, current_labels, store_answers
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer
+from allpairs.db.schema.tables import Answer, PairLabel
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.labelled import N, P, U, answer, labelled, stored
+from tests.helpers.projects.labelled import N, P, R, U, answer, labelled, stored
 
 ROWS = """\
 id1,id2,label,annotator
@@ -89,6 +93,52 @@ def test_conflicts_can_be_replaced(engine: Engine, project: int, file: Path) -> 
     report = import_labels(engine, "Questions", file, Choices(skip=True, replace=True))
     assert report.stored == 3 and Trouble.CONFLICT not in report.counts
     assert ("left-0", "left-2", P, "bob") in labelled(engine, project)
+
+
+def test_a_label_is_imported_again_after_another_took_its_place(engine: Engine, project: int, tmp_path: Path) -> None:
+    for label in "101":
+        (tmp_path / "l.csv").write_text(f"id1,id2,label\nleft-4,left-5,{label}\n")
+        assert import_labels(engine, "Questions", tmp_path / "l.csv", Choices(replace=True)).stored == 1
+        assert import_labels(engine, "Questions", tmp_path / "l.csv").counts == {Trouble.DOUBLE: 1}
+    assert ("left-4", "left-5", P, "import") in labelled(engine, project)
+    with writing(engine) as session:
+        pair = next((at.left_id, at.right_id) for at in current_labels(session, project) if at.annotator == "import")
+        answer_at_once(session, project, "import", [pair], R, "undo")
+    assert import_labels(engine, "Questions", tmp_path / "l.csv").stored == 1
+    assert ("left-4", "left-5", P, "import") in labelled(engine, project)
+
+
+def test_a_file_of_two_annotators_is_stored_once(engine: Engine, project: int, tmp_path: Path) -> None:
+    rows = "id1,id2,label,annotator\nleft-4,left-5,1,eve\nleft-4,left-5,0,bob\n"
+    (tmp_path / "l.csv").write_text(rows)
+    for stored_rows in (2, 0):
+        assert import_labels(engine, "Questions", tmp_path / "l.csv", Choices(replace=True)).stored == stored_rows
+    assert ("left-4", "left-5", N, "bob") in labelled(engine, project)
+
+
+def test_a_settled_label_is_replaced_only_if_asked(engine: Engine, project: int, tmp_path: Path) -> None:
+    with writing(engine) as session:
+        first = current_labels(session, project)[0]
+        store_answers(session, [settling(project, "eve", first, N, "settled")])
+    (tmp_path / "l.csv").write_text("id1,id2,label\nleft-0,left-1,1\n")
+    assert import_labels(engine, "Questions", tmp_path / "l.csv").counts == {Trouble.CONFLICT: 1}
+    assert import_labels(engine, "Questions", tmp_path / "l.csv", Choices(replace=True)).stored == 1
+    assert ("left-0", "left-1", P, "import") in labelled(engine, project)
+
+
+def test_labels_of_an_archive_do_not_keep_the_same_file_out_of_another_project(
+    engine: Engine, project: int, tmp_path: Path
+) -> None:
+    (tmp_path / "l.csv").write_text("id1,id2,label\nleft-3,left-4,1\nleft-4,left-5,0\n")
+    import_labels(engine, "Questions", tmp_path / "l.csv")
+    export_project(engine, "Questions", tmp_path / "one.zip")
+    with writing(engine) as session:  # as in another installation, whose project has the same number and texts
+        for table in (PairLabel, Answer):
+            session.execute(delete(table))
+    assert import_project(engine, tmp_path / "one.zip").rows["answers"] == 4
+    assert import_labels(engine, "Questions", tmp_path / "l.csv").stored == 2
+    labels = {("left-3", "left-4", P, "import"), ("left-4", "left-5", N, "import")}
+    assert labelled(engine, project) == labels
 
 
 def test_a_dry_run_says_the_same_and_stores_nothing(engine: Engine, project: int, file: Path) -> None:
