@@ -18,7 +18,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Changes, Groups, changes, described
 from allpairs.db.groups.links import Links
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, newest_act
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher, Project
@@ -163,6 +163,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
     """
     act = f"{ACT}{uuid4().hex}"
     with acting(engine, Right.LABEL, project_id, annotator) as session:
+        lock_answers(session, project_id)
         pairs = _open_pairs(session, project_id, items)
         if not pairs:
             raise InputError("all pairs of this group are labelled already or belong to the evaluation set")
@@ -180,5 +181,6 @@ def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int]
 def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Undo the group answer on all pairs that this annotator has not changed since."""
     with acting(engine, Right.LABEL, project_id, annotator) as session:
+        lock_answers(session, project_id)
         pairs = answered_at_once(session, project_id, annotator, act)
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

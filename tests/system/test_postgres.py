@@ -6,6 +6,7 @@ from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access import invitations, logins
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.explore.groups import answer_group
 from allpairs.annotate.explore.pair_reason import last_answered, reasons
 from allpairs.annotate.jobs import requests
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import RECENT, recent, record, serve
+from allpairs.annotate.labels.import_labels import import_labels
+from allpairs.annotate.labels.import_report import Trouble
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.pipelines.mined_pairs import take_back, use_as_training
 from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
@@ -30,7 +34,7 @@ from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quali
 from allpairs.annotate.stats.precision_by_rank import precision
 from allpairs.db.domain import AnswerKind, Role, Side, Split
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import label_counts
+from allpairs.db.labels.answers import answer_at_once, label_counts
 from allpairs.db.maintenance.backup import backup, restore
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.people.logins import ROTATED
@@ -88,6 +92,33 @@ def test_a_reader_sees_what_was_there_when_it_began(postgres: Engine, project: i
         assert len(read_project(session, project).item_ids) == before
     with reading(postgres) as session:
         assert len(read_project(session, project).item_ids) == before + 1
+
+
+def test_acts_on_labels_wait_for_an_answer_that_is_being_stored(postgres: Engine, tmp_path: Path) -> None:
+    project = make_project(postgres, ["a", "b"], name="Waits", auto_train=False)
+    (tmp_path / "l.csv").write_text("id1,id2,label\nleft-0,left-1,1\n")
+    with reading(postgres) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+    with ThreadPoolExecutor(2) as pool:
+        with writing(postgres) as session:
+            answer_at_once(session, project, "ben", [(items[0], items[1])], AnswerKind.NEGATIVE, "first")
+            report = pool.submit(import_labels, postgres, "Waits", tmp_path / "l.csv")
+            group = pool.submit(answer_group, postgres, project, "ann", list(items))
+            await_locks(postgres, 2)
+        assert report.result().counts == {Trouble.CONFLICT: 1}
+        with pytest.raises(InputError, match="labelled already"):
+            group.result()
+
+
+def await_locks(engine: Engine, number: int) -> None:
+    """Wait until this many transactions of the database wait for locks."""
+    waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    for _ in range(600):
+        with engine.connect() as connection:
+            if connection.exec_driver_sql(waiting).scalar() == number:
+                return
+        sleep(0.05)
+    raise AssertionError("nothing waits")
 
 
 def test_more_pairs_are_counted_than_32_bits_hold(postgres: Engine, project: int) -> None:

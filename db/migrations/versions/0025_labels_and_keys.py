@@ -6,7 +6,7 @@ On SQLite a migration that makes `answers` anew (batch_alter_table) drops its tr
 from alembic import op
 
 revision = "0025"
-down_revision = "0023"
+down_revision = "0024"
 
 # Of each annotator the last answer that is no skip, unless it retracts; of these the last that settles, or else the
 # last: `db/labels/answers.py:counting_ids`.
