@@ -9,6 +9,7 @@ from allpairs.annotate.access.people import set_role
 from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.labelling.own_answers import correct, history
 from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.projects.lifecycle import duplicate_project
 from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
 from allpairs.annotate.review.transitivity import algebra
 from allpairs.annotate.review.waiting import count_waiting
@@ -121,6 +122,15 @@ def test_a_reviewer_changes_what_they_settled_while_they_may(engine: Engine, pro
     set_role(engine, person, project, Role.ADJUDICATOR, at())
     correct(eve, project, "adjudicator", own.answer.id, AnswerKind.RETRACT)
     assert label_of(engine, project, pair) == (NO, "ann")
+
+
+def test_a_copy_keeps_what_is_settled(engine: Engine, project: int) -> None:
+    case = disputed(engine, project)
+    settle(engine, project, "eve", case, NO)
+    assert record(engine, project, "ann", [{"key": "late", "task_id": case.task_id, "answer": YES}]).refused == {}
+    copy, _ = duplicate_project(engine, project, True)
+    with reading(engine) as session:
+        assert [label.answer for label in current_labels(session, copy) if label.annotator == "eve"] == [NO]
 
 
 def test_a_changed_mind_ends_a_disagreement(engine: Engine, project: int) -> None:
