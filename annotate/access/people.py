@@ -219,7 +219,11 @@ def _person(session: Session, person_id: int) -> Person:
 
 
 def require_another(session: Session, person: Person) -> None:
-    """Raise InputError for the last administrator of the installation: without one, nobody could be let in."""
+    """Raise InputError for the last administrator of the installation: without one, nobody could be let in.
+
+    Until this transaction ends, nobody else can change an administrator.
+    """
+    people.people_alone(session)
     others = select(func.count()).where(Person.administrator, Person.disabled_at.is_(None), Person.id != person.id)
     if person.administrator and person.disabled_at is None and not session.scalar(others):
         raise InputError(f"{person.name!r} is the last administrator of the installation: appoint another one first")

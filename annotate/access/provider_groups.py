@@ -87,7 +87,7 @@ def join(engine: Engine, name: str, issuer: str, subject: str, wanted: Wanted, a
 
 
 def _follow(session: Session, person: Person, wanted: Wanted, at: datetime) -> None:
-    for name, role in wanted.items():
+    for name, role in sorted(wanted.items(), key=lambda one: one[0] is not None):  # what locks, before any change
         try:
             if name is None:
                 _set_administrator(session, person, role is not None, at)

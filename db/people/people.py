@@ -41,10 +41,15 @@ def anybody(session: Session) -> bool:
     return bool(session.scalar(select(exists().where(Person.id.is_not(None)))))
 
 
-def require_nobody(session: Session) -> None:
-    """Raise InputError if there is any account. Until this transaction ends, nobody else can make one."""
+def people_alone(session: Session) -> None:
+    """Keep others from adding or changing people until this transaction ends, which must not have done so before."""
     if session.connection().dialect.name == "postgresql":  # SQLite's write transaction keeps others out
         session.execute(text(f"LOCK TABLE {Person.__tablename__} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def require_nobody(session: Session) -> None:
+    """Raise InputError if there is any account. Until this transaction ends, nobody else can make one."""
+    people_alone(session)
     if anybody(session):
         raise InputError("somebody else has just made the first account: sign in, or ask them for an invitation")
 
@@ -91,6 +96,7 @@ def add_person(
     id that is taken. A name under which there are answers is taken, too, unless they are to become the person's.
     """
     name = checked_person_name(name)
+    people_alone(session)
     taken = InputError("the name {name!r} is taken, or looks like a name that is; choose another one", name=name)
     looks = _looks(name)
     others = set(session.scalars(select(Person.name))) | (set() if takes_over else _names_of_answers(session))

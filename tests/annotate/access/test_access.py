@@ -1,14 +1,15 @@
 """Names, accounts, roles and what each may do."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
-from sqlalchemy.orm import Session
 
 from allpairs.annotate.access import mode, people
 from allpairs.annotate.access.roles import ABOUT, MAY, Right, may
@@ -124,29 +125,53 @@ def test_a_name_is_taken_in_any_case_and_no_account_is_ever_given_away(engine: E
 def test_of_two_who_make_the_first_account_at_once_one_is_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both, anybody = Barrier(2), stored.anybody
+    monkeypatch.setattr(stored, "anybody", slowly(stored.anybody))
+    said = at_once(lambda name: people.add_first(engine, name, PASSWORD, at()), "Anna", "Ben")
+    (row,) = people.list_people(engine, at())
+    assert row.administrator
+    assert said == ["somebody else has just made the first account: sign in, or ask them for an invitation"]
 
-    def anybody_slowly(session: Session) -> bool:
-        found = anybody(session)
-        with suppress(BrokenBarrierError):  # each waits for the other, which a lock keeps away
+
+def test_of_two_names_that_look_alike_one_is_refused_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "add_event", slowly(people.add_event))
+    (said,) = at_once(lambda name: people.add(engine, name, PASSWORD, at()), "map", "rnap")
+    assert "is taken, or looks like" in said and len(people.list_people(engine, at())) == 1
+
+
+def test_the_last_administrators_cannot_disable_each_other_at_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [make_person(engine, name, administrator=True) for name in ("One", "Two")]
+    monkeypatch.setattr(people, "add_event", slowly(people.add_event))
+    (said,) = at_once(lambda person_id: people.disable(engine, person_id, at()), *both)
+    assert "is the last administrator" in said
+
+
+def slowly(act: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the act, after which each of two callers waits for the other, which a lock keeps away."""
+    both = Barrier(2)
+
+    def acted(*arguments: Any, **named: Any) -> Any:
+        found = act(*arguments, **named)
+        with suppress(BrokenBarrierError):
             both.wait(0.5)
         return found
 
-    monkeypatch.setattr(stored, "anybody", anybody_slowly)
+    return acted
 
-    def make(name: str) -> str:
+
+def at_once(act: Callable[[Any], object], *whom: object) -> list[str]:
+    """Return the errors of the acts on each of these, all at the same time."""
+
+    def said(one: object) -> str:
         try:
-            people.add_first(engine, name, PASSWORD, at())
+            act(one)
         except InputError as error:
             return str(error)
-        return name
+        return ""
 
-    with ThreadPoolExecutor(2) as pool:
-        said = set(pool.map(make, ("Anna", "Ben")))
-    rows = people.list_people(engine, at())
-    assert len(rows) == 1 and rows[0].administrator
-    assert said - {rows[0].name} == {"somebody else has just made the first account: sign in, or ask them for an "
-                                     "invitation"}  # fmt: skip
+    with ThreadPoolExecutor(len(whom)) as pool:
+        return [error for error in pool.map(said, whom) if error]
 
 
 @pytest.mark.parametrize(
