@@ -50,6 +50,7 @@ LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 di
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
 STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
+TWO_LENGTHS = "Send either Content-Length or Transfer-Encoding, not both."
 NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page API, or ask an administrator for one"
 ALONE = (
     "This app runs without sign-in, so it only answers requests from its own machine, at localhost. To let others in, "
@@ -83,6 +84,9 @@ class AuthMiddleware:
             send = guarding(send, is_secure(asking))
         if len(scope["path"]) > LONGEST_PATH:
             await _refuse(PlainTextResponse("The address is too long.", 414), scope, receive, send)
+        elif "content-length" in asking.headers and "transfer-encoding" in asking.headers:
+            # The server would read on past the stated length, by which forms and uploads are limited.
+            await _refuse(PlainTextResponse(TWO_LENGTHS, 400), scope, receive, send)
         elif scope["path"].startswith(FRAME) or scope["path"] in PROBES:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host"), public_urls()):

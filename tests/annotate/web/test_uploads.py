@@ -53,8 +53,9 @@ def test_an_upload_that_fails_or_says_no_length_counts_nothing(
     monkeypatch.setattr(uploads, "LIMIT", 100)
     assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1?fail=1", content=b"x" * 90).status_code == 500
     assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1", content=iter([b"x" * 90])).status_code == 411
-    both = {"Content-Length": "1", "Transfer-Encoding": "chunked"}
-    assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1", content=b"x" * 90, headers=both).status_code == 411
+    false = {"Content-Length": "1", "Transfer-Encoding": "chunked"}  # the pieces count, and are no end
+    assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1", content=b"x" * 90, headers=false).status_code == 400
+    assert signed_in.post("/login", content=b"name=x", headers=false).status_code == 400
     assert put(signed_in, "1", 90) == 200 and sessions.dropped == []
     assert signed_in.put(f"/_stcore/upload_file/{SESSION}/1?fail=1", content=b"x" * 10).status_code == 500
     assert put(signed_in, "2", 20) == 413  # the first one stays
