@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 from uuid import uuid4
@@ -32,7 +33,9 @@ class Client:
     def __init__(self, url: str = "http://localhost:8501", token: str = "", timeout: float = 60.0) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"{url!r} is not the app's address: it begins with http:// or https://")
-        self.url, self.token, self.timeout = url.rstrip("/"), token, timeout
+        self.url, self.token, self.timeout = url.rstrip("/"), token.strip(), timeout
+        if not self.token.isascii() or not self.token.isprintable():  # no header may hold it, and no error show it
+            raise InputError("the token has characters that no token has: copy it again from the page API")
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the projects that the person is a member of, the newest first, without archived ones."""
@@ -48,7 +51,7 @@ class Client:
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Send a request to an address below `/api/v1` and return what it answers.
 
-        Raises ApiError if the server refuses it, ConnectionError if there is no server.
+        Raises ApiError if the server refuses it, ConnectionError if no app answers.
         """
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
@@ -57,11 +60,12 @@ class Client:
         request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
         try:
             with urlopen(request, timeout=self.timeout) as answer:
-                return json.load(answer)
+                return json.loads(answer.read() or "null")
         except HTTPError as error:
             raise ApiError(error.code, _detail(error)) from error
-        except URLError as error:
-            raise ConnectionError(f"no app answers at {self.url} ({error.reason}): is it running?") from error
+        except (OSError, HTTPException, ValueError) as error:  # no server, a silent one, or another program's
+            why = getattr(error, "reason", error)
+            raise ConnectionError(f"no app answers at {self.url} ({why}): is it running?") from error
 
 
 class RemoteProject:
@@ -88,7 +92,7 @@ class RemoteProject:
         acts = [{"key": str(uuid4()), "task_id": task, "answer": answer} for task, answer in answers.items()]
         try:
             receipt = self._call("POST", "/answers", {"answers": acts})
-        except (ConnectionError, TimeoutError):
+        except ConnectionError:
             receipt = self._call("POST", "/answers", {"answers": acts})
         return list(receipt["refused"])
 
@@ -104,7 +108,7 @@ class RemoteProject:
 
     def withdraw_texts(self, ids: Sequence[str], side: str = "left", dry_run: bool = False) -> dict[str, Any]:
         """Withdraw ids, 5,000 at most, as one change; return how many ids of each kind. dry_run: only count."""
-        return dict(self._call("POST", "/texts/withdraw", {"ids": list(ids), "side": side, "dry_run": dry_run}))
+        return dict(self._call("POST", "/texts/withdraw", {"ids": _listed(ids), "side": side, "dry_run": dry_run}))
 
     def labels(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the labels that count, in the order in which they were given, each with the `cursor` of its page.
@@ -165,7 +169,7 @@ class RemoteProject:
         Each has `ids`, `text`, `score`, `p` and, if wanted, `why`. side: of the texts, where the project has two lists.
         100 texts at most. Raises ApiError with status 409 if no model is published, 503 if no process answers.
         """
-        body = {"texts": list(texts), "k": k, "side": side, "why": why}
+        body = {"texts": _listed(texts), "k": k, "side": side, "why": why}
         return list(self._call("POST", "/match", body)["results"])
 
     def publish(self, number: int | None = None, note: str = "", shadow: bool = False) -> dict[str, Any]:
@@ -223,6 +227,13 @@ class RemoteProject:
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self.client.call(method, f"/projects/{self.id}{path}", body)
+
+
+def _listed(values: Sequence[Any]) -> list[Any]:
+    """Return the values as a list; raise InputError for a text, whose letters would be taken for them."""
+    if isinstance(values, str):
+        raise InputError(f"give a list: [{values!r}]")
+    return list(values)
 
 
 def _detail(error: HTTPError) -> str:

@@ -85,11 +85,18 @@ def evaluate_groups(
             raise InputError(f"{argument} has {len(values):,} values for {len(found):,} texts: give one for each text")
     if isinstance(by, str) and by not in ("", SIZE, SOURCE):
         raise InputError(f"by is {by!r}: give {SIZE!r}, {SOURCE!r}, or a value for each text")
-    listed = [list(groups) for groups in (found, true)]
     return figures_of(
-        codes(listed[0]), codes(listed[1]), None if second is None else np.asarray(second, dtype=bool),
-        by if isinstance(by, str) else list(by), () if name is None else list(name),
+        codes(_present(found)), codes(_present(true)), None if second is None else np.asarray(second, dtype=bool),
+        by if isinstance(by, str) else list(by), () if name is None else _present(name),
     )  # fmt: skip
+
+
+def _present(values: Sequence[Any]) -> list[Any]:
+    """Return the values, and None for those that pandas calls missing."""
+    from pandas import isna
+    from pandas.api.types import is_scalar
+
+    return [None if is_scalar(value) and isna(value) else value for value in values]
 
 
 def draw_audit(

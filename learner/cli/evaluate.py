@@ -18,7 +18,7 @@ from allpairs.learner.cli.options import (
     TextColumn,
     text_columns,
 )
-from allpairs.learner.runtime.progress_output import print_result, progress_bar
+from allpairs.learner.runtime.progress_output import keep_inputs, print_result, progress_bar
 
 
 def evaluate(
@@ -73,6 +73,7 @@ def evaluate(
     if audit is not None and against is not None:
         raise InputError("--against compares by gold labels: give --gold")
     _check_labels(model, labels, split)
+    keep_inputs(out, left, right, gold, audit, split, labels)
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     divided = read_split(split, corpus) if split else corpus
     labelled = read_training(labels, corpus, divided) if labels else None

@@ -7,7 +7,7 @@ import typer
 
 from allpairs.db.domain import Clustering, Representative
 from allpairs.learner.cli.options import IdColumn, Json, Left, Model, Right, TextColumn, text_columns
-from allpairs.learner.runtime.progress_output import print_result, progress_bar
+from allpairs.learner.runtime.progress_output import keep_inputs, print_result, progress_bar
 
 
 def match(
@@ -47,8 +47,10 @@ def match(
     from allpairs.db.groups.grouping import Grouping
     from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
-    from allpairs.learner.files.match import Cut, match_corpus
+    from allpairs.learner.files.match import Cut, groups_file, match_corpus
 
+    for file in (out, groups_file(out)) if groups else (out,):
+        keep_inputs(file, left, right, answers)
     corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column))
     answered = read_labels(answers, corpus, every=True) if answers else None
     grouping = Grouping(groups, representative, newest_by) if groups else None

@@ -8,7 +8,7 @@ import typer
 from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError
 from allpairs.learner.cli.options import Base, IdColumn, Json, Right, TextColumn, text_columns
-from allpairs.learner.runtime.progress_output import print_result, progress_bar
+from allpairs.learner.runtime.progress_output import keep_inputs, print_result, progress_bar
 
 
 def mistakes(
@@ -41,6 +41,7 @@ def mistakes(
         return
     if model is None or left is None or gold is None or out is None:
         raise InputError("give --model, --left, --gold and --out to list mistakes, or --checked to correct by them")
+    keep_inputs(out, left, right, gold, split)
     import numpy as np
 
     from allpairs.db.corpus.corpus import load_corpus

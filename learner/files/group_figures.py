@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from allpairs.db.corpus import graph
+from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.domain import Side
+from allpairs.db.corpus.gold import LABELS
+from allpairs.db.domain import AnswerKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups import measures
 
 Text = tuple[str, str]  # side, empty if there is one list, and id
-Membership = dict[Text, str]
+Membership = dict[Text, str | None]  # without a group a text is alone
 SIZE, SOURCE = "size", "source"  # what figures can be by, besides a column; the source: which of two lists
 MOST, OTHERS = 20, "(other values)"  # values with figures of their own
 
@@ -24,7 +26,8 @@ def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str
     """Return the measures of the groups in `found` beside the entities in `true`, and what both look like.
 
     Either file has the columns id and group, and side (left or right) for two lists; or id1 and id2, pairs of one
-    entity, and perhaps label. Texts that a file leaves out are alone. lists: files of all texts, the left one first; by
+    entity, and perhaps label, of which those that are negative or unsure connect nothing. Texts that a file leaves out,
+    or gives no group, are alone. lists: files of all texts, the left one first; by
     default the texts are those of both files. name: a column of `found`, whose variation within groups and repetition
     between them are measured. by: `size`, `source` of two lists, or a column of the lists, for whose values `by` of the
     result has B³. Raises InputError.
@@ -149,14 +152,17 @@ def _membership(path: Path, two: bool, name: str, names: dict[Text, str]) -> Mem
     for number, values in read_rows(path, wanted):
         row = dict(zip(wanted, map(str.strip, values), strict=True))
         text = row.get("side", ""), row["id"]
-        if found.setdefault(text, row["group"]) != row["group"]:
+        if two and text[0] not in tuple(Side):
+            raise bad(f"the side is {shown(text[0])}; write {' or '.join(Side)}", path, number, "side")
+        group = row["group"] or None
+        if found.setdefault(text, group) != group:
             raise InputError(f"{path.name}, row {number}: {row['id']} is in two groups: give each text one")
         names[text] = row.get(name, "")
     return found
 
 
 def _of_pairs(path: Path, two: bool) -> Membership:
-    """Return the groups that the pairs of a file connect; a pair with label 0 connects nothing."""
+    """Return the groups that the matches of a file connect."""
     pairs = list(_pairs(path, two))
     texts = sorted({text for pair in pairs for text in pair})
     at = {text: place for place, text in enumerate(texts)}
@@ -167,10 +173,18 @@ def _of_pairs(path: Path, two: bool) -> Membership:
 def _pairs(path: Path, two: bool) -> Iterator[tuple[Text, Text]]:
     sides = (Side.LEFT, Side.RIGHT) if two else ("", "")
     wanted = ("id1", "id2", *(["label"] if "label" in column_names(path) else []))
-    for _, values in read_rows(path, wanted):
+    for number, values in read_rows(path, wanted):
         one, other, *label = map(str.strip, values)
-        if label != ["0"]:
+        if not label or _is_match(label[0], path, number):
             yield (sides[0], one), (sides[1], other)
+
+
+def _is_match(label: str, path: Path, row: int) -> bool:
+    """Return whether the label says so; an empty one, which exports write for unsure, does not."""
+    label = label.lower()
+    if label not in ("", AnswerKind.UNSURE, *LABELS):
+        raise bad(f"the label is {shown(label)}; write 1, 0, or nothing for unsure", path, row, "label")
+    return LABELS.get(label, False)
 
 
 def _of_lists(lists: Sequence[Path]) -> Iterator[Text]:

@@ -48,6 +48,14 @@ def progress_bar() -> Iterator[Progress]:
         close()
 
 
+def keep_inputs(out: Path | None, *inputs: Path | None) -> None:
+    """Raise InputError if writing the file would overwrite one that the command reads."""
+    if out is not None and out.exists():
+        for one in inputs:
+            if one is not None and one.exists() and out.samefile(one):
+                raise InputError(f"{out} is a file that this command reads: name another one for the result")
+
+
 def print_result(result: dict[str, Any], out: Path | None) -> None:
     """Write the result as JSON to the file, else to stdout."""
     text = json.dumps(result, indent=2)

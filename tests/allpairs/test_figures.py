@@ -58,6 +58,8 @@ def test_groups_beside_the_true_ones() -> None:
     assert alone["pairs"]["recall"] == 0 and [row["value"] for row in alone["by"]] == ["left", "right"]
     assert alone["found"]["homonymy"] == 1 and alone["found"]["name_variation"] == 0  # two groups, each named Ann
     assert evaluate_groups([1, 1, 2], [1, 1, 2], name=["Ann", "Anna", None])["found"]["name_variation"] == 1
+    missing = pd.array([None, None, 1, 1], dtype="Int64")
+    assert evaluate_groups(missing, [1, 2, 3, 3], name=["Ann", np.nan, "Ann", "Ann"])["pairs"]["precision"] == 1
     with pytest.raises(InputError, match="need two lists"):
         evaluate_groups([1], [1], by="source")
     with pytest.raises(InputError, match="true has 1 values for 2 texts"):

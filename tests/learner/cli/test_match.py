@@ -40,6 +40,22 @@ def test_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
     assert set(zip(table["id1"], table["id2"], strict=True)) <= set(files.pairs())
 
 
+def test_no_file_is_overwritten_that_is_read(files: Files, tmp_path: Path) -> None:
+    left = files.items[1]
+    before = Path(str(left)).read_bytes()
+    for command in (
+        ["match", "--top", 3, *files.items],
+        ["evaluate", *files.items, "--gold", files.folder / "gold.csv"],
+    ):
+        said = learn(*command, "--model", files.encoder, "--out", left).refused()
+        assert "is a file that this command reads" in said
+    pairs = write(tmp_path / "m-groups.csv", ["id", "text"], [("a", "b"), ("c", "d")])
+    groups = learn("match", "--model", files.encoder, "--left", pairs, "--top", 1, "--out", tmp_path / "m.csv",
+                   "--groups", "connected")  # fmt: skip
+    assert "m-groups.csv is a file that this command reads" in groups.refused()
+    assert Path(str(left)).read_bytes() == before
+
+
 def test_the_groups_of_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
     usual = ["match", *files.items, "--top", 25, "--out", tmp_path / "m.csv", "--groups"]
     run = learn(*usual, "average", "--model", out / "model")

@@ -88,7 +88,7 @@ def test_a_clustering_that_lacks_something_is_refused(texts: Path) -> None:
 
 def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Path) -> None:
     found = write(tmp_path / "found.csv", "id,group,name", "a,1,x", "b,1,y", "c,1,x", "d,2,x", "e,2,x")
-    true = write(tmp_path / "true.csv", "id1,id2,label", "a,b,1", "d,e,1", "c,d,0")
+    true = write(tmp_path / "true.csv", "id1,id2,label", "a,b,1", "d,e,Positive", "c,d,negative", "b,c,", "b,d,unsure")
     figures = group_figures(found, true, name="name")
     assert figures["texts"] == 5 and figures["pairs"] == {"precision": 2 / 4, "recall": 1.0, "f1": 2 / 3}
     assert figures["clusters"] == {"precision": 1 / 2, "recall": 1 / 3, "f1": 2 / 5}  # c is alone in truth
@@ -96,6 +96,8 @@ def test_figures_of_groups_beside_pairs_of_one_entity(texts: Path, tmp_path: Pat
     assert figures["found"]["sizes"] == {2: 1, 3: 1} and figures["true"]["groups"] == 3
     assert figures["found"]["name_variation"] == 1 / 2 and figures["found"]["homonymy"] == 1
     assert group_figures(found, true, [write(tmp_path / "more.csv", "id", *"abcdefg")])["texts"] == 7
+    alone = write(tmp_path / "alone.csv", "id,group", "a,1", "b,1", "d,", "e,")
+    assert group_figures(alone, true)["pairs"] == {"precision": 1.0, "recall": 1 / 2, "f1": 2 / 3}
 
 
 def test_equal_groups_of_two_lists_are_right(tmp_path: Path) -> None:
@@ -141,7 +143,12 @@ def test_errors_by_the_source_of_two_lists(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(("id,group", "a,1", "a,2"), "row 3: a is in two groups"), (("id,of", "a,1"), "has no column group")],
+    [
+        (("id,group", "a,1", "a,2"), "row 3: a is in two groups"),
+        (("id,of", "a,1"), "has no column group"),
+        (("side,id,group", "L,a,1", "R,a,1"), r"row 2.*the side is 'L'; write left or right"),
+        (("id1,id2,label", "a,b,1", "a,c,2"), r"row 3.*the label is '2'; write 1, 0, or nothing"),
+    ],
 )
 def test_bad_files_get_one_line(tmp_path: Path, rows: tuple[str, ...], message: str) -> None:
     true = write(tmp_path / "true.csv", "id,group", "a,1")
