@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.schema.tables import now
 from tests.helpers.browser import App, Picture, drawn
+from tests.helpers.factories import drop_project
 from tests.helpers.figures.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.experiments import finished_experiment
 
@@ -63,14 +63,14 @@ def project(database: Engine) -> Iterator[int]:
                 error="The disk is full: 120 MB are needed, 4 MB are free. Make room and try again.",
                 traceback="Traceback (most recent call last): …")  # fmt: skip
     yield project_id
-    delete_project(database, project_id)
+    drop_project(database, project_id)
 
 
 @pytest.fixture(scope="module")
 def audited(database: Engine) -> Iterator[int]:
     project_id = make_audited_project(database, AUDITED)
     yield project_id
-    delete_project(database, project_id)
+    drop_project(database, project_id)
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
-from allpairs.annotate.projects.projects import delete_project, list_projects
+from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import AnswerKind
 from allpairs.db.schema.engine import make_engine, migrate, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now
 from tests.helpers.browser import PHONE, App, MakeDesk, Picture
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import drop_project, make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.services.ports import free_port
 
@@ -104,7 +104,7 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(
 ) -> None:
     app, engine = stocked
     demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
-    delete_project(engine, demo.id)
+    drop_project(engine, demo.id)
     open_projects(page, app)
     look(page, picture)
     open_projects(page, app)

@@ -12,6 +12,7 @@ from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
 from allpairs.db.groups.grouping import USUAL
 from allpairs.db.labels.audits import audit_rows, newest_design
 from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.projects.projects import remove_project
 from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task
@@ -176,3 +177,9 @@ def row_counts(engine: Engine) -> dict[str, int]:
     with reading(engine) as session:
         tables = Base.metadata.sorted_tables
         return {table.name: session.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
+
+
+def drop_project(engine: Engine, project_id: int) -> None:
+    """Delete the project's rows. The app whose home has its jobs and files runs in another process."""
+    with writing(engine) as session:
+        remove_project(session, session.get_one(Project, project_id))
