@@ -23,10 +23,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind, Purpose
-from allpairs.db.labels.answers import purpose_counts
+from allpairs.db.labels.answers import lock_answers, purpose_counts
 from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
 from allpairs.db.labels.withdrawn import is_there
-from allpairs.db.schema.tables import Answer, Lease, PairLabel, Project, Round, Task
+from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
 LEAST = 5  # tasks that a device holds while others of its annotator hold many: nobody reserves a whole batch
@@ -77,7 +77,7 @@ def open_audit_batch(session: Session, project_id: int) -> Round | None:
 
 def may_add_audit_batch(session: Session, project_id: int) -> bool:
     """Return whether no audit batch is open; if so, nobody else adds one until this transaction ends."""
-    session.execute(select(Project.id).where(Project.id == project_id).with_for_update(key_share=True))
+    lock_answers(session, project_id)
     return open_audit_batch(session, project_id) is None
 
 

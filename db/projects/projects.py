@@ -138,7 +138,9 @@ def project_of(session: Session, project_id: int, lock: bool = False) -> Project
     Raises InputError if there is none.
     """
     mine = visible_to(session, select(Project).where(Project.id == project_id))
-    project = session.scalar(mine.with_for_update(key_share=True) if lock else mine)
+    if lock:  # what was read before somebody else let go may be old
+        mine = mine.with_for_update(key_share=True).execution_options(populate_existing=True)
+    project = session.scalar(mine)
     if project is None:
         raise InputError(f"there is no project number {project_id}; it may have been deleted")
     return project
