@@ -13,9 +13,11 @@ from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
 from allpairs.annotate.web import frame, health, language_routes, login_routes
+from allpairs.annotate.web.base_path import BasePathMiddleware
 from allpairs.annotate.web.faults import FaultMiddleware
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.prometheus import Telemetry
+from allpairs.annotate.web.proxy_reports import ProxyReports
 
 ANNOTATE = Path(__file__).resolve().parent / "annotate"
 telemetry = Telemetry()
@@ -30,9 +32,14 @@ app = st.App(
         *download_routes.routes(),
         *login_routes.routes(providers),
         language_routes.route(),
+        ProxyReports().route(),
         api(telemetry.observe),
         *frame.routes(page.stem for page in sorted((ANNOTATE / "pages").glob("*.py"))),
     ],
-    middleware=[Middleware(FaultMiddleware), Middleware(AuthMiddleware, is_forced=is_forced)],
+    middleware=[
+        Middleware(BasePathMiddleware),
+        Middleware(FaultMiddleware),
+        Middleware(AuthMiddleware, is_forced=is_forced),
+    ],
     on_script_error=explain,
 )

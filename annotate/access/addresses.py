@@ -6,22 +6,35 @@ from urllib.parse import quote, urlsplit
 
 from allpairs.db.errors import InputError
 
-ADDRESS = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?/?")  # names as browsers write them
+HOST = r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?"  # names as browsers write them
+ADDRESS = re.compile(rf"(https?)://{HOST}((?:/[\w.~-]+)*)/?", re.ASCII | re.IGNORECASE)
+LAST_PORT = 65_535
 USUAL = {"http": "80", "https": "443"}  # ports that browsers leave out
 
 
 def public_urls() -> tuple[str, ...]:
     """Return the addresses at which people reach the app, without a slash at the end; the first one is for links.
 
-    They are in `ALLPAIRS_PUBLIC_URL`, separated by spaces. Raises InputError for anything but `https://HOST[:PORT]`.
+    They are in `ALLPAIRS_PUBLIC_URL`, separated by spaces. Raises InputError for anything but
+    `https://HOST[:PORT][/PATH]`, and for different paths.
     """
-    return tuple(_checked(url) for url in os.environ.get("ALLPAIRS_PUBLIC_URL", "").split())
+    urls = tuple(_checked(url) for url in os.environ.get("ALLPAIRS_PUBLIC_URL", "").split())
+    paths = {urlsplit(url).path for url in urls}
+    if len(paths) > 1:
+        raise InputError(f"ALLPAIRS_PUBLIC_URL has the paths {sorted(paths)}: give all addresses the same path")
+    return urls
 
 
-def is_own(origin: str | None, host: str | None, ours: tuple[str, ...]) -> bool:
+def base_path() -> str:
+    """Return the path below which people reach the app, such as `/pairs`; empty where it has a host of its own."""
+    return urlsplit(next(iter(public_urls()), "")).path
+
+
+def is_own(origin: str | None, host: str | None) -> bool:
     """Return whether a page of this origin is the app's own: at the host that was asked, or at one of our addresses."""
     if not origin or not host:
         return False
+    ours = [url.removesuffix(base_path()) for url in public_urls()]
     return origin.lower() in (*ours, f"http://{host.lower()}", f"https://{host.lower()}")
 
 
@@ -35,11 +48,11 @@ def local_path(wanted: str) -> str:
 
 
 def _checked(url: str) -> str:
-    found = ADDRESS.fullmatch(url.lower())
-    if found is None:
-        what = f"ALLPAIRS_PUBLIC_URL has {url!r}"
+    parts = ADDRESS.fullmatch(url)
+    if parts is None or int(parts[3] or 0) > LAST_PORT:
         raise InputError(
-            f"{what}: give addresses such as https://pairs.example.org, without a path and separated by spaces"
+            f"ALLPAIRS_PUBLIC_URL has {url!r}: give addresses such as https://pairs.example.org or "
+            "https://example.org/pairs, separated by spaces"
         )
-    scheme, host, port = found.groups()
-    return f"{scheme}://{host}" + (f":{port}" if port and port != USUAL[scheme] else "")
+    scheme, host, port, path = parts[1].lower(), parts[2].lower(), parts[3], parts[4]
+    return f"{scheme}://{host}" + (f":{port}" if port and port != USUAL[scheme] else "") + path

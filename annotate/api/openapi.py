@@ -36,8 +36,8 @@ OF_BODY = {
 }
 
 
-def description(operations: Sequence[Operation]) -> str:
-    """Return the OpenAPI 3.1 document of these operations, as JSON."""
+def description(operations: Sequence[Operation], site: str = "") -> str:
+    """Return the OpenAPI 3.1 document of these operations, as JSON. site: the app's public address, if it is known."""
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
@@ -46,7 +46,7 @@ def description(operations: Sequence[Operation]) -> str:
         {
             "openapi": "3.1.0",
             "info": {"title": "Allpairs", "version": VERSION.removeprefix("/v"), "description": ABOUT},
-            "servers": [{"url": f"{ROOT}{VERSION}"}],
+            "servers": [{"url": f"{site}{ROOT}{VERSION}"}],
             "paths": paths,
             "components": {"schemas": _schemas(operations), "securitySchemes": {"token": bearer}},
         }

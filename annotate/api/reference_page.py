@@ -51,7 +51,7 @@ def reference_page(document: Part) -> str:
     parts = [
         f"<h1>{escape(document['info']['title'])} REST API</h1>",
         f"<p>{_prose(document['info']['description'])} For programs: "
-        f'<a href="{DESCRIPTION}">{DESCRIPTION}</a> (OpenAPI {escape(document["openapi"])}).</p>',
+        f'<a href="openapi.json">{DESCRIPTION}</a> (OpenAPI {escape(document["openapi"])}).</p>',
         f"<p>All addresses begin with <code>{escape(server)}</code>. Send the token as "
         "<code>Authorization: Bearer TOKEN</code>. Where nobody signs in, this machine needs no token.</p>",
         _contents(operations),

@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Container
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 
+from allpairs.annotate.access.addresses import public_urls
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import Refused, require, require_scope
 from allpairs.annotate.api.models.base import IN_PATH, NAME
@@ -36,17 +38,16 @@ from allpairs.db.schema.tables import Project
 Answer = Callable[[Request], Awaitable[Response]]
 Observe = Callable[[str, str, int, float], None]  # method, path template, status, seconds
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+OF_PAGE = {"Content-Security-Policy": POLICY}
 
 log = logging.getLogger(__name__)
 
 
 def api(observe: Observe = lambda *_: None) -> Mount:
     """Return the routes of the API, with problem documents for Starlette's errors; observe: called for each request."""
-    document = description(OPERATIONS)
-    page, policy = reference_page(json.loads(document)), {"Content-Security-Policy": POLICY}
     described = [
-        Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON)),
-        Route(REFERENCE.removeprefix(ROOT), lambda request: HTMLResponse(page, 200, HEADERS | policy)),
+        Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(_document(_site()), 200, HEADERS, JSON)),
+        Route(REFERENCE.removeprefix(ROOT), lambda request: HTMLResponse(_page(_site()), 200, HEADERS | OF_PAGE)),
     ]
     by_path: dict[str, dict[str, Operation]] = {}
     for one in OPERATIONS:
@@ -60,6 +61,21 @@ def api(observe: Observe = lambda *_: None) -> Mount:
     # Otherwise the root itself, or a line break, would leave the API.
     mount.path_regex = re.compile(f"^{ROOT}(?:/|$)(?P<path>.*)$", re.DOTALL)
     return mount
+
+
+def _site() -> str:
+    """Return the app's public address; empty if nobody set it."""
+    return next(iter(public_urls()), "")
+
+
+@cache
+def _document(site: str) -> str:
+    return description(OPERATIONS, site)
+
+
+@cache
+def _page(site: str) -> str:
+    return reference_page(json.loads(_document(site)))
 
 
 def _timed(path: str, observe: Observe, answer: Answer) -> Answer:

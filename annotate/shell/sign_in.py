@@ -130,5 +130,5 @@ def _join(issuer: str, subject: str, called: str, make: Callable[[str], None]) -
 def _go(address: str, label: str, come_back: bool = False) -> None:
     """Send the browser to another address of this server; without scripts, draw a link."""
     back = "?next=" if come_back else ""
-    link = f'<a href="{escape(address)}" target="_self" data-leave="{back}">{escape(label)}</a>'
+    link = f'<a href="{escape(f".{address}")}" target="_self" data-leave="{back}">{escape(label)}</a>'
     st.html(f"{link}<script>{LEAVE_SCRIPT}</script>", unsafe_allow_javascript=True)

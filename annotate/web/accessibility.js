@@ -1,7 +1,7 @@
 // What Streamlit leaves out for screen readers: bars of progress have names, and what changes by itself is said: the stage
 // of such a bar (not its figures, which change every second), and a line of class "announced".
 
-import { onChange } from "/changes.js"
+import { onChange } from "./changes.js"
 
 const NEWS = "[data-testid=stProgress], .announced"
 const BEFORE_FIGURES = /^(?:[^:]*:)?\D*/ // "Batch 2: " of "Batch 2: 10 of 60 answered"

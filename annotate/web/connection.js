@@ -2,6 +2,7 @@
 
 const LOOK = 500 // ms between two looks
 const PATIENCE = 1_000 // ms for which a connection may be away unnoticed
+const FIRST = 10_000 // ms in which a page should have opened its websocket
 const OVERDUE = 6_000 // ms after which an answer should long be stored
 const STYLE = `
   .allpairs-lost [data-testid=stDialog] { display: none; }
@@ -20,7 +21,7 @@ document.head.append(style)
 document.body.append(strip)
 
 const openedAt = Date.now()
-let wasConnected = false, lostAt = 0
+let wasConnected = false, shownAt = 0, lostAt = 0, isAsked = false, reason = ""
 
 // When each answer that is still in this browser was given.
 function kept() {
@@ -41,14 +42,26 @@ function words(count) {
   )
 }
 
+// Why this page does not open: the server knows what its proxy passes on.
+async function ask() {
+  isAsked = true
+  const answer = await fetch("./proxy-report/socket", { method: "POST" }).catch(() => null)
+  reason = answer?.ok
+    ? await answer.text()
+    : t("The server does not answer. Open this page again in a minute, or tell your administrator.")
+}
+
 setInterval(() => {
   const state = document.querySelector("[data-testid=stApp]")?.dataset.testConnectionState
   if (state === "CONNECTED") wasConnected = true
+  if (state) shownAt ||= performance.now()
+  const isLate = !wasConnected && shownAt > 0 && performance.now() - shownAt > FIRST
+  if (isLate && !isAsked) ask()
   lostAt = wasConnected && state !== "CONNECTED" ? lostAt || performance.now() : 0
   const answers = kept(), overdue = answers.some((at) => at > openedAt && Date.now() - at > OVERDUE)
   const isLost = overdue || (lostAt > 0 && performance.now() - lostAt > PATIENCE)
   document.documentElement.classList.toggle("allpairs-lost", isLost)
-  strip.hidden = !isLost
-  const said = isLost ? words(answers.length) : ""
+  strip.hidden = !isLost && !(isLate && reason)
+  const said = isLate ? reason : isLost ? words(answers.length) : ""
   if (strip.textContent !== said) strip.textContent = said
 }, LOOK)

@@ -20,7 +20,16 @@ from allpairs.annotate.web.middleware import is_secure
 from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEAR
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-NAMES = ("language.js", "history.js", "changes.js", "menu.js", "accessibility.js", "unsent_answers.js", "connection.js")
+NAMES = (
+    "language.js",
+    "history.js",
+    "changes.js",
+    "menu.js",
+    "accessibility.js",
+    "unsent_answers.js",
+    "connection.js",
+    "uploads.js",
+)
 STYLE, FROM_RIGHT = Path(__file__).with_name("frame.css"), Path(__file__).with_name("right_to_left.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
@@ -39,7 +48,7 @@ def framed(index: str, language: Language) -> str:
     own = f'<script type="application/json" id="allpairs-words">{texts}</script>'
     for style in (STYLE, FROM_RIGHT) if language.from_right else (STYLE,):
         own += f"<style>{style.read_text(encoding='utf-8')}</style>"
-    own += "".join(f'<script type="module" src="/{script.name}"></script>' for script in SCRIPTS)
+    own += "".join(f'<script type="module" src="./{script.name}"></script>' for script in SCRIPTS)
     named = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
     there = named.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')
     return there.replace("</head>", f"{own}</head>")

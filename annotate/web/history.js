@@ -10,7 +10,7 @@ for (const act of ["click", "keydown"]) addEventListener(act, () => (acted = tru
 /** Return whether an address is another place: another page, or another value of a parameter that both have. */
 function isElsewhere(url) {
   const next = new URL(url ?? "", location.href)
-  if (location.pathname === "/") return false
+  if (location.pathname.endsWith("/")) return false
   if (next.pathname !== location.pathname) return true
   const asked = new URLSearchParams(location.search)
   return [...next.searchParams].some(([name, value]) => asked.has(name) && asked.get(name) !== value)

@@ -5,6 +5,7 @@ from html import escape
 
 from starlette.responses import HTMLResponse
 
+from allpairs.annotate.access.addresses import base_path
 from allpairs.annotate.language.links import language_links
 from allpairs.annotate.language.translator import Words
 
@@ -53,7 +54,7 @@ def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLRespon
     style = f"<title>{escape(title)} · Allpairs</title><style>{COLOURS}{STYLE}</style>"
     language = reader.words.language
     opening = f'<!doctype html><html lang="{language.code}" dir="{language.direction}">'
-    both = f"<main>{body}</main>{language_links(reader.words, reader.here)}"
+    both = f"<main>{body}</main>{language_links(reader.words, reader.here, base_path())}"
     document = f"{opening}<head>{head}{style}</head><body>{both}</body></html>"
     return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 
@@ -73,13 +74,18 @@ def login_page(
 def notice(reader: Reader, title: str, line: str, status: int = 200, link: str = "/", to: str = "") -> HTMLResponse:
     """Return a page with one sentence and a link, by default to the app."""
     _ = reader.words
-    way = f'<a class="button" href="{escape(link)}">{escape(to or _("Open the app"))}</a>'
+    way = f'<a class="button" href="{link_to(link)}">{escape(to or _("Open the app"))}</a>'
     return page(reader, title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
+
+
+def link_to(address: str) -> str:
+    """Return what a link to this address of the app holds, wherever the page is."""
+    return escape(base_path() + address)
 
 
 def buttons(ways: dict[str, str]) -> str:
     """Return a link for each provider (titles by address)."""
-    return "".join(f'<a class="button second" href="{escape(to)}">{escape(title)}</a>' for to, title in ways.items())
+    return "".join(f'<a class="button second" href="{link_to(to)}">{escape(title)}</a>' for to, title in ways.items())
 
 
 def form(fields: str, button: str, next_: str = "", wrong: str = "") -> str:

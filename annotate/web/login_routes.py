@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from allpairs.annotate.access import cookies, invitations, logins
-from allpairs.annotate.access.addresses import is_own, local_path, public_urls
+from allpairs.annotate.access.addresses import is_own, local_path
 from allpairs.annotate.access.logins import Guest, TooMany
 from allpairs.annotate.access.roles import ABOUT, NAMES
 from allpairs.annotate.language.translator import Words, later
@@ -23,12 +23,14 @@ from allpairs.annotate.web import login_forms
 from allpairs.annotate.web.language_routes import words_for
 from allpairs.annotate.web.login_forms import Reader
 from allpairs.annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
+from allpairs.annotate.web.proxies import other_host
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import make_engine
 from allpairs.db.schema.tables import now
 
 LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
 FOREIGN = later("This form was not sent from its own page. Open the page again and send it from there.")
+TOO_LONG = later("This form is too long: shorten what you typed.")
 DIFFERENT = later("the two passwords differ: type them again")
 NO_TICKET = later("Signing in with your provider took too long, or was done in another browser. Sign in again.")
 T = TypeVar("T")
@@ -61,9 +63,11 @@ class Desk:
         async def endpoint(request: Request) -> Response:
             form = FormData()
             if request.method == "POST":
-                if not _is_own(request) or int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
-                    reader, _ = _reader(request, LOGIN)
-                    return login_forms.notice(reader, _("Refused"), _(FOREIGN), 403)
+                reader, _ = _reader(request, LOGIN)
+                if not _is_own(request):
+                    return login_forms.notice(reader, _("Refused"), other_host(request, _) or _(FOREIGN), 403)
+                if int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
+                    return login_forms.notice(reader, _("Refused"), _(TOO_LONG), 413)
                 form = await request.form(max_files=0, max_fields=10)
             return await run_in_threadpool(answer, self, request, form)
 
@@ -123,7 +127,7 @@ class Desk:
             + login_forms.text("password", _("A password, 10 characters or more"), "", "new-password", "password")
             + login_forms.text("again", _("Repeat the password"), "", "new-password", "password")
         )
-        sign_in = f'<a href="{escape(_sign_in(reader.here))}">{escape(_("Sign in first"))}</a>'
+        sign_in = f'<a href="{login_forms.link_to(_sign_in(reader.here))}">{escape(_("Sign in first"))}</a>'
         known = f'<p class="last">{escape(_("Already have an account?"))} {sign_in}</p>'
         body = head + login_forms.form(fields, _("Create account"), "", said) + login_forms.buttons(ways) + known
         response = login_forms.page(reader, _("Invitation"), body, 400 if wrong else 200)
@@ -179,7 +183,7 @@ def _is_own(request: Request) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return request.headers.get("sec-fetch-site") == "same-origin"
-    return is_own(origin, request.headers.get("host"), public_urls())
+    return is_own(origin, request.headers.get("host"))
 
 
 def _guest(request: Request) -> Guest | None:

@@ -1,7 +1,7 @@
 // The menu: its links name the project, so that they can be opened in another tab; the page that is shown is marked for
 // screen readers; and a link closes the menu where it covers the page.
 
-import { onChange } from "/changes.js"
+import { onChange } from "./changes.js"
 
 const NARROW = matchMedia("(max-width: 768px)") // where Streamlit draws the sidebar over the page
 

@@ -19,14 +19,14 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allpairs.annotate.access import cookies, logins, mode, tokens
-from allpairs.annotate.access.addresses import is_own, public_urls
+from allpairs.annotate.access.addresses import is_own
 from allpairs.annotate.access.logins import Guest, TooMany
 from allpairs.annotate.language.links import PATH as LANGUAGE
 from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE, ROOT
 from allpairs.annotate.web.health import LIVES, READY
 from allpairs.annotate.web.problems import problem
 from allpairs.annotate.web.prometheus import PATH as METRICS
-from allpairs.annotate.web.proxies import FORWARDED, UntrustedProxies
+from allpairs.annotate.web.proxies import FORWARDED, REPORT, MisconfiguredProxies
 from allpairs.annotate.web.security_headers import guarding
 from allpairs.annotate.web.sessions import Sessions
 from allpairs.annotate.web.sockets import PageSocket, page_headers
@@ -43,7 +43,7 @@ LOGIN = "/login"
 OPEN = frozenset(
     {LOGIN, DESCRIPTION, REFERENCE, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"}
 )
-OPEN_BELOW = (f"{LOGIN}/", f"{LANGUAGE}/", "/invitation/", "/auth/")
+OPEN_BELOW = (f"{LOGIN}/", f"{LANGUAGE}/", "/invitation/", "/auth/", f"{REPORT}/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
 LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 digits
@@ -71,7 +71,7 @@ class AuthMiddleware:
         self.app, self.is_forced, self.clock = app, is_forced, clock
         self.sessions = sessions or Sessions()
         self.uploads = Uploads(app, self.sessions)
-        self.proxies = UntrustedProxies()
+        self.proxies = MisconfiguredProxies()
         self.engines: dict[str, Engine] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +89,7 @@ class AuthMiddleware:
             await _refuse(PlainTextResponse(TWO_LENGTHS, 400), scope, receive, send)
         elif scope["path"].startswith(FRAME) or scope["path"] in PROBES:
             await self.app(scope, receive, send)
-        elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host"), public_urls()):
+        elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host")):
             await _refuse(PlainTextResponse(), scope, receive, send)
         elif await run_in_threadpool(self._login_needed):
             await (self._by_token if _is_for_programs(scope) else self._guarded)(scope, receive, send)

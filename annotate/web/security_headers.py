@@ -10,10 +10,10 @@ from starlette.types import Message, Send
 # The only inline scripts: the one in Streamlit's empty frame (a test compares them), ours in its place at the addresses
 # of pages, and the one that leaves the page.
 FRAME_SCRIPT: Final = "\n      window.prerenderReady = false\n    "
-APP_SCRIPT: Final = 'window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };'
+APP_SCRIPT: Final = 'window.__streamlit = { BACKEND_BASE_URL: new URL("./", window.location.href).href };'
 LEAVE_SCRIPT: Final = (
     '{ const way = document.querySelector("a[data-leave]"), add = way.dataset.leave;'
-    " const here = window.location.pathname + window.location.search;"
+    ' const here = "/" + window.location.pathname.split("/").pop() + window.location.search;'
     ' window.location.replace(way.href + add + (add ? encodeURIComponent(here) : "")); }'
 )
 DENIED: Final = (

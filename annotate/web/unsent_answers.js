@@ -11,7 +11,7 @@ const settled = new Set() // keys that the server refused: the card shows why wh
 let next = 0, busy = false
 
 function kept() {
-  const now = Date.now(), wait = location.pathname === "/label" ? PATIENCE : 0, queues = new Map()
+  const now = Date.now(), wait = location.pathname.endsWith("/label") ? PATIENCE : 0, queues = new Map()
   try {
     for (const [name, value] of Object.entries({ ...localStorage })) {
       const found = KEPT.exec(name)
@@ -31,7 +31,7 @@ function kept() {
 async function post({ prefix, project, annotator, events }) {
   const some = events.slice(0, MOST), body = JSON.stringify({ annotator, events: some })
   const headers = { "Content-Type": "application/json" }
-  const response = await fetch(`/answers/${project}`, { method: "POST", body, headers, keepalive: body.length < KEEPALIVE })
+  const response = await fetch(`./answers/${project}`, { method: "POST", body, headers, keepalive: body.length < KEEPALIVE })
   if (response.ok) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)

@@ -37,7 +37,7 @@ def api_tokens(guest: Guest) -> str | None:
 
 def reference() -> None:
     """Draw the link to the description of every address."""
-    st.link_button("Open the API reference", REFERENCE, icon=":material/menu_book:")
+    st.link_button("Open the API reference", f".{REFERENCE}", icon=":material/menu_book:")
 
 
 def _listed(guest: Guest, row: ApiToken) -> None:

@@ -74,5 +74,5 @@ def test_scripts_get_the_texts_of_the_page_s_language() -> None:
 def test_the_links_name_each_language_in_itself_and_lead_back() -> None:
     links = language_links(GERMAN, "/label?project=A&B")
     assert [f'lang="{language.code}"' in links for language in OFFERED] == [True] * 3
-    assert 'href="/language/fr?next=%2Flabel%3Fproject%3DA%26B"' in links and "/language/de" not in links
+    assert 'href="./language/fr?next=%2Flabel%3Fproject%3DA%26B"' in links and "/language/de" not in links
     assert "en-XA" not in links and 'aria-label="Sprache"' in links

@@ -41,7 +41,7 @@ def test_without_accounts_no_token_is_needed(page_of: str, engine: Engine, reque
         *lines.values(), python_lines(SITE, project, frozenset(Right), False)
     ]  # fmt: skip
     assert "TOKEN" not in str([code.value for code in page.code])
-    assert page.get("link_button")[0].proto.url == REFERENCE
+    assert page.get("link_button")[0].proto.url == f".{REFERENCE}"
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
         assert "You are not signed in." in read(page) and "Mine" not in read(page)
         assert not page.sidebar.selectbox and not page.button
         body = page.get("html")[0].proto.body
-        assert 'href="/login"' in body and 'data-leave="?next="' in body and f"<script>{LEAVE_SCRIPT}</script>" in body
+        assert 'href="./login"' in body and 'data-leave="?next="' in body and f"<script>{LEAVE_SCRIPT}</script>" in body
 
 
 @pytest.mark.parametrize(("role", "shown"), [(Role.ADJUDICATOR, False), (Role.ADMINISTRATOR, True)])

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from allpairs.annotate.access import invitations, logins, people
-from allpairs.annotate.access.addresses import public_urls
+from allpairs.annotate.access.addresses import base_path, is_own, public_urls
 from allpairs.annotate.language.catalog import ENGLISH
 from allpairs.annotate.web import frame, login_forms, middleware
 from allpairs.annotate.web import security_headers as headers
@@ -118,7 +118,7 @@ def test_a_form_from_another_site_is_refused(site: TestClient, engine: Engine, h
 
 
 def test_a_form_that_is_too_long_is_not_read(site: TestClient) -> None:
-    assert site.post("/login", data={"name": "x" * 30_000}, headers=FORM).status_code == 403
+    assert site.post("/login", data={"name": "x" * 30_000}, headers=FORM).status_code == 413
 
 
 @pytest.mark.parametrize(
@@ -342,11 +342,25 @@ def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> 
 
 
 @pytest.mark.parametrize(
-    "wrong", ["pairs.example.org", "https://[", "https://x:abc", "https://u:p@x", "https://x,", "https://x/y"]
+    "wrong",
+    [
+        "pairs.example.org",
+        "https://[",
+        "https://x:abc",
+        "https://u:p@x",
+        "https://x,",
+        "https://x/y?z",
+        "https://x//y",
+        "https://x:70000",
+        "https://x/y",
+    ],
 )
 def test_a_public_address_is_one_that_a_browser_can_name(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", f"https://A.example:443/ {wrong}")
     with pytest.raises(InputError, match="ALLPAIRS_PUBLIC_URL has"):
         public_urls()
     monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://A.example:443/ http://[::1]:8501")
-    assert public_urls() == ("https://a.example", "http://[::1]:8501")
+    assert public_urls() == ("https://a.example", "http://[::1]:8501") and base_path() == ""
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://A.example/Our/pairs http://b.example:8501/Our/pairs/")
+    assert public_urls() == ("https://a.example/Our/pairs", "http://b.example:8501/Our/pairs")
+    assert base_path() == "/Our/pairs" and is_own("http://b.example:8501", "x") and not is_own("http://b.example", "x")
