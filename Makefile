@@ -14,19 +14,19 @@ test test-postgres slow screenshots: export PYTHONDONTWRITEBYTECODE =
 test test-postgres slow: export TMPDIR = $(shell df -k --output=avail /dev/shm 2>/dev/null | \
 	awk -v home="$${TMPDIR:-/tmp}" 'END { print ($$1 > 8000000 ? "/dev/shm" : home) }')
 
-# Without a browser or PostgreSQL their tests fail; `make test SKIP_MISSING=1` skips them.
+# Without a browser, PostgreSQL or nginx their tests fail; `make test SKIP_MISSING=1` skips them.
 REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
 # Tests in the browser that failed get one more try, one at a time: two browsers, two apps and their workers had shared the cores.
 AGAIN := $(BIN)/python -m pytest $(REQUIRE) -m "not slow" --last-failed --last-failed-no-failures none tests/browser
 FAST := -m "not slow" --ignore tests/browser
 
-.PHONY: app test test-postgres slow screenshots lint package site reference translations bench bench-quick lock audit chromium postgres
+.PHONY: app test test-postgres slow screenshots lint package site reference translations bench bench-quick lock audit chromium nginx postgres
 
 app: .venv/app .venv/bin/allpairs
 	$(BIN)/allpairs serve
 
-test: .venv/dev .venv/bin/allpairs chromium postgres
+test: .venv/dev .venv/bin/allpairs chromium nginx postgres
 	$(PYTEST) $(FAST)
 	$(PYTEST) -m "not slow" tests/browser || $(AGAIN)
 
@@ -35,7 +35,7 @@ test-postgres: .venv/dev postgres
 	$(PYTEST) $(FAST) --database postgresql
 
 # What `make test` leaves out, and the tests on random examples with all of their examples.
-slow: .venv/dev .venv/bin/allpairs chromium postgres
+slow: .venv/dev .venv/bin/allpairs chromium nginx postgres
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile full
 
 # The pictures in docs/screenshots, all made anew.
@@ -112,6 +112,12 @@ audit: .venv/dev
 # Some tests start a server of their own.
 postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) || echo "PostgreSQL is missing, and cannot be installed here"
+
+# The documented proxy. Debian starts it on port 80; the tests use ports of their own.
+nginx:
+	@command -v nginx >/dev/null || ls /usr/sbin/nginx >/dev/null 2>&1 || \
+		(apt-get update && apt-get install -y nginx-light && service nginx stop) || \
+		echo "nginx is missing, and cannot be installed here"
 
 # Playwright drives Debian's browser; its headless shell takes two thirds of the full browser's time.
 chromium:
