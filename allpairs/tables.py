@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from allpairs.db.corpus.corpus import Corpus
 
     Texts: TypeAlias = "str | PathLike[str] | Sequence[str] | pd.DataFrame"
-    Pairs: TypeAlias = "str | PathLike[str] | Sequence[tuple[int, int]] | pd.DataFrame"
+    Pairs: TypeAlias = "str | PathLike[str] | Iterable[Any] | pd.DataFrame"
 
 
 def read_corpus(left: Texts, right: Texts | None, gold: Pairs | None, folder: Path) -> Corpus:
@@ -36,7 +36,7 @@ def as_items(texts: Texts, path: Path) -> Path:
         return Path(texts)
     if _is_table(texts):
         return _written(texts, ("id", "text"), path)
-    _write(path, ("id", "text"), enumerate(texts))
+    write_csv(path, ("id", "text"), enumerate(texts))
     return path
 
 
@@ -48,7 +48,7 @@ def as_pairs(pairs: Pairs, path: Path, columns: Sequence[str] = ("id1", "id2")) 
         return _written(pairs, columns, path)
     if len(columns) > 2:
         raise InputError(f"give a data frame or a file with the columns {', '.join(columns)}, not a list")
-    _write(path, columns, pairs)
+    write_csv(path, columns, pairs)  # type: ignore[arg-type]
     return path
 
 
@@ -60,12 +60,7 @@ def _written(table: pd.DataFrame, columns: Sequence[str], path: Path) -> Path:
     if missing := [name for name in columns if name not in table.columns]:
         there = ", ".join(map(str, table.columns))
         raise InputError(f"the data frame has no column {missing[0]!r} but {there}: rename one")
-    table.to_csv(path, index=False)
+    from allpairs.db.corpus.table_files import frame_rows
+
+    write_csv(path, list(map(str, table.columns)), frame_rows(table))
     return path
-
-
-def _write(path: Path, columns: Sequence[str], rows: object) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(rows)  # type: ignore[arg-type]

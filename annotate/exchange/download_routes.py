@@ -26,9 +26,9 @@ from allpairs.annotate.labels.export import export_dataset, export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.pipelines.rating_export import write_study
 from allpairs.annotate.pipelines.runs import made
-from allpairs.annotate.text.table_files import WRITERS
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.table_files import WRITERS
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.maintenance.error_messages import fault_of
@@ -109,7 +109,7 @@ def _labels(engine: Engine, project_id: int, name: str, folder: Path, request: R
     if form not in set(Form):
         raise InputError(f"there is no label format {form!r}; use {', '.join(Form)} or {DATASET}")
     path = folder / f"{safe}-{form}.{_suffix(request)}"
-    export_labels(engine, name, path, Form(form), noted=request.query_params.get("noted") == "1")
+    export_labels(engine, name, path, Form(form), noted=request.query_params.get("noted") == "1", for_people=True)
     return path
 
 

@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.text.table_files import whole
+from allpairs.db.corpus.table_files import whole
 from allpairs.db.files.artifacts import held
 from allpairs.db.maintenance.transfer import TABLES, project_rows
 from allpairs.db.projects.matchers import SCORES, matchers_of

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.monitor.rounds import threshold
 from allpairs.annotate.pipelines.runs import list_runs, made_by
-from allpairs.annotate.text.table_files import write_table
+from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
@@ -88,7 +88,7 @@ def write_matches(project_id: int, what: str, path: Path) -> int:
             raise InputError("there are no matches yet: search for them on the page “Export”")
         there = pyarrow.parquet.read_schema(source).names
         columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
-        return write_table(path, columns, _rows(source, list(columns)))
+        return write_table(path, columns, _rows(source, list(columns)), for_people=True)
 
 
 def _rows(source: Path, columns: list[str]) -> Iterator[tuple[Any, ...]]:

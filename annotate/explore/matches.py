@@ -14,7 +14,7 @@ from allpairs.annotate.access.transactions import require
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import threshold
-from allpairs.annotate.text.table_files import write_table
+from allpairs.db.corpus.table_files import write_table
 from allpairs.db.projects.items import first_identifiers
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation
@@ -106,7 +106,9 @@ def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
     with reading(engine) as session:
         require(session, Right.CHANGE, found.matcher.project_id)
     scored = best_pairs(found)
-    return write_table(path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))))
+    return write_table(
+        path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))), for_people=True
+    )
 
 
 def _rows(engine: Engine, found: Round, scored: Scored) -> Iterator[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ class TableFile:
 
     name: str
     markdown: str
-    csv: str
+    csv: bytes
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class FigureFile:
-    """A figure: its panels, and its numbers as CSV."""
+    """A figure: its panels."""
 
     name: str
     title: str
     panels: Sequence[Panel]
-    csv: str
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,10 @@ def read_rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def _table(path: Path) -> TableFile:
-    return TableFile(path.stem, path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8"))
+    return TableFile(path.stem, path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_bytes())
 
 
 def _figure(path: Path) -> FigureFile:
     stored = json.loads(path.read_text(encoding="utf-8"))
     panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
-    return FigureFile(path.stem, stored["title"], panels, path.with_suffix(".csv").read_text(encoding="utf-8"))
+    return FigureFile(path.stem, stored["title"], panels)

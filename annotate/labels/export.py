@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.labels.dataset_card import CONFIGS, SPLITS, dataset_card
 from allpairs.annotate.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
-from allpairs.annotate.text.table_files import write_table, writer_for
 from allpairs.db.corpus.implied import implied
+from allpairs.db.corpus.table_files import write_table, writer_for
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.audits import audit_labels, designs_of
@@ -28,15 +28,18 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import PairVerdict, Project
 
 
-def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
+def export_labels(
+    engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False, for_people: bool = False
+) -> int:
     """Write the labels to the file as CSV, JSON Lines or Parquet, by its suffix; return the number of rows.
 
-    noted: only answers with a note. Raises InputError if there is no such project or the file cannot be written.
+    noted: only answers with a note; for_people: as in `write_table`. Raises InputError if there is no such
+    project or the file cannot be written.
     """
     writer_for(path)
     with reading(engine) as session:
         labels = _read(session, project, form, noted)
-    return write_table(path, COLUMNS[form], table(labels, form))
+    return write_table(path, COLUMNS[form], table(labels, form), for_people)
 
 
 def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]:

@@ -1,14 +1,13 @@
 """Problems with rows of a file of labels: counts, examples, and all of them in a file."""
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.csv_writer import csv_line
 
 FIRST = 5  # rows of each kind that a report shows
 
@@ -60,8 +59,9 @@ class Report:
 class Recorder:
     """Records problems in a report and, if there is one, in a CSV file."""
 
-    def __init__(self, report: Report, writer: Any = None) -> None:
-        self.report, self.writer = report, writer
+    def __init__(self, report: Report, stream: TextIO | None = None) -> None:
+        self.report = report
+        self.stream = stream
 
     def add(self, problem: Problem) -> None:
         """Count the problem, and keep it as an example if it is among the first."""
@@ -69,8 +69,8 @@ class Recorder:
         first = self.report.first.setdefault(problem.trouble, [])
         if len(first) < FIRST:
             first.append(problem)
-        if self.writer is not None:
-            self.writer.writerow(map(guarded, problem))
+        if self.stream is not None:
+            self.stream.write(csv_line(problem))
 
 
 @contextmanager
@@ -80,6 +80,5 @@ def recording(report: Report, path: Path | None) -> Iterator[Recorder]:
         yield Recorder(report)
         return
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(Problem._fields)
-        yield Recorder(report, writer)
+        stream.write(csv_line(Problem._fields))
+        yield Recorder(report, stream)

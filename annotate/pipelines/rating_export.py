@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from allpairs.annotate.pipelines.rating_scores import PAPER, results
-from allpairs.annotate.text.table_files import write_table
+from allpairs.db.corpus.table_files import write_table
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, ratings_of, study_of, units_of
 from allpairs.db.schema.engine import reading
@@ -40,11 +40,11 @@ def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None
         unit = units[one.unit_id]
         texts = [unit.position + 1, "; ".join(unit.models), unit.passage, unit.question, one.rater]
         rows.append([*texts, *(int(one.scores[name]) for name in CRITERIA), one.at.isoformat()])
-    write_table(path, columns, rows)
+    write_table(path, columns, rows, for_people=True)
 
 
 def _figures(engine: Engine, project_id: int, study_id: int, path: Path) -> None:
-    write_table(path, _FIGURE, _figure_rows(engine, project_id, study_id))
+    write_table(path, _FIGURE, _figure_rows(engine, project_id, study_id), for_people=True)
 
 
 def _figure_rows(engine: Engine, project_id: int, study_id: int) -> Iterator[Row]:

@@ -130,7 +130,8 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
     _, cells = next(records, (0, []))
     if any("\0" in cell for cell in cells):
         raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
-    lines.names = [cell.strip() for cell in cells]
+    restored = str if lines.delimiter == "\t" else unguarded
+    lines.names = [restored(cell.strip()) for cell in cells]
     return lines.names
 
 

@@ -1,7 +1,6 @@
 """Split items into training and evaluation: at random by whole components of known pairs, or as given in a file."""
 
-import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from allpairs.db.corpus import graph
 from allpairs.db.corpus.cells import bad, counted, shown
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.gold import GoldPair
 from allpairs.db.corpus.item import with_splits
 from allpairs.db.domain import Kind, Side, Split
@@ -104,13 +103,14 @@ def write_split(corpus: Corpus, path: Path) -> None:
 
     Raises ValueError for a corpus that is not split.
     """
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(COLUMNS)
-        for item in corpus.items:
-            if item.split is None:
-                raise ValueError("split the corpus before writing its split")
-            writer.writerows((guarded(name), item.side.value, item.split.value) for name in item.ids)
+    write_csv(path, COLUMNS, _split_rows(corpus))
+
+
+def _split_rows(corpus: Corpus) -> Iterator[tuple[str, str, str]]:
+    for item in corpus.items:
+        if item.split is None:
+            raise ValueError("split the corpus before writing its split")
+        yield from ((name, item.side.value, item.split.value) for name in item.ids)
 
 
 def read_split(path: Path, corpus: Corpus) -> Corpus:

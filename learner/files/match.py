@@ -1,7 +1,6 @@
 """The matching pairs of a file, or of two."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.table_files import require_writable, write_frame
 from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping
@@ -45,7 +44,7 @@ def match_corpus(
     why: add a column with the parts of each score. grouping: also write groups, to the file beside it that
     `groups_file` names. answers, values: as in `group_table`.
     """
-    _check_out(out)
+    require_writable(out)
     threshold = threshold_of(model, cut)
     matcher = load_matcher(model)
     if grouping is not None:
@@ -62,9 +61,9 @@ def match_corpus(
     result = {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
     if grouping is not None:
         groups = group_table(corpus, found, p, _least(matcher, found, threshold), grouping, answers, values)
-        _write(groups, groups_file(out))
+        write_frame(groups_file(out), groups)
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
-    _write(table, out)
+    write_frame(out, table)
     return result
 
 
@@ -147,26 +146,3 @@ def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pai
     return [
         ", ".join(map(str, parts)) for parts in explained(matcher, vectors, first, matcher.lexicon(dataset), features)
     ]
-
-
-_WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
-    ".csv": lambda table, path: table.map(guarded).to_csv(path, index=False),
-    ".jsonl": lambda table, path: table.to_json(path, orient="records", lines=True, force_ascii=False),
-    ".parquet": lambda table, path: table.to_parquet(path, index=False),
-}
-
-
-def _check_out(out: Path) -> None:
-    """Raise InputError if the file cannot be written, before any expensive step."""
-    if out.suffix not in _WRITERS:
-        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(_WRITERS)}")
-    if not out.parent.is_dir():
-        raise InputError(f"the folder {out.parent} does not exist: make it first")
-    if out.is_dir() or not os.access(out.parent, os.W_OK):
-        raise InputError(f"{out} cannot be written: name a file in a folder that you may write to")
-
-
-def _write(table: pd.DataFrame, out: Path) -> None:
-    partial = out.with_name(f".{out.name}.tmp")
-    _WRITERS[out.suffix](table, partial)
-    partial.replace(out)

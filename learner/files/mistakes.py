@@ -3,8 +3,6 @@
 Source: Mussmann, Jia and Liang (2020), Figure 2, section 3.3 and appendix A.3.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +11,8 @@ import numpy as np
 
 from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.db.corpus.files import read_rows
-from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -79,17 +77,14 @@ def write_mistakes(
 
     Raises InputError if the file cannot be written.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    rows = [*_confident(found, n), *_sampled(found, n, rng)]
-    for kind, one, at in rows:
+    rows = []
+    for kind, one, at in (*_confident(found, n), *_sampled(found, n, rng)):
         left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
         ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
         texts = dataset.whole_texts[left], dataset.whole_texts[right]
         score = f"{one.pairs.score[at]:.6f}"
-        writer.writerow([*map(guarded, (*ids, *texts)), score, kind, one.name, one.size, true, ""])
-    write_text(path, text.getvalue())
+        rows.append([*ids, *texts, score, kind, one.name, one.size, true, ""])
+    write_text(path, csv_text(COLUMNS, rows))
     return len(rows)
 
 

@@ -1,6 +1,5 @@
 """The labels of a simulation, and their file: a row for each, with its round and the score it had then."""
 
-import csv
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,12 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.csv_writer import write_csv
+from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.search.exact import Pairs
 
+COLUMNS = ("id1", "id2", "label", "round", "score")
 Composition = list[tuple[int, int]]  # positives and negatives of each round
 
 
@@ -46,13 +47,9 @@ class Labels:
 
     def write(self, corpus: Corpus, path: Path) -> None:
         """Write them as CSV, by the first id of each text."""
-        columns = self.left, self.right, self.label, self.round, self.score
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["id1", "id2", "label", "round", "score"])
-            for left, right, label, number, score in zip(*columns, strict=True):
-                ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
-                writer.writerow([*map(guarded, ids), label, number, f"{score:.6f}"])
+        first_ids = ([corpus.items[row].ids[0] for row in rows] for rows in (self.left, self.right))
+        scores = (f"{score:.6f}" for score in self.score)
+        write_csv(path, COLUMNS, zip(*first_ids, self.label, self.round, scores, strict=True))
 
 
 def composition_of(labels_csv: Path) -> Composition:
@@ -61,10 +58,9 @@ def composition_of(labels_csv: Path) -> Composition:
     Raises InputError if the file is not one.
     """
     try:
-        with labels_csv.open(encoding="utf-8", newline="") as file:
-            rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        what = f"{labels_csv} does not list what each round collected ({error!r})"
+        rows = [(int(number), int(label)) for _, (number, label) in read_rows(labels_csv, ("round", "label"))]
+    except (InputError, ValueError) as error:
+        what = f"{labels_csv} does not list what each round collected ({error})"
         raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
     counts = Counter(rows)
     return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]

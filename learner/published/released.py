@@ -1,6 +1,5 @@
 """A published data set in Allpairs' terms, and the files it is converted to."""
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +11,7 @@ import numpy as np
 
 from allpairs.db.corpus import graph
 from allpairs.db.corpus.cells import counted
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
@@ -163,10 +162,7 @@ def _split(parts: Mapping[str, str], evaluated: str) -> Table:
 
 def write_table(table: Table, path: Path) -> None:
     """Write the header and the rows as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(table.header)
-        writer.writerows(map(guarded, row) for row in table.rows)
+    write_csv(path, table.header, table.rows)
 
 
 def _one_part_each(released: Released) -> tuple[dict[str, str], int]:

@@ -1,13 +1,11 @@
 """Tables as CSV, JSON and Markdown."""
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.learner.reports.means import Mean
 
 NONE = "–"
@@ -22,11 +20,8 @@ def mean_cells(measure: str, mean: Mean | None) -> dict[str, float | None]:
 
 def as_csv(rows: Rows) -> str:
     """Return the rows as CSV with the column names of the first row; no cell can be a formula."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: guarded(cell) for name, cell in row.items()} for row in rows)
-    return text.getvalue()
+    columns = list(rows[0])
+    return csv_text(columns, ([row.get(name) for name in columns] for row in rows))
 
 
 def write_table(path: Path, rows: Rows, title: str, markdown: str) -> None:

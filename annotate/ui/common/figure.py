@@ -9,7 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.monitor.charts.common import Plot
-from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.csv_writer import MARK, csv_text
+from allpairs.db.corpus.table_files import frame_rows
 
 
 def figure(chart: Plot, description: str) -> None:
@@ -56,7 +57,7 @@ def table_open(
     st.dataframe(table, hide_index=True, column_config=columns, height=height, alt=alt)
     st.download_button(
         "Download CSV",
-        table.map(guarded).to_csv(index=False).encode(),
+        MARK + csv_text(list(map(str, table.columns)), frame_rows(table)).encode(),
         file_name=f"{name}.csv",
         mime="text/csv",
         icon=":material/download:",

@@ -15,6 +15,7 @@ from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
+from allpairs.db.corpus.csv_writer import MARK
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
 
@@ -115,7 +116,7 @@ def report(found: Report, stored: bool) -> None:
                 st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
     st.download_button(
         "Download these rows as CSV",
-        (uploads() / PROBLEMS).read_bytes,
+        lambda: MARK + (uploads() / PROBLEMS).read_bytes(),
         file_name=PROBLEMS,
         mime="text/csv",
         icon=":material/download:",

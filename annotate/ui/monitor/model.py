@@ -96,5 +96,5 @@ def _download(title: str, project: str, name: str, form: Form) -> None:
 def _exported(project: str, name: str, form: Form) -> bytes:
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / name
-        export_labels(engine(), project, path, form)
+        export_labels(engine(), project, path, form, for_people=True)
         return path.read_bytes()

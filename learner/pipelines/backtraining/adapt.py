@@ -57,7 +57,7 @@ from allpairs.learner.pipelines.backtraining.training import (
 )
 from allpairs.learner.pipelines.pipeline import Run, finish
 
-LEARNED = "pairs.tsv"
+LEARNED = "pairs.csv"
 
 
 def adapt(run: Run, folder: Path, progress: Progress) -> None:

@@ -3,15 +3,16 @@
 Source: Kulshreshtha et al. (2021), algorithm 1, lines 4 to 11. A shard also has both old models' scores of its pairs.
 """
 
-import csv
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, generate
 from allpairs.learner.catalog.backtraining import BackTrainingConfig
@@ -112,13 +113,15 @@ def write_learned(
     path: Path, data: Data, lists: dict[str, Pairs], kept: dict[str, np.ndarray], by: dict[str, str]
 ) -> None:
     """Write both lists as a table: which model trains on a pair (by), both models' scores, what was kept."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow(("for", "list", "target_text", "input_text", "nll", "score", "kept"))
-        for name, pairs in lists.items():
-            judged = zip(pairs.judged.nll.tolist(), pairs.judged.score.tolist(), kept[name].tolist(), strict=True)
-            for question, row, (nll, score, stays) in zip(pairs.questions, pairs.rows.tolist(), judged, strict=True):
-                table.writerow((by[name], name, question, data.passages[row].text, nll, score, int(stays)))
+    rows = (row for name, pairs in lists.items() for row in _learned_rows(data, by[name], name, pairs, kept[name]))
+    write_csv(path, ("for", "list", "target_text", "input_text", "nll", "score", "kept"), rows)
+
+
+def _learned_rows(data: Data, by: str, name: str, pairs: Pairs, kept: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    passages = (data.passages[row].text for row in pairs.rows.tolist())
+    figures = pairs.judged.nll.tolist(), pairs.judged.score.tolist(), kept.astype(int).tolist()
+    for question, passage, *numbers in zip(pairs.questions, passages, *figures, strict=True):
+        yield by, name, question, passage, *numbers
 
 
 def seconds_of(folder: Path) -> float:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.labels.checksum_chain import CHAIN, Verified, chained, verify
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
-from allpairs.annotate.text.table_files import write_table
+from allpairs.db.corpus.table_files import write_table
 from allpairs.db.errors import InputError
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round

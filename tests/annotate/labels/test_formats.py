@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
@@ -18,9 +17,9 @@ from allpairs.annotate.labels.formats import COLUMNS, Form, Labels, table
 from allpairs.annotate.labels.import_labels import import_labels
 from allpairs.annotate.projects.lifecycle import duplicate_project
 from allpairs.annotate.projects.projects import list_projects, update_settings
-from allpairs.annotate.text.table_files import write_table
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.formula import guarded, unguarded
+from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind, Purpose, Settings, Verdict, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once
@@ -245,10 +244,3 @@ def test_a_dataset_is_not_written_over_anything(engine: Engine, labelled: int, t
     with pytest.raises(InputError, match="no labels yet"):
         export_dataset(engine, "Empty", tmp_path / "other")
     assert list((tmp_path / "out").iterdir()) == [] and not (tmp_path / "other").exists()
-
-
-def test_what_the_learner_writes_is_harmless_too(tmp_path: Path) -> None:
-    from allpairs.learner.files.match import _write
-
-    _write(pd.DataFrame({"id1": ["=1+1"], "score": [-0.5]}), tmp_path / "matches.csv")
-    assert (tmp_path / "matches.csv").read_text() == "id1,score\n'=1+1,-0.5\n"

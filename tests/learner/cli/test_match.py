@@ -117,7 +117,7 @@ def test_matches_at_a_measured_precision(files: Files, out: Path, tmp_path: Path
         (["--top", 3, "--threshold", 0.5], "(given: top, threshold)"),
         (["--precision", 0.9], "use top or threshold"),
         (["--top", 0], "--top"),
-        (["--top", 3, "--out", "m.txt"], "m.txt: the suffix is .txt"),
+        (["--top", 3, "--out", "m.txt"], "m.txt: cannot write files that end in '.txt'"),
         (["--top", 3, "--out", "no/such/folder/m.csv"], "the folder no/such/folder does not exist"),
         (["--top", 10**8], "100,000,000 pairs"),
         (["--top", 3, "--model", "no-such-model"], "'no-such-model' cannot be loaded"),

@@ -1,0 +1,57 @@
+"""The one writer of CSV: its files read back equal here, in pandas and in the csv module, whatever the texts hold.
+
+The csv module itself leaves a carriage return unquoted before Python 3.11.9, and pandas writes by that module.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.errors import InputError
+
+MARK = b"\xef\xbb\xbf"  # by which spreadsheets know UTF-8; what programs read has none
+_QUOTED = re.compile('[,;\t"\r\n]')
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """Return the cells as a line: no cell can be a formula, and a missing value is empty."""
+    line = ",".join(map(_cell, cells))
+    return (line or '""') + "\n"  # a blank line would be no row
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a header and rows."""
+    return "".join(map(csv_line, (columns, *rows)))
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]], for_people: bool = False) -> int:
+    """Write a header and rows, one at a time, and return the number of rows. for_people: mark the file as UTF-8.
+
+    Raises InputError with the row for half a character.
+    """
+    number = 0
+    with path.open("wb") as stream:
+        stream.write(MARK * for_people + csv_line(columns).encode())
+        for number, cells in enumerate(rows, 1):
+            stream.write(encoded(csv_line(cells), number))
+    return number
+
+
+def encoded(line: str, row: int) -> bytes:
+    """Return the line in UTF-8. Raises InputError with the row for half a character."""
+    try:
+        return line.encode()
+    except UnicodeEncodeError as error:
+        text = shown(line[max(0, error.start - 20) : error.end])
+        what = f"the table cannot be written: in row {row}, {text} ends in half a character (a lone surrogate)"
+        raise InputError(f"{what}; correct the text") from None
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    text = str(guarded(value))
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
