@@ -124,30 +124,23 @@ class Matcher:
         precision: float | None = None,
         top: int | None = None,
     ) -> pd.DataFrame:
-        """Return the best of all pairs, best first: columns left, right (positions), score, p, left_text, right_text.
+        """Return the best of all pairs, best first: columns left, right (positions), score, p, reason, and both texts.
 
         right: the other list; by default the pairs within `left`, each once. The list ends at a score, at the lowest
-        score where the measured precision was reached, or after so many pairs: give exactly one of the three. Raises
+        score where the measured precision was reached, or after so many pairs of different texts: give exactly one of
+        the three. Equal texts come first, whatever the cut: p is 1, reason `equal`, without a score within one list.
+        Texts with more than 100 pairs of positions are paired with the first position of the other text alone. Raises
         InputError otherwise, if precision was not measured or not reached, and for more than 20 million pairs.
         """
-        import pandas as pd
-
         from allpairs.learner.files.match import Cut, matches_of, threshold_of
 
         cut = Cut(top, threshold, precision)
         one, *more = self._records(left, *([] if right is None else [right]))
-        pairs = matches_of(self._loaded, one, more[0] if more else None, cut, threshold_of(self.path, cut))
+        table = matches_of(self._loaded, one, more[0] if more else None, cut, threshold_of(self.path, cut))
         ours, theirs = one.texts, (more or [one])[0].texts
-        return pd.DataFrame(
-            {
-                "left": pairs.left,
-                "right": pairs.right,
-                "score": pairs.score,
-                "p": self._p(pairs.score),
-                "left_text": [ours[row] for row in pairs.left],
-                "right_text": [theirs[row] for row in pairs.right],
-            }
-        )
+        table["left_text"] = [ours[row] for row in table["left"]]
+        table["right_text"] = [theirs[row] for row in table["right"]]
+        return table
 
     def _see(self, left: Texts, right: Texts) -> list[Seen]:
         from allpairs.learner.scoring.any_pairs import see

@@ -86,13 +86,15 @@ def load_corpus(
     right_columns: Columns | None = None,
     gold_columns: Sequence[str] = ("id1", "id2", "label"),
     stated: Stated = Stated.CLOSED,
+    fewest: int = 2,
 ) -> Corpus:
     """Load the corpus of these files into memory: bipartite if there is a right file; gold of one list is closed.
 
-    The right file has the columns of the left one unless `right_columns` says otherwise. Raises InputError.
+    The right file has the columns of the left one unless `right_columns` says otherwise. fewest: different texts of a
+    single list. Raises InputError.
     """
     columns = Columns(id_column, tuple(text_columns))
-    corpus = stage_corpus(left, columns, right, right_columns, gold, gold_columns)
+    corpus = stage_corpus(left, columns, right, right_columns, gold, gold_columns, fewest=fewest)
     return replace(corpus, items=list(corpus.items), stated=stated)
 
 
@@ -104,10 +106,11 @@ def stage_corpus(
     gold: Path | None = None,
     gold_columns: Sequence[str] = ("id1", "id2", "label"),
     progress: Progress = no_progress,
+    fewest: int = 2,
 ) -> Corpus:
     """Load the corpus with its items on disk, so that memory does not grow with the number of texts."""
     items, notes = Staging(), list[str]()
-    read_items(items, left, Side.LEFT, columns, notes, at_least=2 if right is None else 1, progress=progress)
+    read_items(items, left, Side.LEFT, columns, notes, at_least=fewest if right is None else 1, progress=progress)
     if right is not None:
         read_items(items, right, Side.RIGHT, right_columns or columns, notes, progress=progress)
     return make_corpus(items, right is None, gold, gold_columns, notes)

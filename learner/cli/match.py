@@ -47,11 +47,11 @@ def match(
     from allpairs.db.groups.grouping import Grouping
     from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
-    from allpairs.learner.files.match import Cut, groups_file, match_corpus
+    from allpairs.learner.files.match import Cut, equal_in_words, groups_file, match_corpus
 
     for file in (out, groups_file(out)) if groups else (out,):
         keep_inputs(file, left, right, answers)
-    corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column))
+    corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column), fewest=1)
     answered = read_labels(answers, corpus, every=True) if answers else None
     grouping = Grouping(groups, representative, newest_by) if groups else None
     values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
@@ -61,7 +61,9 @@ def match(
     if json:
         print_result(found, None)
     else:
-        lowest = f", the lowest score {found['lowest_score']:.4f}" if found["pairs"] else ""
+        lowest = "" if found["lowest_score"] is None else f", the lowest score {found['lowest_score']:.4f}"
         typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
+        for note in equal_in_words(found["equal"], found["left_out"]):
+            typer.echo(note)
         if groups:
             typer.echo(f"{found['groups']} groups in {found['groups_out']}")

@@ -43,6 +43,11 @@ class RecordTexts:
         texts, lengths = [*self.texts, *other.texts], [*self.lengths, *other.lengths]
         return RecordTexts(texts, lengths, [*self.sides, *other.sides], self.columns)
 
+    def take(self, rows: Sequence[int]) -> "RecordTexts":
+        """Return these of the texts."""
+        texts, sides = [self.texts[row] for row in rows], [self.sides[row] for row in rows]
+        return RecordTexts(texts, [self.lengths[row] for row in rows], sides, self.columns)
+
     def read(self) -> list[str]:
         """Return what the models read of each text: all but its prices, unless it has nothing else."""
         unread = {side: {column.place(side) for column in self.columns.columns if column.kind in UNREAD} - {None}

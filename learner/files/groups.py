@@ -7,60 +7,72 @@ import numpy as np
 import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.equal_texts import without
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.domain import Kind, Side
 from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.description import described
+from allpairs.db.groups.description import Groups, described
+from allpairs.db.groups.equal_texts import of_ids, with_equal_texts
 from allpairs.db.groups.grouping import Grouping, group_rows
 from allpairs.db.groups.links import Links
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.search.exact import Pairs
 
+NONE = np.empty((0, 2), dtype=np.int64)
+
 
 def group_table(
     corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping,
-    answers: Labelled | None = None, values: Sequence[str] = (),
+    answers: Labelled | None = None, values: Sequence[str] = (), equal: np.ndarray = NONE,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the groups of two or more, the largest first.
+    """Return the groups of two or more ids, the largest first.
 
     Columns: group, size, side, id, text, representative (1 or 0), weakest (score of the weakest link), coherence.
     p: (m,) probability of each pair; None for an encoder without one; least: what a link must have, p or score.
-    answers: pairs that people answered; values: of each text in the column that the newest text is found by.
+    answers: pairs that people answered; values: of each id in the column that the newest text is found by. equal: (k,
+    2) equal texts of two lists, which are in one group unless people say no.
     """
+    groups = _groups(corpus, pairs, p, least, grouping, answers, equal)
+    count = np.array([len(item.ids) for item in corpus.items])
+    text, groups = of_ids(with_equal_texts(groups, count), count)
+    items = [corpus.items[place] for place in text.tolist()]
+    names = [name for item in corpus.items for name in item.ids]
+    inside, columns = group_rows(groups, grouping.representatives(groups, [item.text for item in items], values))
+    table, rows = pd.DataFrame(columns), inside.tolist()
+    table.insert(2, "side", [items[row].side.value for row in rows])
+    table.insert(3, "id", [names[row] for row in rows])
+    table.insert(4, "text", [items[row].text for row in rows])
+    return table
+
+
+def _groups(
+    corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping, answers: Labelled | None,
+    equal: np.ndarray,
+) -> Groups:  # fmt: skip
+    """Return the groups of texts."""
     second = None
     if corpus.kind == Kind.BIPARTITE:
         second = np.array([item.side == Side.RIGHT for item in corpus.items])
     yes, no = _answers(answers)
-    held = pairs.score.astype(np.float64)
-    links = Links(len(corpus.items), pairs.left, pairs.right, held if p is None else p, yes, no, second)
-    groups = described(links, held, clustered(links, grouping.how, least))
-    chosen = grouping.representatives(groups, [item.text for item in corpus.items], values)
-    inside, columns = group_rows(groups, chosen)
-    table, items = pd.DataFrame(columns), [corpus.items[at] for at in inside.tolist()]
-    table.insert(2, "side", [item.side.value for item in items])
-    table.insert(3, "id", [item.ids[0] for item in items])
-    table.insert(4, "text", [item.text for item in items])
-    return table
+    score = pairs.score.astype(np.float64)
+    yes = np.concatenate([yes, without(equal, no, len(corpus.items))])
+    links = Links(len(corpus.items), pairs.left, pairs.right, score if p is None else p, yes, no, second)
+    return described(links, score, clustered(links, grouping.how, least))
 
 
 def column_values(corpus: Corpus, column: str, left: Path, right: Path | None, id_column: str) -> list[str]:
-    """Return the value of each text in any column of its file; "" for none. Raises InputError if a file lacks it.
-
-    Of a text that occurs in several rows it is the last one.
-    """
-    values = [""] * len(corpus.items)
+    """Return the value of each id in any column of its file; "" for none. Raises InputError if a file lacks it."""
+    values: dict[tuple[Side, str], str] = {}
     for side, path in ((Side.LEFT, left), (Side.RIGHT, right)):
         if path is not None:
-            places = corpus.positions(side)
             for number, (*name, value) in read_rows(path, (*filter(None, [id_column]), column)):
-                at = places[name[0].strip() if name else str(number)]
-                values[at] = value.strip() or values[at]
-    return values
+                values[side, name[0].strip() if name else str(number)] = value.strip()
+    return [values[item.side, name] for item in corpus.items for name in item.ids]
 
 
 def _answers(labelled: Labelled | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs answered with yes and with no, (k, 2) int64 each."""
     if labelled is None:
-        return np.empty((0, 2), dtype=np.int64), np.empty((0, 2), dtype=np.int64)
+        return NONE, NONE
     pairs = np.column_stack([labelled.left, labelled.right])
     return pairs[labelled.label == 1], pairs[labelled.label == 0]

@@ -1,6 +1,6 @@
 """The matching pairs of a file, or of two."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from allpairs.db.corpus.cells import counted
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.equal_texts import ALL, EQUAL, MODEL, IdPairs, in_both_lists, left_out, pairs_of_ids
 from allpairs.db.corpus.table_files import require_writable, write_frame
-from allpairs.db.domain import Split
+from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping
+from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
@@ -21,7 +24,7 @@ from allpairs.learner.files.groups import group_table
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
-from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.exact import Pairs, no_pairs
 from allpairs.learner.search.inner_product import as_left, as_right, scores
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 
@@ -35,14 +38,26 @@ class Cut:
     precision: float | None = None
 
 
+@dataclass(frozen=True)
+class Matches:
+    """The matching pairs of texts, equal ones of two lists first, then the best; p: 1 for these, None without a layer.
+
+    equal: (m,) bool.
+    """
+
+    pairs: Pairs
+    p: np.ndarray | None
+    equal: np.ndarray
+
+
 def match_corpus(
     model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
     grouping: Grouping | None = None, answers: Labelled | None = None, values: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
-    why: add a column with the parts of each score. grouping: also write groups, to the file beside it that
-    `groups_file` names. answers, values: as in `group_table`.
+    Equal texts match whatever the cut. why: add a column with the parts of each score. grouping: also write groups, to
+    the file beside it that `groups_file` names. answers, values: as in `group_table`.
     """
     require_writable(out)
     threshold = threshold_of(model, cut)
@@ -51,20 +66,38 @@ def match_corpus(
         grouping.require_possible(corpus.kind, matcher.layer is not None)
     dataset = dataset_for(model, corpus)
     encoded = matcher.encoder.encode(dataset.texts, progress)
-    found = _found(matcher, dataset, encoded, cut, threshold, progress)
-    table = _table(corpus, found)
-    p = None if matcher.layer is None else matcher.layer.probability(found.score)
-    if p is not None:
-        table.insert(3, "p", p)
-    if why:
-        table["why"] = _reasons(matcher, dataset, encoded, found)
-    result = {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+    if dataset.symmetric and sum(len(item.ids) for item in corpus.items) < 2:
+        raise InputError("the file has one row, which makes no pair: name a file with two or more")
+    several = _several([item.ids for item in corpus.items], dataset.symmetric)
+    found = _found(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
+    reasons = _reasons(matcher, dataset, encoded, found.pairs) if why else None
+    table, omitted = _table(corpus, found, reasons)
+    scores = found.pairs.score[~found.equal]
+    result = {
+        "pairs": len(table),
+        "equal": int((table["reason"] == EQUAL).sum()),
+        "left_out": omitted,
+        "lowest_score": float(scores[-1]) if len(scores) else None,
+        "out": str(out),
+    }
     if grouping is not None:
-        groups = group_table(corpus, found, p, _least(matcher, found, threshold), grouping, answers, values)
+        least, equal = _least(matcher, found.pairs, threshold), np.column_stack([found.pairs.left, found.pairs.right])
+        groups = group_table(corpus, found.pairs, found.p, least, grouping, answers, values, equal[found.equal])
         write_frame(groups_file(out), groups)
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
     write_frame(out, table)
     return result
+
+
+def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
+    """Yield what to say of so many pairs of equal texts, and of so many pairs that the file leaves out."""
+    if equal:
+        yield f"{counted(equal, 'pair')} of equal texts: p 1, reason “{EQUAL}”"
+    if omitted:
+        yield (
+            f"{counted(omitted, 'pair')} left out: where two texts make more than {ALL} pairs of ids, each id stands "
+            "beside the first one of the other text alone; groups name every id"
+        )
 
 
 def _least(matcher: Matcher, found: Pairs, threshold: float) -> float:
@@ -79,26 +112,76 @@ def groups_file(out: Path) -> Path:
     return out.with_name(f"{out.stem}-groups{out.suffix}")
 
 
-def matches_of(matcher: Matcher, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float) -> Pairs:
-    """Return the best pairs of two lists, or within the left one, best first: their places in the lists, and scores."""
-    records = left if right is None else left + right
+def matches_of(
+    matcher: Matcher, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float
+) -> pd.DataFrame:
+    """Return the best pairs of two lists, or within the left one, equal ones first, then the best.
+
+    Columns: left, right (places in the lists), score (none for equal texts of one list), p, reason.
+    """
+    records, places = _distinct(left if right is None else left + right)
     splits = [Split.EVALUATION] * len(records.texts)
     dataset = make_dataset(records.texts, records.sides, splits, right is None, np.empty((0, 2)), records=records)
-    pairs = _found(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
-    return pairs if right is None else replace(pairs, right=pairs.right - len(left.texts))
+    cut = _counting(cut, len(_several(places, dataset.symmetric)))
+    found = _found(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
+    _, ids, columns = _of_ids(found, places, right is None)
+    pairs = np.array([ids.first, ids.second], dtype=np.int64).reshape(2, -1)
+    one, other = np.sort(pairs, axis=0) if right is None else (pairs[0], pairs[1] - len(left.texts))
+    return pd.DataFrame({"left": one, "right": other, **columns})
+
+
+def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
+    """Return each text of a list once, and its places among the records."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, text in enumerate(records.texts):
+        places.setdefault((records.sides[place], identity(text)), []).append(place)
+    same = list(places.values())
+    return records.take([first for first, *_ in same]), same
 
 
 def _found(
     matcher: Matcher, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
-) -> Pairs:
+) -> Matches:
     vectors, space = matcher.vectors(dataset, encoded, progress), matcher.space
     left, right = dataset.evaluation_left, dataset.evaluation_right
-    found = best_pairs(
-        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric, top=cut.top,
-        threshold=threshold, rescored=matcher.rescored(dataset, vectors, progress).within(left, right),
-        progress=progress,
+    rescored = matcher.rescored(dataset, vectors, progress)
+    top = None if cut.top is None else max(cut.top, 1)
+    best = best_pairs(
+        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric, top=top, threshold=threshold,
+        rescored=rescored.within(left, right), progress=progress,
     )  # fmt: skip
-    return Pairs(left[found.left], right[found.right], found.score)
+    best = Pairs(left[best.left], right[best.right], best.score)
+    same = _in_both(dataset)
+    same = replace(same, score=rescored.replace(same.left, same.right, scores(vectors, same.left, same.right, space)))
+    rows = len(dataset.texts)
+    others = best.take(~np.isin(best.keys(rows), same.keys(rows)))
+    others = others.take(slice(None if cut.top is None else max(cut.top - len(same), 0)))
+    pairs = Pairs(
+        *(np.concatenate([getattr(same, name), getattr(others, name)]) for name in ("left", "right", "score"))
+    )
+    equal = np.arange(len(pairs)) < len(same)
+    p = None if matcher.layer is None else np.where(equal, 1.0, matcher.layer.probability(pairs.score))
+    return Matches(pairs, p, equal)
+
+
+def _several(ids: Sequence[Sequence[Any]], one_list: bool) -> np.ndarray:
+    """Return the texts of one list that have several ids; of two lists none, whose pairs are of a text of each."""
+    return np.array([row for row, names in enumerate(ids) if one_list and len(names) > 1], dtype=np.int64)
+
+
+def _counting(cut: Cut, pairs: int) -> Cut:
+    """Return the cut after so many pairs that come first."""
+    return cut if cut.top is None else replace(cut, top=max(cut.top - pairs, 0))
+
+
+def _in_both(dataset: Dataset) -> Pairs:
+    """Return the equal texts of two lists, without scores."""
+    if dataset.symmetric:
+        return no_pairs()
+    right = set(dataset.right.tolist())
+    sides = [Side.RIGHT if row in right else Side.LEFT for row in range(len(dataset.texts))]
+    left, right = in_both_lists(dataset.whole_texts, sides).T
+    return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
 def threshold_of(model: str, cut: Cut) -> float:
@@ -125,17 +208,32 @@ def _score_at_precision(folder: Path, precision: float) -> float:
     return float(scores[reached].min())
 
 
-def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
-    left, right = [corpus.items[i] for i in pairs.left], [corpus.items[i] for i in pairs.right]
-    return pd.DataFrame(
-        {
-            "id1": [item.ids[0] for item in left],
-            "id2": [item.ids[0] for item in right],
-            "score": pairs.score,
-            "text1": [item.text for item in left],
-            "text2": [item.text for item in right],
-        }
-    )
+def _table(corpus: Corpus, found: Matches, why: Sequence[str] | None) -> tuple[pd.DataFrame, int]:
+    """Return the pairs of ids, and how many are left out because they are many."""
+    items = corpus.items
+    ids = [item.ids for item in items]
+    pairs, names, columns = _of_ids(found, ids, corpus.kind == Kind.SYMMETRIC)
+    left, right = pairs.left[names.text_pair].tolist(), pairs.right[names.text_pair].tolist()
+    table = pd.DataFrame({"id1": names.first, "id2": names.second, **columns})
+    table["text1"] = [items[row].text for row in left]
+    table["text2"] = [items[row].text for row in right]
+    if why is not None:
+        words = [EQUAL] * (len(pairs) - len(why)) + list(why)
+        table["why"] = [words[place] for place in names.text_pair.tolist()]
+    return table, left_out(ids, pairs.left.tolist(), pairs.right.tolist())
+
+
+def _of_ids(found: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:
+    """Return the pairs of texts after each text of one list with itself, their pairs of ids, and columns of these."""
+    alone = _several(ids, one_list)
+    left, right = np.append(alone, found.pairs.left), np.append(alone, found.pairs.right)
+    pairs = Pairs(left, right, np.append(np.full(len(alone), np.nan, dtype=np.float32), found.pairs.score))
+    names = pairs_of_ids(ids, left.tolist(), right.tolist())
+    equal = np.append(np.ones(len(alone), dtype=bool), found.equal)[names.text_pair]
+    columns: dict[str, Any] = {"score": pairs.score[names.text_pair]}
+    if found.p is not None:
+        columns["p"] = np.append(np.ones(len(alone)), found.p)[names.text_pair]
+    return pairs, names, columns | {"reason": np.where(equal, EQUAL, MODEL)}
 
 
 def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:

@@ -36,7 +36,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, chosen: np.ndarray) -> "Pairs":
+    def take(self, chosen: np.ndarray | slice) -> "Pairs":
         """Return the pairs at those positions (or where a mask is true), in that order."""
         return Pairs(self.left[chosen], self.right[chosen], self.score[chosen])
 

@@ -29,7 +29,7 @@ def test_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
     model = out / "model"
     found = learn("match", "--model", model, *files.items, "--top", 25, "--out", tmp_path / "m.csv", "--json").json()
     table = pd.read_csv(tmp_path / "m.csv")
-    assert list(table) == ["id1", "id2", "score", "p", "text1", "text2"]
+    assert list(table) == ["id1", "id2", "score", "p", "reason", "text1", "text2"]
     assert len(table) == found["pairs"] == 25
     assert found["lowest_score"] == pytest.approx(table["score"].min())
     assert table["score"].is_monotonic_decreasing
@@ -92,7 +92,7 @@ def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path) 
     assert [line["id2"] for line in lines] == top["id2"].tolist()[:10]
     bare = learn("match", "--model", files.encoder, *files.items, "--threshold", 2, "--out", tmp_path / "none.csv")
     assert bare.out.startswith("0 pairs in ")
-    assert list(pd.read_csv(tmp_path / "none.csv")) == ["id1", "id2", "score", "text1", "text2"]
+    assert list(pd.read_csv(tmp_path / "none.csv")) == ["id1", "id2", "score", "reason", "text1", "text2"]
 
 
 def test_matches_at_a_measured_precision(files: Files, out: Path, tmp_path: Path) -> None:

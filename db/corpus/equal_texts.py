@@ -1,0 +1,80 @@
+"""Equal texts: several ids of one list that name one text, and texts that both lists have.
+
+Models compare texts, but tables name ids. Every table of pairs of ids is made here, so that no id is lost.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allpairs.db.domain import Side
+from allpairs.db.identity import identity
+
+ALL = 100  # pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text
+MODEL, EQUAL, KNOWN = "model", "equal", "known"  # why a pair is a match
+
+Ids = Sequence[Sequence[Any]] | Mapping[int, Sequence[Any]]  # of each text
+
+
+class IdPairs(NamedTuple):
+    """Pairs of ids; text_pair: (m,) int64, which of the pairs of texts each belongs to."""
+
+    text_pair: np.ndarray
+    first: list[Any]
+    second: list[Any]
+
+
+def pairs_of_ids(ids: Ids, left: Sequence[int], right: Sequence[int]) -> IdPairs:
+    """Return the pairs of ids that these pairs of texts stand for; a text with itself stands for those of its ids."""
+    parts = [
+        (number, *pair)
+        for number, (one, other) in enumerate(zip(left, right, strict=True))
+        for pair in (_within(ids[one]) if one == other else _between(ids[one], ids[other]))
+    ]
+    numbers, first, second = map(list, zip(*parts, strict=True)) if parts else ([], [], [])
+    return IdPairs(np.array(numbers, dtype=np.int64), first, second)
+
+
+def _between(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    if len(first) * len(second) <= ALL:
+        return product(first, second)
+    return chain(product(first[:1], second), product(first[1:], second[:1]))
+
+
+def _within(ids: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    if len(ids) * (len(ids) - 1) // 2 <= ALL:
+        return combinations(ids, 2)
+    return product(ids[:1], ids[1:])
+
+
+def left_out(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
+    """Return how many pairs of ids of these pairs of texts `pairs_of_ids` leaves out, because they are many."""
+    counts = ((len(ids[one]), 0 if one == other else len(ids[other])) for one, other in zip(left, right, strict=True))
+    return sum(_beyond(*count) for count in counts)
+
+
+def _beyond(first: int, second: int) -> int:
+    every, few = (first * second, first + second - 1) if second else (first * (first - 1) // 2, first - 1)
+    return every - few if every > ALL else 0
+
+
+def in_both_lists(texts: Sequence[str], sides: Sequence[str]) -> np.ndarray:
+    """Return the pairs of a left and a right text that are equal, as places, (k, 2) int64."""
+    keys = [identity(text) for text in texts]
+    right = {key: place for place, key in enumerate(keys) if sides[place] == Side.RIGHT}
+    pairs = [(place, right[key]) for place, key in enumerate(keys) if sides[place] == Side.LEFT and key in right]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:
+    """Return the pairs (k, 2) of equal texts that are not among those answered with no, (j, 2), of n texts."""
+    kept: np.ndarray = equal[~np.isin(equal[:, 0] * n + equal[:, 1], no[:, 0] * n + no[:, 1])]
+    return kept
+
+
+def further_ids(ids: Sequence[str]) -> str:
+    """Return the ids of a text after its first one as JSON, for tables with one row for each text; "" for none."""
+    return json.dumps(list(ids[1:]), ensure_ascii=False) if len(ids) > 1 else ""

@@ -1,0 +1,37 @@
+"""Groups of texts as groups of ids: equal texts of one list are one text with several ids."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from allpairs.db.groups.description import Groups
+
+
+def with_equal_texts(groups: Groups, count: np.ndarray) -> Groups:
+    """Return the groups, and a group of each text that is alone but has several ids; count: (n,) ids of each text."""
+    alone = np.flatnonzero((groups.of < 0) & (count > 1))
+    ones, none = np.ones(len(alone), dtype=np.int64), np.full(len(alone), np.nan)
+    of = groups.of.copy()
+    of[alone] = len(groups.size) + np.arange(len(alone))
+    return Groups(
+        of,
+        size=np.append(groups.size, ones),
+        pairs=np.append(groups.pairs, ones),
+        matches=np.append(groups.matches, ones),
+        score=np.append(groups.score, none),
+        weakest=np.append(groups.weakest, none),
+        joined=np.concatenate([groups.joined, np.full((len(alone), 2), -1, dtype=np.int64)]),
+        central=np.append(groups.central, alone),
+    )
+
+
+def of_ids(groups: Groups, count: np.ndarray) -> tuple[np.ndarray, Groups]:
+    """Return the text of each id, and the groups with ids in the place of texts: (m,), in the order of the texts.
+
+    Sizes are numbers of ids; the shares of pairs that match, and the scores, are those of texts.
+    """
+    text = np.repeat(np.arange(len(count)), count)
+    of, first = groups.of[text], np.cumsum(count) - count
+    size = np.bincount(of[of >= 0], minlength=len(groups.size))
+    joined = np.where(groups.joined < 0, -1, first[groups.joined])
+    return text, replace(groups, of=of, size=size, joined=joined, central=first[groups.central])
