@@ -1,9 +1,10 @@
 // The menu: its links name the project, so that they can be opened in another tab; the page that is shown is marked for
-// screen readers; and a link closes the menu where it covers the page.
+// screen readers; a link closes the menu where it covers the page; and what was chosen leaves the keys to the page.
 
 import { onChange } from "./changes.js"
 
 const NARROW = matchMedia("(max-width: 768px)") // where Streamlit draws the sidebar over the page
+const CHOICES = ":is(.st-key-chosen_project, .st-key-chosen_annotator) input"
 
 function complete() {
   const project = new URLSearchParams(location.search).get("project")
@@ -21,4 +22,19 @@ document.addEventListener("click", event => {
   if (link && NARROW.matches) document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
 })
 
+// Once a project or a name is chosen, keys are meant for the page: they would go on changing the choice.
+let isChosen = false
+
+function onChoice(event) {
+  isChosen = event.type === "pointerup" ? Boolean(event.target.closest("[role=option]")) : event.key === "Enter"
+  if (isChosen) requestAnimationFrame(leave)
+}
+
+function leave() {
+  const field = document.activeElement
+  if (isChosen && field.matches(CHOICES) && field.ariaExpanded !== "true") field.blur()
+}
+
+for (const act of ["pointerup", "keydown"]) document.addEventListener(act, onChoice, true)
 onChange(complete)
+onChange(leave)
