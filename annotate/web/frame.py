@@ -22,6 +22,7 @@ from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEA
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 NAMES = (
     "language.js",
+    "input.js",
     "history.js",
     "changes.js",
     "menu.js",

@@ -64,8 +64,12 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
         page.keyboard.press(key)
     for criterion, said in zip(CRITERIA[:3], ("Yes", "No", "Yes"), strict=True):
         expect(chosen(page, criterion, said)).to_be_visible(timeout=15_000)
-    page.keyboard.press("8")
+    for _ in range(4):
+        page.keyboard.down("8")  # held down, it answers this question alone
+    page.keyboard.up("8")
     expect(page.get_by_text(f"2 of {units}", exact=True)).to_be_visible(timeout=15_000)
+    drawn(page)
+    expect(page.locator(".st-key-rating [data-testid=stBaseButton-primary]")).to_have_count(0)
     page.reload()  # nothing that was rated is lost
     expect(page.get_by_text(f"2 of {units}", exact=True)).to_be_visible(timeout=30_000)
     drawn(page)  # a key that comes before the shortcuts is lost

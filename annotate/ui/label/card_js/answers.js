@@ -9,9 +9,15 @@ function act(s, name) {
   else if (name === "note") writeNote(s)
   else if (name === "guidelines") toggleGuidelines(s)
   else if (!s.buffer.length) miss(s)
-  else if (performance.now() < s.guardUntil) return
+  else if (performance.now() < s.guardUntil || isRenamed(s)) return
   else if (s.view.grouped) answerGroup(s, name)
   else answer(s, name)
+}
+
+// The sidebar names somebody else already, whose card is on its way.
+function isRenamed(s) {
+  const field = document.querySelector(".st-key-chosen_annotator input")
+  return field !== null && field.value !== s.view.annotator
 }
 
 // A key that falls on an empty card answers nothing, and the card says so.
@@ -28,6 +34,7 @@ function answer(s, name) {
 
 function record(s, pair, name, seconds, group = null) {
   const note = s.notes.get(pair.id) ?? ""
+  s.writing = null
   s.undo.push({ pair, answer: name, note, group })
   if (seconds !== null) s.paces.push(Math.min(seconds, s.view.idle))
   append(s, pair, name, seconds, note)
@@ -36,7 +43,8 @@ function record(s, pair, name, seconds, group = null) {
 // Undo retracts the last answer, or all answers of a group that were given at once.
 function undo(s) {
   const last = s.undo.at(-1)
-  if (!last) return
+  if (!last || isRenamed(s)) return
+  s.writing = null
   const together = last.group ? s.undo.filter((entry) => entry.group === last.group).length : 1
   for (const { pair, answer, note } of s.undo.splice(-together).reverse()) {
     s.buffer.unshift({ ...pair, undone: true })
@@ -91,25 +99,40 @@ function send(s, evenIfEmpty = false) {
 
 function writeNote(s) {
   if (!s.buffer.length || s.view.grouped) return
-  const box = s.root.querySelector(".note")
-  box.hidden = false
-  box.querySelector("textarea").focus()
+  s.writing = s.buffer[0].id
+  drawNote(s)
+  focusNote(s)
+}
+
+// What was typed stays in front of the caret.
+function focusNote(s) {
+  const field = s.root.querySelector(".note textarea")
+  field.focus()
+  field.setSelectionRange(field.value.length, field.value.length)
 }
 
 function onNote(s, event) {
   const id = s.buffer[0]?.id
   if (id === undefined) return
+  s.writing = id
   s.notes.set(id, event.target.value)
 }
 
-// Enter keeps the note, Escape discards it; after both, keys answer again.
+// Enter keeps the note, Escape discards it; after both, keys answer again. Until then letters are the note's, however the
+// focus left it: by a click beside it, or since the page was drawn anew.
 function onNoteKey(s, event) {
   if (event.key !== "Escape" && !(event.key === "Enter" && !event.shiftKey)) return
   event.preventDefault()
   event.stopPropagation()
   if (event.key === "Escape") s.notes.delete(s.buffer[0]?.id)
+  s.writing = null
   event.target.blur()
   draw(s)
+}
+
+function onNoteLeft(s, event) {
+  if (!event.target.value && event.target.isConnected && document.hasFocus()) s.writing = null
+  drawNote(s)
 }
 
 // ---- one left text, several candidates --------------------------------------------------------------------------------
@@ -127,7 +150,7 @@ function textOf(pair) {
 
 function mark(s, number, name = "positive") {
   const pair = candidates(s)[number - 1]
-  if (!pair || performance.now() < s.guardUntil) return
+  if (!pair || performance.now() < s.guardUntil || isRenamed(s)) return
   if (s.marks.get(pair.id) === name) s.marks.delete(pair.id)
   else s.marks.set(pair.id, name)
   draw(s)

@@ -29,7 +29,7 @@ function draw(s) {
   find(".last").textContent = last(s)
   find(".refused").hidden = !s.refused.length
   find(".refused").textContent = refusal(s.refused)
-  drawNote(s, find, pair)
+  drawNote(s)
   drawKeys(s)
   drawProgress(s, find)
 }
@@ -160,14 +160,13 @@ function drawCandidates(s, find) {
   find("[data-act=submit] .what").textContent = yes ? t("{n} of {all} match", { n: yes, all: group.length }) : t("None match")
 }
 
-function drawNote(s, find, pair) {
-  const box = find(".note")
-  const field = box.querySelector("textarea")
+function drawNote(s) {
+  const pair = s.buffer[0], box = s.root.querySelector(".note"), field = box.querySelector("textarea")
   const note = pair ? (s.notes.get(pair.id) ?? "") : ""
+  if (s.writing !== pair?.id || s.view.grouped) s.writing = null
   if (field.value !== note) field.value = note
-  const writing = field.getRootNode().activeElement === field
-  box.hidden = s.view.grouped || (!note && !writing)
-  find("[data-act=note]").disabled = !pair || s.view.grouped
+  box.hidden = s.view.grouped || (!note && s.writing === null)
+  s.root.querySelector("[data-act=note]").disabled = !pair || s.view.grouped
 }
 
 function drawClock(s, find) {

@@ -20,8 +20,10 @@ function keyMap() {
   return { ...DEFAULT_KEYS, ...own }
 }
 
-function actionOf(s, key) {
-  return Object.keys(s.keys).find((name) => s.keys[name].includes(key))
+// The action of the likeliest of the key's names that has one.
+function actionOf(s, keys) {
+  const bound = keys.find((key) => Object.values(s.keys).flat().includes(key))
+  return Object.keys(s.keys).find((name) => s.keys[name].includes(bound))
 }
 
 function listen(s) {
@@ -34,7 +36,7 @@ function listen(s) {
   root.querySelector(".card").addEventListener("click", (event) => onClick(s, event), on)
   note.addEventListener("input", (event) => onNote(s, event), on)
   note.addEventListener("keydown", (event) => onNoteKey(s, event), on)
-  note.addEventListener("blur", () => draw(s), on)
+  note.addEventListener("blur", (event) => onNoteLeft(s, event), on)
   root.querySelector(".help").addEventListener("close", () => endChange(s), on)
   root.querySelector(".guidelines").addEventListener("close", () => drawKeys(s), on)
   root.querySelector(".runs").addEventListener("change", (event) => setRuns(s, event.target.checked), on)
@@ -60,13 +62,14 @@ function silence(s) {
 }
 
 function onKey(s, event) {
-  const key = event.key?.toLowerCase()
-  if (!key || event.ctrlKey || event.metaKey || event.altKey || !s.root.isConnected) return
-  if (s.root.querySelector(".help").open) return onDialogKey(s, event, key)
-  if (typing(event)) return
-  if (s.root.querySelector(".guidelines:modal") && actionOf(s, key) !== "guidelines") return
-  if (s.view.grouped && groupKey(s, event, key)) return event.preventDefault()
-  const name = actionOf(s, key)
+  const keys = keysOf(event)
+  if (!keys.length || event.ctrlKey || event.metaKey || event.altKey || newest !== s || !s.root.isConnected) return
+  if (s.root.querySelector(".help").open) return onDialogKey(s, event, keys)
+  if (isTyping(event)) return
+  const name = actionOf(s, keys)
+  if (s.root.querySelector(".guidelines:modal") && name !== "guidelines") return
+  if (s.writing !== null && !isOnButton(event) && (name || [...event.key].length === 1)) return focusNote(s) // the letter follows
+  if (s.view.grouped && groupKey(s, event, keys[0])) return event.preventDefault()
   if (!name) return
   event.preventDefault()
   if (mayAnswer(s, event)) act(s, name)
@@ -83,14 +86,13 @@ function groupKey(s, event, key) {
     if (!event.repeat) mark(s, Number(key))
     return true
   }
-  if (key !== "enter" || event.composedPath()[0] instanceof HTMLButtonElement) return false
+  if (key !== "enter" || isOnButton(event)) return false
   if (mayAnswer(s, event)) act(s, "submit")
   return true
 }
 
-function typing(event) {
-  const target = event.composedPath()[0]
-  return target instanceof Element && (target.isContentEditable || target.matches("input, textarea, select"))
+function isOnButton(event) {
+  return event.composedPath()[0] instanceof HTMLButtonElement
 }
 
 function onClick(s, event) {
@@ -122,16 +124,16 @@ function endChange(s) {
   drawKeys(s)
 }
 
-function onDialogKey(s, event, key) {
-  if (!s.changing) return key === "?" ? s.root.querySelector(".help").close() : undefined
+function onDialogKey(s, event, keys) {
+  const [key] = keys
+  if (!s.changing) return keys.includes("?") ? s.root.querySelector(".help").close() : undefined
   if (key === "tab") return endChange(s)
   event.preventDefault()
   if (key === "escape") return endChange(s)
   if (UNUSABLE.has(key)) return
-  const keys = Object.fromEntries(Object.entries(s.keys).map(([name, own]) => [name, own.filter((other) => other !== key)]))
-  keys[s.changing] = [key]
-  s.changing = null
-  setKeys(s, keys)
+  const changed = Object.fromEntries(Object.entries(s.keys).map(([name, own]) => [name, own.filter((other) => other !== key)]))
+  changed[s.changing] = [key]
+  setKeys(s, changed)
 }
 
 function setKeys(s, keys) {

@@ -2,6 +2,7 @@
 // answer in a log (and in localStorage) until the server has stored it. The log is append-only: undo is an entry too.
 
 const { t, tn, decimals, translate } = window.allpairsLanguage // of the page's frame (annotate/web/language.js)
+const { keysOf, isTyping } = window.allpairsInput // of annotate/web/input.js
 const LABELS = new Set(["positive", "negative", "unsure"])
 const RETRY = 2000 // ms after which an unacknowledged answer is sent again
 const STALE = 300_000 // ms after which a returning annotator gets pairs anew, since leases expire
@@ -9,17 +10,20 @@ const BEAT = 120_000 // ms without a message after which an active annotator sen
 const AWAY = 300_000 // ms without keys, mouse or touch after which the annotator counts as away
 const UNSEEN = 300 // ms for which keys are ignored after a newer batch has replaced the pair on screen
 
+let newest = null // the session of the card that was drawn last: while it replaces another one, both are there
 const sessions = new Map() // by project and annotator; a session outlives its element, which Streamlit redraws
 
 export default function ({ data: [data], parentElement, setStateValue }) {
   const s = session(data)
   const isOpening = s.root !== parentElement
   s.root = parentElement
+  newest = s
   if (isOpening) translate(parentElement)
   s.emit = (outbox) => setStateValue("outbox", outbox)
   merge(s, data)
   listen(s)
   draw(s)
+  if (isOpening && s.writing !== null) focusNote(s)
   drawGuidelines(s)
   fit(s)
   // On a small or magnified screen, what is above the pair would leave no room for it.
@@ -41,14 +45,13 @@ function session(data) {
       marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {}, elsewhere: new Map(), done: new Map(), since: 0,
       waiting: [], beside: new Map(),
       differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1, runs: recall(RUNS) === "on",
-      missed: 0, painted: false, guidelines: null,
+      missed: 0, painted: false, guidelines: null, writing: null,
     }
     noteStored(s, window.allpairsStored?.[prefix] ?? [])
     s.serial = Math.max(0, ...s.log.map((event) => event.n ?? 0))
     remember(s, data)
     sessions.set(prefix, s)
     joinTabs(s)
-    document.activeElement?.blur?.() // a focused select box would swallow the keys
   }
   return sessions.get(prefix)
 }

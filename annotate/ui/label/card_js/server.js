@@ -32,8 +32,8 @@ function fill(s, served) {
   for (const [id, attempt] of s.beside) if (attempt <= s.view.attempt) s.beside.delete(id)
   const isOpen = (id) => !taken.has(id) && !s.beside.has(id) && [undefined, "retract"].includes(pending.get(id))
   const open = served.filter((pair) => isOpen(pair.id))
-  // The pair on screen stays, unless somebody else answered it or a newer batch replaces it.
-  const shown = open.filter((p) => p.id === before?.id)
+  // The pair on screen stays, unless somebody else answered it or a newer batch replaces it; and while its note is written.
+  const shown = before && s.writing === before.id && !before.undone ? [before] : open.filter((p) => p.id === before?.id)
   s.buffer = [...undone, ...shown, ...open.filter((p) => p.id !== before?.id)]
   s.waiting = []
   leaveToTabs(s)

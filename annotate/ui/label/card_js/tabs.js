@@ -52,7 +52,7 @@ function isBehind(s) {
 // tab begins with its own share, and goes on with the rest from the end; the pair on the screen stays.
 function leaveToTabs(s) {
   const isDone = (id) => performance.now() - (s.done.get(id) ?? -Infinity) < TOLD
-  const open = [...s.buffer, ...s.waiting].filter((pair) => pair.undone || !isDone(pair.id))
+  const open = [...s.buffer, ...s.waiting].filter((pair) => pair.undone || pair.id === s.writing || !isDone(pair.id))
   s.waiting = []
   s.buffer = open
   if (s.view.grouped || !s.elsewhere.size) return
