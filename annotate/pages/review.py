@@ -10,6 +10,7 @@ from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.answers import TITLES
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.pair_history import pair_acts
 from allpairs.annotate.ui.common.pair_view import pair_texts
@@ -86,8 +87,9 @@ def desk(database: Engine, project_id: int, who: str, question: str, last: int) 
             return
         _others(database, project_id, case, who)
         note = st.text_input(
-            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Reason, for similar pairs later"
-        )
+            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Reason, for similar pairs later",
+            persist_state=DRAFT,
+        )  # fmt: skip
         st.button(
             f"Settle: {TITLES[chosen]}", key=f"{here}_settle", type="primary", icon=":material/gavel:",
             on_click=_settle, args=(database, project_id, who, case, chosen, note),

@@ -12,7 +12,14 @@ from allpairs.annotate.projects.setting_effects import implications
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.projects.rater import rater
-from allpairs.annotate.ui.projects.settings import LABELS, advanced_form, follow_others, problems, question_form
+from allpairs.annotate.ui.projects.settings import (
+    LABELS,
+    advanced_form,
+    fill_form,
+    follow_others,
+    problems,
+    question_form,
+)
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.projects.webhooks import webhooks
 from allpairs.annotate.ui.state import current_project, engine
@@ -47,8 +54,8 @@ def main() -> None:
         for line in absent:
             st.error(literal(line))
         strategy_preview(project.id, entered, possible=not wrong)
+    save(project, entered, wrong, key)
     implied(project, entered, wrong)
-    save(project, entered, wrong)
     rater(project.id)
     webhooks(project.id)
     danger(project)
@@ -77,17 +84,23 @@ def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> N
         st.markdown("\n".join(f"- {line}" for line in lines) or "No further effects: each field says what it does.")
 
 
-def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
-    """Draw the button that stores the settings, and what keeps it from that: the errors, also shown at their fields."""
+def save(project: Project, entered: dict[str, object], wrong: list[str], key: str) -> None:
+    """Draw the button that stores the settings, and what keeps it from that: the errors, also shown at their fields.
+
+    It can be pressed while a field is still being edited: one click ends that and saves. What is not saved stays in
+    the form while other pages are open.
+    """
     for line in wrong:
         st.caption(f":red[{literal(line)}]")
     stored = Settings.model_validate(project.settings).model_dump()
     changed = stored | entered != stored
     with st.container(horizontal=True, vertical_alignment="center"):
-        disabled = bool(wrong) or not changed
-        asked = st.button("Save", key="save", type="primary", icon=":material/save:", disabled=disabled)
-        st.caption("Not saved yet." if changed else "All saved.")
-    if asked:
+        asked = st.button("Save", key="save", type="primary", icon=":material/save:")
+        if changed:
+            st.button("Discard", key="discard", type="tertiary", on_click=fill_form, args=(key, stored))
+        with st.container(key="unsaved" if changed else "saved", width="content"):
+            st.caption("Not saved yet." if changed else "All saved.")
+    if asked and not wrong:
         _store(project.id, Settings.model_validate(entered))
 
 
@@ -108,10 +121,13 @@ def danger(project: Project) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")
-        if st.button("Delete", key="delete", icon=":material/delete:", disabled=typed != project.name):
-            bin_project(engine(), project.id)
-            st.query_params.pop("project", None)
-            st.rerun()
+        asked = st.button("Delete", key="delete", icon=":material/delete:")
+    if asked and typed != project.name:
+        st.error("Nothing was deleted. Type the name of the project exactly as it is.", icon=":material/error:")
+    elif asked:
+        bin_project(engine(), project.id)
+        st.query_params.pop("project", None)
+        st.rerun()
 
 
 main()

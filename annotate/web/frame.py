@@ -30,6 +30,7 @@ NAMES = (
     "unsent_answers.js",
     "connection.js",
     "uploads.js",
+    "drafts.js",
 )
 STYLE, FROM_RIGHT = Path(__file__).with_name("frame.css"), Path(__file__).with_name("right_to_left.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]

@@ -6,6 +6,7 @@ from allpairs.annotate.access import tokens
 from allpairs.annotate.access.logins import Guest
 from allpairs.annotate.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.api_paths import REFERENCE
@@ -13,6 +14,7 @@ from allpairs.db.domain import Scope
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import ApiToken, now
 
+MADE = "token_made"  # in the session: the token that is shown once
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
 ABOUT = {
     Scope.READ: "read projects, labels, groups, figures and jobs; match new records",
@@ -63,18 +65,21 @@ def _withdraw(guest: Guest, token_id: int) -> None:
 
 def _form(guest: Guest) -> str | None:
     """Draw the form and, once only, the token that it has just made; return that one."""
-    with st.form("new_token", clear_on_submit=True, border=False):
-        purpose = st.text_input("Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE)
-        scopes = st.pills("Scopes", list(ABOUT), selection_mode="multi", default=USUAL, key="token_scopes",
-                          format_func=str.capitalize, help=_explained())  # fmt: skip
-        days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
-        made = st.form_submit_button("Create token", icon=":material/vpn_key:")
-    if not made:
-        return None
-    with told():
-        engine = as_person(system_engine(), guest.person_id)
-        token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
+    take_refill()
+    purpose = st.text_input(
+        "Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE, persist_state=DRAFT
+    )
+    scopes = st.pills("Scopes", list(ABOUT), selection_mode="multi", default=USUAL, key="token_scopes",
+                      format_func=str.capitalize, help=_explained(), persist_state=DRAFT)  # fmt: skip
+    days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
+    if st.button("Create token", key="token_make", icon=":material/vpn_key:"):
+        with told():
+            engine = as_person(system_engine(), guest.person_id)
+            token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
+            st.session_state[MADE] = token
+            refill({"token_purpose": "", "token_scopes": list(USUAL)})
+    shown: str | None = st.session_state.pop(MADE, None)
+    if shown is not None:
         st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
-        st.code(token, language=None)
-        return token
-    return None
+        st.code(shown, language=None)
+    return shown

@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 import streamlit as st
 from pydantic import ValidationError
 
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, widget
 from allpairs.learner.catalog.section import Section
 
@@ -19,7 +20,8 @@ def model_form(model: type[Section], key: str, without: Collection[str] = ()) ->
 
     def draw(name: str) -> Any:
         field = fields[name]
-        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field))
+        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field),
+                      persist_state=DRAFT)  # fmt: skip
 
     entered = in_rows(plain, draw)
     for name in fields:

@@ -12,6 +12,7 @@ from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import Report, Trouble
 from allpairs.annotate.text.formatting import literal, sentence
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
@@ -130,11 +131,12 @@ def whole() -> None:
     st.subheader("A whole project", anchor=False)
     st.caption(ABOUT_PROJECT)
     path = chosen_file("bring_project", [".zip"], "A file from “Download project”.", "/data/questions.zip")
-    name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="Keep original name")
+    name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="Keep original name", persist_state=DRAFT)
     encoder = st.text_input(
         "Encoder",
         key="bring_encoder",
         placeholder="Keep original encoder",
+        persist_state=DRAFT,
         help="If the archive's encoder is a folder of another machine: the model or folder that takes its place here.",
     )
     pressed = st.button(

@@ -9,6 +9,7 @@ from allpairs.annotate.explore import search as searching
 from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.common.pair_view import pair_rows, why_so
@@ -45,13 +46,11 @@ def _key(project_id: int) -> str:
 
 
 def _typed(project_id: int, found: Round, kind: Kind) -> None:
-    with st.form("search_form", border=False):
-        text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST)
-        side = "Right list"
-        if kind == Kind.BIPARTITE:
-            side = st.radio("Nearest texts of the", ["Right list", "Left list"], horizontal=True, key="search_side")
-        asked = st.form_submit_button("Search", icon=":material/search:", type="primary")
-    if not asked:
+    text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST, persist_state=DRAFT)
+    side = "Right list"
+    if kind == Kind.BIPARTITE:
+        side = st.radio("Nearest texts of the", ["Right list", "Left list"], horizontal=True, key="search_side")
+    if not st.button("Search", key="search_text_ask", icon=":material/search:", type="primary"):
         return
     with told():
         job_id = searching.ask_text(engine(), project_id, found.matcher.number, text, of_left=side == "Right list")

@@ -8,6 +8,7 @@ from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.publish.publications import Service, end, publish, read_service
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind
 from allpairs.db.schema.tables import Matcher, Publication, ShadowCounts
@@ -63,7 +64,9 @@ def _form(matcher: Matcher, service: Service) -> None:
     """Draw the note and the buttons for this matcher; each says what is in service afterwards."""
     project_id, number = matcher.project_id, matcher.number
     key = f"publication_note_{number}_{len(service.history)}"  # empty again after each act
-    st.text_input("Note", key=key, max_chars=LONGEST_NOTE, placeholder="Why this model, for the history")
+    st.text_input(
+        "Note", key=key, max_chars=LONGEST_NOTE, placeholder="Why this model, for the history", persist_state=DRAFT
+    )
     with st.container(horizontal=True):
         if service.published is None or service.published.matcher_id != matcher.id:
             _button(f"Publish {round_name(number).lower()}", "publish", ":material/publish:", MODEL, matcher, key)

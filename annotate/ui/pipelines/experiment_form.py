@@ -5,6 +5,7 @@ import streamlit as st
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.experiments import Wish
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
@@ -35,7 +36,7 @@ def experiment_form(project: Project) -> None:
     st.caption(WHAT)
     settings = Settings.model_validate(project.settings)
     key = f"experiment_{project.id}"
-    name = st.text_input("Name", f"Strategies on {project.name}", key=f"{key}_name", max_chars=200)
+    name = st.text_input("Name", f"Strategies on {project.name}", key=f"{key}_name", max_chars=200, persist_state=DRAFT)
     chosen = st.multiselect(
         "Strategies", list(STRATEGIES), list(DEFAULT), format_func=lambda name: STRATEGIES[name].title,
         key=f"{key}_strategies", help=_explained(),

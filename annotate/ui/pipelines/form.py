@@ -44,11 +44,9 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
     for line in wrong:
         st.error(literal(line))
     with st.container(horizontal=True, vertical_alignment="center"):
-        started = st.button(
-            "Start", key=f"{key}_start", type="primary", icon=":material/play_arrow:", disabled=bool(wrong)
-        )
+        started = st.button("Start", key=f"{key}_start", type="primary", icon=":material/play_arrow:")
         st.caption(COST)
-    if started:
+    if started and not wrong:
         _start(project_id, name, config, chosen)
 
 

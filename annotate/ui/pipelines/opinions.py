@@ -9,6 +9,7 @@ import streamlit as st
 from allpairs.annotate.explore.search import work
 from allpairs.annotate.pipelines import opinion_queries
 from allpairs.annotate.pipelines.runs import Made
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
@@ -42,15 +43,15 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
         "Questions of the run", range(len(prompts)), format_func=lambda i: " / ".join(prompts[i]), key=f"{key}_prompt",
         help="The questions that the run was configured with. You can change both below.",
     )  # fmt: skip
-    with st.form(f"{key}_form", border=False):
-        lines = st.text_area(
-            "Texts, one per line", key=f"{key}_texts", height=120, placeholder="It is a joy from start to end."
-        )
-        sides = st.columns(2)
-        positive = sides[0].text_input("Question for a positive opinion", prompts[place][0], key=f"{key}_{place}_1")
-        negative = sides[1].text_input("Question for a negative opinion", prompts[place][1], key=f"{key}_{place}_0")
-        asked = st.form_submit_button("Classify", icon=":material/thumbs_up_down:", key=f"{key}_ask")
-    if not asked:
+    lines = st.text_area(
+        "Texts, one per line", key=f"{key}_texts", height=120, placeholder="It is a joy from start to end.",
+        persist_state=DRAFT,
+    )  # fmt: skip
+    positive, negative = (
+        side.text_input(f"Question for a {kind} opinion", initial, key=f"{key}_{place}_{kind}", persist_state=DRAFT)
+        for side, kind, initial in zip(st.columns(2), ("positive", "negative"), prompts[place], strict=True)
+    )
+    if not st.button("Classify", key=f"{key}_ask", icon=":material/thumbs_up_down:"):
         return
     with told():
         job_id = opinion_queries.ask(engine(), project_id, run_id, one.number, lines, positive, negative)

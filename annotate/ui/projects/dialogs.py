@@ -61,7 +61,7 @@ def _duplicate(project_id: int, name: str) -> None:
     problem = name_problem(engine(), named)
     if problem:
         st.caption(literal(sentence(problem)))
-    if st.button("Duplicate", key="confirm_copy", type="primary", disabled=bool(problem)):
+    if st.button("Duplicate", key="confirm_copy", type="primary") and not problem:
         with st.spinner("Copying …"):
             copy_id, named = duplicate_project(engine(), project_id, labels, named)
         with told(st.toast):

@@ -13,6 +13,7 @@ from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
 from allpairs.annotate.text.formatting import ago, literal, sentence
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.fields import help_of, in_rows
 from allpairs.annotate.ui.common.job_watch import watch
@@ -86,22 +87,23 @@ def _ask(project_id: int, one: RaterState) -> None:
 def _form(project_id: int, in_use: RaterState | None) -> None:
     """Draw the form that sets a rater up, filled with the setup in use."""
     title = "Set up a machine rater" if in_use is None else "Change the setup"
-    with st.expander(title, key="rater_form"), st.form(f"rater_{project_id}", border=False):
+    with st.expander(title, key="rater_form"):
         if in_use is not None:
             st.caption("A changed setup is a new rater: it is asked about each pair again, and its budget is new.")
         initial = in_use.setup.model_dump() if in_use else RaterSetup(name="Local model").model_dump()
-        entered = in_rows(list(TITLES), lambda name: _field(name, initial[name]), align="top")
-        asked = st.form_submit_button("Save the machine rater", icon=":material/save:")
+        key = f"rater_{project_id}"
+        entered = in_rows(list(TITLES), lambda name: _field(f"{key}_{name}", name, initial[name]), align="top")
+        asked = st.button("Save the machine rater", key="rater_save", icon=":material/save:")
     if asked and _act(lambda at, of: services.set_up(at, of, services.checked_setup(entered)), project_id):
         st.rerun()
 
 
-def _field(name: str, initial: Any) -> Any:
-    help_ = help_of(RaterSetup.model_fields[name])
+def _field(key: str, name: str, initial: Any) -> Any:
+    common: dict[str, Any] = {"key": key, "help": help_of(RaterSetup.model_fields[name]), "persist_state": DRAFT}
     if isinstance(initial, str):
-        return st.text_input(TITLES[name], initial, key=f"rater_{name}", help=help_)
+        return st.text_input(TITLES[name], initial, **common)
     step, form = (1, None) if isinstance(initial, int) else (0.05, "%.2f")
-    return st.number_input(TITLES[name], value=initial, step=step, format=form, key=f"rater_{name}", help=help_)
+    return st.number_input(TITLES[name], value=initial, step=step, format=form, **common)
 
 
 def _act(act: Callable[..., object], project_id: int, *more: object) -> bool:

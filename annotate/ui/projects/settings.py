@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, value_in_words, widget
 from allpairs.db.domain import PAPER_SETTINGS, Settings
 from allpairs.learner.catalog import STRATEGIES
@@ -81,11 +82,14 @@ def follow_others(stored: Mapping[str, Any], key: str) -> None:
 
 def question_form(values: Mapping[str, Any], key: str = "settings", **more: Any) -> dict[str, Any]:
     """Draw question and guidelines; return what was entered. more: options of both widgets, by the field's name."""
-    question = st.text_input(LABELS["question"], values["question"], key=f"{key}_question", **more.get("question", {}))
+    question = st.text_input(
+        LABELS["question"], values["question"], key=f"{key}_question", persist_state=DRAFT, **more.get("question", {})
+    )
     _below("question", question, default=False)
     guidelines = st.text_area(
-        LABELS["guidelines"], values["guidelines"], height=220, key=f"{key}_guidelines", **more.get("guidelines", {})
-    )
+        LABELS["guidelines"], values["guidelines"], height=220, key=f"{key}_guidelines", persist_state=DRAFT,
+        **more.get("guidelines", {}),
+    )  # fmt: skip
     _below("guidelines", guidelines, default=False)
     return {"question": question, "guidelines": guidelines}
 
@@ -137,14 +141,15 @@ def _paper_button(key: str) -> None:
         "Use the paper's values",
         key=f"{key}_paper",
         icon=":material/menu_book:",
-        on_click=_use_paper_values,
-        args=(key,),
+        on_click=fill_form,
+        args=(key, PAPER_SETTINGS),
         help=f"Mussmann, Jia and Liang (2020), Quora: {values}.",
     )
 
 
-def _use_paper_values(key: str) -> None:
-    for name, value in PAPER_SETTINGS.items():
+def fill_form(key: str, values: Mapping[str, Any]) -> None:
+    """Enter these values into the form."""
+    for name, value in values.items():
         st.session_state[f"{key}_{name}"] = _as_typed(name, value)
 
 
@@ -160,7 +165,7 @@ def _group(initial: dict[str, Any], key: str, fixed: Collection[str]) -> dict[st
 
 def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
     """Draw the field's widget, chosen by the field's type, and return its value."""
-    common: dict[str, Any] = {"key": key, "disabled": disabled}
+    common: dict[str, Any] = {"key": key, "disabled": disabled, "persist_state": DRAFT}
     if name == "strategy":
         return _strategy(common, initial)
     return widget(LABELS[name], Settings.model_fields[name], initial, STEPS.get(name), **common)

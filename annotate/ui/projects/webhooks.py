@@ -9,6 +9,7 @@ from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.webhooks import Made
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
@@ -52,12 +53,19 @@ def webhooks(project_id: int) -> None:
 
 def _form(project_id: int) -> Made | None:
     """Draw the form that adds a webhook; return the one that it has just added."""
-    with st.form(f"new_webhook_{project_id}", clear_on_submit=True):
-        url = st.text_input("Address", key=f"webhook_url_{project_id}", max_chars=LONGEST, placeholder="https://")
+    url_key, kinds_key, made_key = (f"webhook_{name}_{project_id}" for name in ("url", "kinds", "made"))
+    take_refill()
+    with st.container(border=True):
+        url = st.text_input("Address", key=url_key, max_chars=LONGEST, placeholder="https://", persist_state=DRAFT)
         kinds = st.pills("Tell it about", services.OFFERED, selection_mode="multi", default=services.OFFERED,
-                         format_func=TITLES.__getitem__, key=f"webhook_kinds_{project_id}")  # fmt: skip
-        asked = st.form_submit_button("Add webhook", icon=":material/webhook:")
-    return _made(lambda: services.add(engine(), project_id, url, kinds)) if asked else None
+                         format_func=TITLES.__getitem__, key=kinds_key, persist_state=DRAFT)  # fmt: skip
+        if st.button("Add webhook", key=f"webhook_add_{project_id}", icon=":material/webhook:"):
+            made = _made(lambda: services.add(engine(), project_id, url, kinds))
+            if made is not None:
+                st.session_state[made_key] = made
+                refill({url_key: "", kinds_key: list(services.OFFERED)})
+    shown: Made | None = st.session_state.pop(made_key, None)
+    return shown
 
 
 def _listed(project_id: int, row: Webhook, made: Made | None) -> None:

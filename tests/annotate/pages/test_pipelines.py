@@ -104,7 +104,7 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
         "Bi\\-encoder, Steps: should be greater than or equal to 1, not 0\\.",
         "Downstream, Amounts, value 2: should be a valid integer, unable to parse string as an integer, not 'many'\\.",
     ]
-    assert page.button(key=f"{key}_start").disabled
+    page.button(key=f"{key}_start").click().run()
     assert asked == []
 
 

@@ -67,7 +67,7 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
     save.click().run()
     assert "up to /v1" in said(page) and not read_raters(engine, project)
     for name, value in {"url": URL, "model": "m", "pairs_a_minute": 2}.items():
-        page.get_by_key(f"rater_{name}").set_value(value)
+        page.get_by_key(f"rater_{project}_{name}").set_value(value)
     next(button for button in page.button if button.label == "Save the machine rater").click().run()
     (one,) = read_raters(engine, project)
     assert (one.setup.url, one.setup.model, one.setup.pairs_a_minute) == (URL, "m", 2)

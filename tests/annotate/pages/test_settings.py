@@ -73,7 +73,6 @@ def test_strategies_come_from_the_catalog(project: int) -> None:
 
 def test_settings_are_saved(engine: Engine, project: int) -> None:
     page = open_page()
-    assert page.button(key="save").disabled
     field(page, project, "question").set_value("Same issue?")
     field(page, project, "first").set_value(64)
     field(page, project, "growth").set_value(2)
@@ -84,7 +83,10 @@ def test_settings_are_saved(engine: Engine, project: int) -> None:
     assert not page.exception
     changed = {"question": "Same issue?", "first": 64, "growth": 2.0, "auto_train": False}
     assert stored(engine).model_dump() == DEFAULTS | changed
-    assert page.button(key="save").disabled
+    assert "All saved." in [text.value for text in page.caption]
+    field(page, project, "first").set_value(7).run()
+    page.button(key="discard").click().run()
+    assert field(page, project, "first").value == 64 and "All saved." in [text.value for text in page.caption]
 
 
 def test_saving_keeps_what_somebody_else_has_stored_meanwhile(engine: Engine, project: int) -> None:
@@ -119,8 +121,8 @@ def test_each_impossible_value_is_named_and_nothing_is_saved(engine: Engine, pro
         "First batch: should be greater than or equal to 2, not 1.",
         "Encoder: should have at least 1 character, not ''.",
     ]
-    assert page.button(key="save").disabled
-    assert stored(engine).model_dump() == DEFAULTS
+    page.button(key="save").click().run()
+    assert len(page.error) == 2 and stored(engine).model_dump() == DEFAULTS
 
 
 def test_the_papers_values_are_one_click_away(engine: Engine, project: int) -> None:
@@ -152,10 +154,9 @@ def test_problems_are_in_words(values: dict[str, Any], line: str) -> None:
 def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> None:
     measured = make_measured_project(engine, name="With rounds")
     page = open_page()
-    assert page.button(key="delete").disabled
-    confirm = page.text_input(key=f"confirm_{measured}")
-    confirm.set_value("with rounds").run()
-    assert page.button(key="delete").disabled
+    page.text_input(key=f"confirm_{measured}").set_value("with rounds")
+    page.button(key="delete").click().run()
+    assert "exactly" in page.error[0].value and list_bin(engine) == []
     page.text_input(key=f"confirm_{measured}").set_value("With rounds").run()
     page.button(key="delete").click().run()
     assert not page.exception
