@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModel
 
+from allpairs.db.identity import identity
 from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
@@ -35,7 +36,7 @@ class TokenEncoder:
     def tokens(self, texts: Sequence[str], length: int = MANY) -> list[list[int]]:
         """Return the token ids of each text, with special tokens, truncated to this length."""
         limit = longest(self.model.config, self.tokenizer, length)
-        return token_ids(self.tokenizer, texts, limit)
+        return token_ids(self.tokenizer, list(map(identity, texts)), limit)
 
     def padded(self, ids: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
         """Return ids (n, t) int64 and mask (n, t) bool, false for padding, on the encoder's device."""

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
+from allpairs.db.identity import identity
+
 WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code or a hyphenated word is one word
 
 
@@ -85,11 +87,15 @@ def terms_of(texts: Sequence[str]) -> CorpusTerms:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case."""
-    return WORD.findall(text.lower())
+    return WORD.findall(_lowered(text))
+
+
+def _lowered(text: str) -> str:
+    return identity(text).lower()
 
 
 def _trigrams(vocabulary: Sequence[str] | None = None) -> TfidfVectorizer:
-    analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
+    analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), preprocessor=_lowered).build_analyzer()
     return TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32, vocabulary=vocabulary)
 
 

@@ -8,6 +8,8 @@ import torch
 from sentence_transformers import CrossEncoder
 from torch import Tensor
 
+from allpairs.db.identity import identity
+
 BUDGETS = {"cuda": 65_536}  # tokens of one forward pass: small blocks stay in a CPU's cache, a GPU wants large ones
 SMALL_BUDGET = 1_024
 LONGEST = 8_192  # tokens of a pair, if neither model nor tokenizer sets a limit
@@ -41,7 +43,7 @@ def blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
 
 def read_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> PairTokens:
     """Tokenize each pair of rows, truncated at the model's own limit; left and right (n,) int64, n above 0."""
-    pair = [texts[row] for row in left], [texts[row] for row in right]
+    pair = [identity(texts[row]) for row in left], [identity(texts[row]) for row in right]
     limit = min(model.max_seq_length or LONGEST, LONGEST)
     return PairTokens(dict(model.tokenizer(*pair, truncation=True, max_length=limit)))
 

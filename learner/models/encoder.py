@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import logging
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from allpairs.db.domain import DEFAULT_ENCODER, PICKLED, Distance
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import require_whole
+from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.tokens import Tokens, padded, token_ids
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading
@@ -165,7 +167,16 @@ class Encoder(Portable):
         """Return token ids of each text, special tokens included, truncated at `max_length` or the model's limit."""
         limit = min(max_length or self.most_tokens, self.most_tokens)
         # a static embedding is a mean over any number of tokens, none of them special
-        return token_ids(self.model.tokenizer, texts, limit, special=not self.is_static)
+        return token_ids(self.model.tokenizer, list(map(identity, texts)), limit, special=not self.is_static)
+
+    def tells_nothing(self, ids: Sequence[int]) -> bool:
+        """Return whether the token ids are all special or unknown: the network would see such texts as one."""
+        return self._signs.issuperset(ids)
+
+    @cached_property
+    def _signs(self) -> frozenset[int]:
+        """The ids of special tokens, and of that for what the vocabulary lacks."""
+        return frozenset(getattr(self.model.tokenizer, "all_special_ids", ()))
 
     @property
     def most_tokens(self) -> int:
@@ -213,11 +224,14 @@ class Encoder(Portable):
         vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         total, done = sum(map(len, tokens)), 0
+        unread = [row for row, ids in enumerate(tokens) if self.tells_nothing(ids)]
         with torch.inference_mode():
             for block in self._blocks(order, tokens):
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
                 done += sum(len(tokens[i]) for i in block)
                 progress("encode", done / max(1, total))
+        for row in unread:
+            vectors[row] = stand_in(texts[row], float(np.linalg.norm(vectors[row])), self.dimension)
         return vectors
 
     def save(self, folder: Path) -> None:
@@ -253,6 +267,19 @@ class Encoder(Portable):
         tokenizer = self.model.tokenizer
         ids, mask = padded(tokens, tokenizer.pad_token_id, self.device, left=self.pads_left)
         return {"input_ids": ids, "attention_mask": mask}
+
+
+def stand_in(text: str, length: float, dimension: int) -> np.ndarray:
+    """Return a vector (dimension,) float32 for a text that an encoder cannot read: equal for equal texts alone.
+
+    A text that nobody can read has none: 0.
+    """
+    normal = identity(text)
+    if not normal:
+        return np.zeros(dimension, dtype=np.float32)
+    seed = hashlib.sha256(normal.encode("utf-8", "surrogatepass")).digest()[:8]
+    drawn = np.random.default_rng(int.from_bytes(seed)).standard_normal(dimension)
+    return (drawn * (length / np.linalg.norm(drawn))).astype(np.float32)
 
 
 def _encoding(encoder: Encoder) -> Work[Sequence[str], np.ndarray]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.data.lexical_features import lexicon_of
@@ -53,7 +54,8 @@ def _hubness(
     weight: float,
 ) -> float:  # fmt: skip
     """Return what is subtracted from the text's scores, as in `learner.scoring.hubness`; its own row is excluded."""
-    rows = lists.others[[dataset.texts[row] != text for row in lists.others]] if len(lists.others) else lists.others
+    is_other = [identity(dataset.texts[row]) != identity(text) for row in lists.others]
+    rows = lists.others[np.array(is_other, dtype=bool)]
     if not len(rows):
         return 0.0
     unpenalised = vectors[rows]

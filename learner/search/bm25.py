@@ -7,6 +7,7 @@ from typing import Any
 import bm25s
 import numpy as np
 
+from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
@@ -68,8 +69,8 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
 def words_of(texts: Sequence[str], english: bool) -> list[list[str]]:
     """Return the words of each text, lower-cased; english: stems, without stop words."""
     tokens: list[list[str]] = bm25s.tokenize(
-        list(texts), token_pattern=WORD, stopwords=STOP_WORDS if english else None, stemmer=_stems if english else None,
-        return_ids=False, show_progress=False,
+        list(map(identity, texts)), token_pattern=WORD, stopwords=STOP_WORDS if english else None,
+        stemmer=_stems if english else None, return_ids=False, show_progress=False,
     )  # fmt: skip
     return tokens
 

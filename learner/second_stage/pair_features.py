@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from allpairs.db.identity import identity
 from allpairs.learner.data.lexical_features import Lexicon
 
 PRICE = re.compile(r"(?<![\d.,])\d+[.,]\d\d(?![\d.,]?\d)")  # an amount with two decimals
@@ -83,7 +84,7 @@ class TextFeatures:
     @cached_property
     def _amounts(self) -> list[np.ndarray]:
         """The logarithms of each text's prices."""
-        found = (PRICE.findall(text) for text in self.texts)
+        found = (PRICE.findall(identity(text)) for text in self.texts)
         return [np.log([max(float(amount.replace(",", ".")), 0.01) for amount in each]) for each in found]
 
 

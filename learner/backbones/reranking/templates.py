@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from allpairs.db.identity import identity
+
 QUERY, PASSAGE = "{query}", "{passage}"
 TRUE, FALSE = "true", "false"
 Tokens = list[int]
@@ -77,7 +79,7 @@ def pieces(tokenizer: Any, texts: Sequence[str], first: bool = False) -> list[To
     """Return the tokens of each text as part of a longer one, without special tokens; first: as its beginning."""
     if not len(texts):
         return []
-    spaced = [text.strip() if first else f" {text.strip()}" for text in texts]
+    spaced = [identity(text) if first else f" {identity(text)}" for text in texts]
     return list(tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"])
 
 

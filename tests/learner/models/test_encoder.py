@@ -6,24 +6,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling, StaticEmbedding
 
 from allpairs.db.domain import Distance
 from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
 from allpairs.learner.backbones.token_encoder import load_token_encoder
+from allpairs.learner.data.corpus_terms import terms_of
 from allpairs.learner.models import encoder as module
 from allpairs.learner.models.encoder import Encoder, bundled_minilm, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_cross_encoder
 from allpairs.learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
+from allpairs.learner.search.bm25 import words_of as bm25_words
+from tests.helpers.examples import examples
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [
     "How do I reset my password?",
     "password",
     "The printer on the second floor is out of paper, " * 12,
-    "",
     "¿Dónde está la impresora? 🖨️",
     "How do I reset my password?",
     "VPN does not connect from home since the update on Monday morning",
@@ -61,6 +66,23 @@ def test_the_order_is_kept_whatever_the_blocks(tiny: Encoder, budget: int, monke
     assert tiny.encode(TEXTS) == pytest.approx(one_by_one, abs=1e-5)
     with torch.no_grad():
         assert tiny.embed(tiny.tokenize(TEXTS)).numpy() == pytest.approx(one_by_one, abs=1e-5)
+
+
+def test_texts_of_unknown_signs_are_alike_only_if_equal(tiny: Encoder) -> None:
+    vectors = tiny.encode(["😀", "🚗", "\u200b😀", "", "\xad"])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1, 0, 0])
+    assert vectors[0] @ vectors[2] == pytest.approx(1) and abs(vectors[0] @ vectors[1]) < 0.7
+
+
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=30))
+def test_every_reader_reads_the_normal_form(tiny: Encoder, text: str) -> None:
+    both = [text, identity(text)]
+    assert (tiny.encode(both[:1]) == tiny.encode(both[1:])).all()
+    terms = terms_of(["the printer", "№ 12 ﬁnal", *both])
+    for counted in (terms.counts(both), terms.tf_idf(both)):
+        assert not (counted[0] != counted[1]).nnz
+    assert bm25_words(both[:1], english=True) == bm25_words(both[1:], english=True)
 
 
 def test_no_texts_give_no_vectors(tiny: Encoder) -> None:
