@@ -2,14 +2,17 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from heapq import heappush, heappushpop
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from allpairs.db.corpus.cells import MAX_CELL, bad, counted, shown
-from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind
-from allpairs.db.corpus.fields import joined
+from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind, note_on_values
+from allpairs.db.corpus.fields import joined, values_of
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.gold import GoldPair, read_gold
 from allpairs.db.corpus.item import Item
@@ -139,11 +142,11 @@ class _Merger:
         self.side = side
         self.columns = columns
         self.start = len(items)
-        self.first = list[Sequence[str]]()  # rows, to guess what the columns are
+        self.looked_at = list[tuple[int, Sequence[str]]]()  # rows to guess from, with digests that order never changes
 
     def add(self, row: int, name: str, values: Sequence[str]) -> None:
-        if len(self.first) < LOOKED_AT:
-            self.first.append(values)
+        put = heappush if len(self.looked_at) < LOOKED_AT else heappushpop
+        put(self.looked_at, (-crc32("\0".join(values).encode("utf-8", "surrogatepass")), values))
         text, lengths = joined(values)
         key = identity(text)
         self._check(row, name, text, key)
@@ -154,7 +157,17 @@ class _Merger:
 
     def kinds(self) -> tuple[FieldKind, ...]:
         """Return what the columns are, as somebody says or by a guess."""
-        return self.columns.kinds or tuple(map(guess_kind, self.columns.texts, zip(*self.first, strict=True)))
+        rows = [values for _, values in self.looked_at]
+        return self.columns.kinds or tuple(map(guess_kind, self.columns.texts, zip(*rows, strict=True)))
+
+    def value_notes(self) -> Iterator[str]:
+        """Yield what people should know of how several columns are read."""
+        for place, (name, kind) in enumerate(zip(self.columns.texts, self.items.kinds[self.side], strict=False)):
+            if note := note_on_values(kind, partial(self._values, place)):
+                yield f"{self.path.name}, column {shown(name)}: {note}."
+
+    def _values(self, place: int) -> Iterator[str]:
+        return (values_of(item.text, item.lengths)[place] for item in self.items.since(self.start))
 
     def _check(self, row: int, name: str, text: str, key: str) -> None:
         if not name:
@@ -164,7 +177,8 @@ class _Merger:
             raise bad(what, self.path, row, self.columns.id)
         columns = " + ".join(self.columns.texts)
         if not key:
-            raise bad("the text is empty; fill it or remove the row", self.path, row, columns)
+            what = "has only signs that do not show" if text else "is empty"
+            raise bad(f"the text {what}; fill it or remove the row", self.path, row, columns)
         if len(text) > MAX_CELL:  # each of its columns may be as long
             what = f"the text has {len(text):,} characters, but the limit is {MAX_CELL:,}; shorten it or join less"
             raise bad(what, self.path, row, columns)
@@ -204,5 +218,7 @@ def read_items(
     items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)
+    if len(columns.texts) > 1:
+        notes.extend(merger.value_notes())
     if (found := len(items) - merger.start) < at_least:
         raise InputError(f"{path.name}: {found} distinct text is too few for a pair; provide at least {at_least}")

@@ -1,10 +1,21 @@
 """Guesses what the values of a text column are, from its name and first values; people can change each guess."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from allpairs.db.corpus.field_values import day_of, number_of
+from allpairs.db.corpus.cells import counted, shown
+from allpairs.db.corpus.field_values import (
+    READ,
+    Reading,
+    day_of,
+    evidence_of,
+    is_missing,
+    is_readable,
+    number_of,
+    reading_of,
+)
 from allpairs.db.domain import FieldKind
+from allpairs.db.identity import identity
 
 LOOKED_AT = 1_000  # values of a column, the first ones
 MOST = 0.8  # of the values decide
@@ -19,12 +30,14 @@ LONGEST_NAME = 4.0  # words on average
 
 def guess_kind(name: str, values: Sequence[str]) -> FieldKind:
     """Return the likely kind of a column with this name and these first values, maybe none."""
-    filled = [value for value in map(str.strip, values[:LOOKED_AT]) if value]
+    filled = [value for value in map(identity, values[:LOOKED_AT]) if not is_missing(value)]
     called = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
     if not filled:
         return FieldKind.TEXT
-    are_numbers = _share(filled, lambda value: number_of(value) is not None and len(value.split()) <= 2) >= MOST
-    if _share(filled, lambda value: day_of(value) is not None) >= MOST:
+    reading = reading_of(filled, FieldKind.PRICE if called & set(PRICES) else None)
+    numbers = [value for value in filled if number_of(value, reading) is not None and len(value.split()) <= 2]
+    are_numbers = len(numbers) >= MOST * len(filled)
+    if _share(filled, lambda value: day_of(value, reading) is not None) >= MOST:
         return FieldKind.DATE
     if are_numbers and (called & set(PRICES) or _share(filled, lambda value: bool(CURRENCY.search(value))) >= MOST):
         return FieldKind.PRICE
@@ -43,3 +56,22 @@ def _is_code(value: str) -> bool:
 
 def _share(values: Sequence[str], holds: Callable[[str], bool]) -> float:
     return sum(map(holds, values)) / len(values)
+
+
+def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
+    """Return what people should know of how a column is read; empty if every value can be read in one way only.
+
+    values: yields those of the column, anew at each call.
+    """
+    if kind not in READ:
+        return ""
+    evidence = evidence_of(values(), kind)
+    reading, unread, first = evidence.reading(Reading()), 0, ""
+    for value in values():
+        if value.strip() and not is_readable(value, kind, reading):
+            unread += 1
+            first = min(first or value, value)
+    notes = (
+        f"{counted(unread, 'value')} cannot be read as a {kind.value} and counted as missing, such as {shown(first)}"
+    )
+    return "; ".join(filter(None, [notes if unread else "", evidence.assumed]))

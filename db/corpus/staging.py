@@ -82,7 +82,7 @@ class Staging(Sequence[Item]):
         return self._size
 
     def __iter__(self) -> Iterator[Item]:
-        return self._from(0)
+        return self.since(0)
 
     @overload
     def __getitem__(self, index: int) -> Item: ...
@@ -91,9 +91,10 @@ class Staging(Sequence[Item]):
     def __getitem__(self, index: int | slice) -> Item | list[Item]:
         if isinstance(index, slice):
             return [self[i] for i in range(self._size)[index]]
-        return next(self._from(range(self._size)[index]))
+        return next(self.since(range(self._size)[index]))
 
-    def _from(self, place: int) -> Iterator[Item]:
+    def since(self, place: int) -> Iterator[Item]:
+        """Yield the items from this position on."""
         for _, group in groupby(self.file.execute(ITEMS, (place,)), key=itemgetter(0)):
             rows = list(group)
             _, side, text, lengths, _ = rows[0]

@@ -1,14 +1,15 @@
 """The text columns of a project's lists: their names, which belong together, and what their values are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from allpairs.db.corpus.field_values import Reading
 from allpairs.db.corpus.fields import Aligned, aligned
 from allpairs.db.domain import FieldKind, Side
 
-KINDS = "{}_kinds"  # of a side, beside its names
+KINDS, READINGS = "{}_kinds", "{}_readings"  # of a side, beside its names
 
 
 class TextColumn(NamedTuple):
@@ -26,10 +27,14 @@ class TextColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class TextColumns:
-    """The text columns of one list (left) or two: the names, and the kinds, which projects of before 1.1 lack."""
+    """The text columns of one list (left) or two: the names, and the kinds, which projects of before 1.1 lack.
+
+    readings: how numbers and dates are written in each column of the lists that a model was trained on.
+    """
 
     names: Mapping[Side, Sequence[str]]
     kinds: Mapping[Side, Sequence[FieldKind]] = field(default_factory=dict)
+    readings: Mapping[Side, Sequence[Reading]] = field(default_factory=dict)
 
     @cached_property
     def columns(self) -> tuple[TextColumn, ...]:
@@ -44,6 +49,11 @@ class TextColumns:
         ]
         return tuple(TextColumn(*one, _kind(kinds, one[1:])) for one in found)
 
+    def reading(self, side: Side, place: int) -> Reading | None:
+        """Return how the column at this place of a list is written, if it is known."""
+        known = self.readings.get(side, self.readings.get(Side.LEFT, ()))
+        return known[place] if place < len(known) else None
+
     def with_kind(self, name: str, kind: FieldKind) -> "TextColumns":
         """Return the columns, with this kind for the column of this name, in both lists if both have it."""
         kinds = {side: tuple(kind if own == name else of for own, of in zip(self.names[side], kinds, strict=True))
@@ -53,7 +63,8 @@ class TextColumns:
     def of_model(self, known: "TextColumns | None") -> "TextColumns":
         """Return the columns with the kinds that a trained model knows by name; without any if it knows none.
 
-        A model scores a column as it was trained to, whatever another file makes one guess.
+        A model scores a column as it was trained to, whatever another file makes one guess. Its readings hold where the
+        values of another file leave open how they are written.
         """
         if known is None or not known.kinds:
             return replace(self, kinds={})
@@ -64,12 +75,20 @@ class TextColumns:
                    for name, kind in zip(self.names[side], own, strict=True)]
             for side, own in self.kinds.items()
         }  # fmt: skip
-        return replace(self, kinds=kinds)
+        written = {(side, name): reading for side, readings in known.readings.items()
+                   for name, reading in zip(known.names[side], readings, strict=True)}  # fmt: skip
+        readings = {
+            side: [written.get((side, name), written.get((Side.LEFT, name), Reading())) for name in names]
+            for side, names in self.names.items()
+        }  # fmt: skip
+        return replace(self, kinds=kinds, readings=readings)
 
-    def as_dict(self) -> dict[str, list[str]]:
+    def as_dict(self) -> dict[str, list[Any]]:
         """Return them as they are stored with a project and with a model; `read` takes them back."""
         named = {side.value: list(names) for side, names in self.names.items()}
-        return named | {KINDS.format(side): [kind.value for kind in kinds] for side, kinds in self.kinds.items()}
+        kinds = {KINDS.format(side): [kind.value for kind in kinds] for side, kinds in self.kinds.items()}
+        readings = {READINGS.format(side): list(map(asdict, readings)) for side, readings in self.readings.items()}
+        return named | kinds | readings
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "TextColumns | None":
@@ -79,7 +98,9 @@ class TextColumns:
         names = {side: tuple(given[side]) for side in Side if side in given}
         kinds = {side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names
                  if KINDS.format(side) in given}  # fmt: skip
-        return cls(names, kinds)
+        readings = {side: tuple(Reading(**one) for one in given[READINGS.format(side)]) for side in names
+                    if READINGS.format(side) in given}  # fmt: skip
+        return cls(names, kinds, readings)
 
 
 def _kind(kinds: Sequence[Sequence[FieldKind]], places: Sequence[int | None]) -> FieldKind:

@@ -1,12 +1,10 @@
 """What groups look like: sizes, how many of their pairs match, their weakest links, their representatives."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from allpairs.db.corpus.field_values import day_of
 from allpairs.db.groups.links import Links
 
 
@@ -94,26 +92,9 @@ def longest_text(of: np.ndarray, texts: Sequence[str]) -> np.ndarray:
     return best_text(of, np.array([len(text) for text in texts], dtype=np.int64))
 
 
-def newest_text(of: np.ndarray, values: Sequence[str]) -> np.ndarray:
-    """Return the text of each group with the largest value of a column, (k,) int64; those without a value come last.
-
-    values: of each text, "" for none. They compare as numbers if all are, else as dates if all are, else as words.
-    """
-    there = [at for at, value in enumerate(values) if value]
-    rank = np.full(len(values), -1, dtype=np.int64)
-    rank[there] = np.unique(_comparable([values[at] for at in there]), return_inverse=True)[1].ravel()
-    return best_text(of, rank)
-
-
-def _comparable(values: Sequence[str]) -> np.ndarray:
-    with suppress(ValueError):
-        numbers = np.array(values, dtype=np.float64)
-        if np.isfinite(numbers).all():
-            return numbers
-    days = [day_of(value) for value in values]
-    if None in days:
-        return np.array(values)
-    return np.array([f"{day:07} {value}" for day, value in zip(days, values, strict=True)])  # a time follows its day
+def newest_text(of: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the text of each group with the highest rank in a column (`order_by`), (k,) int64; NaN comes last."""
+    return best_text(of, np.where(np.isnan(rank), -np.inf, rank))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from allpairs.db.domain import Clustering, Kind, Representative
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import TWO_LISTS
 from allpairs.db.groups.description import Groups, longest_text, newest_text
+from allpairs.db.groups.newest import NO_ORDER, Order, order_by
 
 NEED_P = (Clustering.AVERAGE, Clustering.CORRELATION)
 
@@ -42,10 +43,14 @@ class Grouping:
         if (self.representative == Representative.NEWEST) != bool(self.newest_by):
             raise InputError("the newest text needs the column to compare by, and only the newest does: give both")
 
-    def representatives(self, groups: Groups, texts: Sequence[str], values: Sequence[str]) -> np.ndarray:
-        """Return the text that stands for each group, (k,) int64; values: of each text in the column `newest_by`."""
+    def order(self, values: Sequence[str], second: np.ndarray | None = None) -> Order:
+        """Return the order of the texts by their values in the column `newest_by`, if there is one; as `order_by`."""
+        return order_by(self.newest_by, values, second) if self.newest_by else NO_ORDER
+
+    def representatives(self, groups: Groups, texts: Sequence[str], order: Order) -> np.ndarray:
+        """Return the text that stands for each group, (k,) int64."""
         if self.representative == Representative.NEWEST:
-            return newest_text(groups.of, values)
+            return newest_text(groups.of, order.rank)
         return longest_text(groups.of, texts) if self.representative == Representative.LONGEST else groups.central
 
 

@@ -42,6 +42,7 @@ class Matches:
     newest_by: str = ""
     changed: int | None = None
     texts: int = 0  # number of the newest change of texts
+    note: str = ""  # on the column that the newest texts were found by
 
 
 def folder_of_matches(project_id: int) -> Path:

@@ -67,3 +67,5 @@ def match(
             typer.echo(note)
         if groups:
             typer.echo(f"{found['groups']} groups in {found['groups_out']}")
+            if found["note"]:
+                typer.echo(found["note"])

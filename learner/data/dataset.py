@@ -67,8 +67,8 @@ class Dataset:
 
     @property
     def columns(self) -> TextColumns | None:
-        """The text columns, where it is known what they are."""
-        return self.records.columns if self.records else None
+        """The text columns and how they are written, where it is known what they are."""
+        return self.records.columns_read if self.records else None
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -1,8 +1,10 @@
 """The columns of records: what the models read of a record, and what is compared column by column."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from allpairs.db.corpus.field_values import READ, Reading, plain_values, reading_of
 from allpairs.db.corpus.fields import BETWEEN_TEXTS, joined, values_of
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Side
@@ -55,16 +57,50 @@ class RecordTexts:
         rows = zip(self.texts, self.lengths, self.sides, strict=True)
         return [_without(text, lengths, unread[Side(side)]) for text, lengths, side in rows]
 
-    def fields(self) -> tuple[Field, ...]:
-        """Return the columns that both lists have."""
+    def fields(self, as_trained: bool = False) -> tuple[Field, ...]:
+        """Return the columns that both lists have, with their values in one form (`plain_values`).
+
+        Each list's column has one reading, by all its values here. as_trained: that of the list that the model was
+        trained on, of which these texts are some.
+        """
+        columns = self.columns if as_trained else self.columns_read
         shared = [column for column in self.columns.columns if None not in (column.left, column.right)]
-        found: list[list[str]] = [[] for _ in shared]
-        for text, lengths, side in zip(self.texts, self.lengths, self.sides, strict=True):
-            values = values_of(text, lengths)
-            for column, own in zip(shared, found, strict=True):
-                place = column.place(Side(side))
-                own.append(values[place] if place is not None and place < len(values) else "")
+        found = [[""] * len(self.texts) for _ in shared]
+        for side, rows in self._rows.items():
+            for column, values in zip(shared, found, strict=True):
+                place = column.place(side)
+                assert place is not None  # both lists have the column
+                reading = columns.reading(side, place) or self.columns_read.reading(side, place) or Reading()
+                for row, value in zip(rows, plain_values(self._values(rows, place), column.kind, reading), strict=True):
+                    values[row] = value
         return tuple(Field(column.name, column.kind, own) for column, own in zip(shared, found, strict=True))
+
+    @cached_property
+    def columns_read(self) -> TextColumns:
+        """The columns with the reading of each, by its values here; what they leave open is as it was in training."""
+        sides = {side: self.columns.kinds.get(side, self.columns.kinds.get(Side.LEFT, ())) for side in self._rows}
+        readings = {
+            side: [self._reading(side, place, kind) for place, kind in enumerate(kinds)]
+            for side, kinds in sides.items()
+        }
+        return replace(self.columns, readings={**self.columns.readings, **readings})
+
+    def _reading(self, side: Side, place: int, kind: FieldKind) -> Reading:
+        default = self.columns.reading(side, place)
+        return reading_of(self._values(self._rows[side], place), kind, default) if kind in READ else Reading()
+
+    def _values(self, rows: Iterable[int], place: int) -> list[str]:
+        """Return the values of these texts in the column at this place; "" for none."""
+        values = (values_of(self.texts[row], self.lengths[row]) for row in rows)
+        return [of_text[place] if place < len(of_text) else "" for of_text in values]
+
+    @cached_property
+    def _rows(self) -> dict[Side, list[int]]:
+        """The rows of each list that there are."""
+        rows: dict[Side, list[int]] = {}
+        for row, side in enumerate(self.sides):
+            rows.setdefault(Side(side), []).append(row)
+        return rows
 
 
 def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[int, int]) -> tuple[Field, ...]:

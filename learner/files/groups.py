@@ -15,6 +15,7 @@ from allpairs.db.groups.description import Groups, described
 from allpairs.db.groups.equal_texts import of_ids, with_equal_texts
 from allpairs.db.groups.grouping import Grouping, group_rows
 from allpairs.db.groups.links import Links
+from allpairs.db.groups.newest import NO_ORDER, Order
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.search.exact import Pairs
 
@@ -23,21 +24,21 @@ NONE = np.empty((0, 2), dtype=np.int64)
 
 def group_table(
     corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping,
-    answers: Labelled | None = None, values: Sequence[str] = (), equal: np.ndarray = NONE,
+    answers: Labelled | None = None, order: Order = NO_ORDER, equal: np.ndarray = NONE,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the groups of two or more ids, the largest first.
 
     Columns: group, size, side, id, text, representative (1 or 0), weakest (score of the weakest link), coherence.
     p: (m,) probability of each pair; None for an encoder without one; least: what a link must have, p or score.
-    answers: pairs that people answered; values: of each id in the column that the newest text is found by. equal: (k,
-    2) equal texts of two lists, which are in one group unless people say no.
+    answers: pairs that people answered; order: of the ids by the column that the newest is found by. equal: (k, 2)
+    equal texts of two lists, which are in one group unless people say no.
     """
     groups = _groups(corpus, pairs, p, least, grouping, answers, equal)
     count = np.array([len(item.ids) for item in corpus.items])
     text, groups = of_ids(with_equal_texts(groups, count), count)
     items = [corpus.items[place] for place in text.tolist()]
     names = [name for item in corpus.items for name in item.ids]
-    inside, columns = group_rows(groups, grouping.representatives(groups, [item.text for item in items], values))
+    inside, columns = group_rows(groups, grouping.representatives(groups, [item.text for item in items], order))
     table, rows = pd.DataFrame(columns), inside.tolist()
     table.insert(2, "side", [items[row].side.value for row in rows])
     table.insert(3, "id", [names[row] for row in rows])
@@ -68,6 +69,12 @@ def column_values(corpus: Corpus, column: str, left: Path, right: Path | None, i
             for number, (*name, value) in read_rows(path, (*filter(None, [id_column]), column)):
                 values[side, name[0].strip() if name else str(number)] = value.strip()
     return [values[item.side, name] for item in corpus.items for name in item.ids]
+
+
+def column_order(corpus: Corpus, grouping: Grouping, values: Sequence[str]) -> Order:
+    """Return the order of the ids by the values of `column_values`."""
+    second = np.array([item.side == Side.RIGHT for item in corpus.items for _ in item.ids])
+    return grouping.order(values, None if corpus.kind == Kind.SYMMETRIC else second)
 
 
 def _answers(labelled: Labelled | None) -> tuple[np.ndarray, np.ndarray]:

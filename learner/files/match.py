@@ -20,7 +20,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
-from allpairs.learner.files.groups import group_table
+from allpairs.learner.files.groups import column_order, group_table
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
@@ -57,7 +57,7 @@ def match_corpus(
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
     Equal texts match whatever the cut. why: add a column with the parts of each score. grouping: also write groups, to
-    the file beside it that `groups_file` names. answers, values: as in `group_table`.
+    the file beside it that `groups_file` names. answers: as in `group_table`; values: of `column_values`.
     """
     require_writable(out)
     threshold = threshold_of(model, cut)
@@ -82,7 +82,9 @@ def match_corpus(
     }
     if grouping is not None:
         least, equal = _least(matcher, found.pairs, threshold), np.column_stack([found.pairs.left, found.pairs.right])
-        groups = group_table(corpus, found.pairs, found.p, least, grouping, answers, values, equal[found.equal])
+        order = column_order(corpus, grouping, values)
+        groups = group_table(corpus, found.pairs, found.p, least, grouping, answers, order, equal[found.equal])
+        result["note"] = order.note
         write_frame(groups_file(out), groups)
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
     write_frame(out, table)

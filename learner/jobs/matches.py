@@ -20,6 +20,7 @@ from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
 from allpairs.db.groups.grouping import USUAL, Grouping, group_rows
 from allpairs.db.groups.links import Links
+from allpairs.db.groups.newest import NO_ORDER, Order
 from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import first_identifiers
@@ -108,7 +109,7 @@ def find_matches(
         groups = described(links, pairs.score, clustered(links, wanted.how, least))
         with reading(engine) as session:
             texts = _Texts(session, data, pairs)
-            values = _values(session, project_id, data, groups, wanted.newest_by)
+            by_column = _order(session, project_id, data, wanted)
         inside, counts = groups.of >= 0, (len(pairs), len(groups.size), int(groups.size.sum()))
         ids, changed = None, None
         if keep:  # before the files, so that these never name an id that is not stored
@@ -121,8 +122,10 @@ def find_matches(
             ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.plan.changes)
         with writing_matches(project_id) as folder:
             _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
-            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, values), texts, ids)
-            about = Matches(job_id, number, threshold, *counts, reranker, *wanted.words, changed, data.version)
+            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, by_column), texts, ids)
+            about = Matches(
+                job_id, number, threshold, *counts, reranker, *wanted.words, changed, data.version, by_column.note
+            )
             write_about(folder, about)
     return f"{len(pairs)} matches in {len(groups.size)} groups"
 
@@ -188,15 +191,14 @@ def _links(data: ProjectData, pairs: Pairs, known: Known, layer: OutputLayer | N
     return Links(n, pairs.left, pairs.right, _p(layer, pairs.score), yes, no, second)
 
 
-def _values(session: Session, project_id: int, data: ProjectData, groups: Groups, column: str) -> list[str]:
-    """Return the value of each row in this column, "" outside of groups and for no column."""
-    values = [""] * len(data.item_ids)
-    inside = np.flatnonzero(groups.of >= 0).tolist() if column else []
-    items = data.item_ids[inside].tolist()
-    found = column_values(session, project_id, items, column) if column else {}
-    for row, item in zip(inside, items, strict=True):
-        values[row] = found[item]
-    return values
+def _order(session: Session, project_id: int, data: ProjectData, grouping: Grouping) -> Order:
+    """Return the order of the rows by the column that the newest text is found by, read from all texts in pairs."""
+    if not grouping.newest_by:
+        return NO_ORDER
+    left, right = _sides(data)
+    values = column_values(session, project_id, data.item_ids[np.union1d(left, right)].tolist(), grouping.newest_by)
+    second = None if data.dataset.symmetric else np.isin(np.arange(len(data.item_ids)), right)
+    return grouping.order([values.get(item, "") for item in data.item_ids.tolist()], second)
 
 
 class _Texts:

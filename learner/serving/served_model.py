@@ -47,7 +47,7 @@ class ServedModel:
 
     def see(self, records: RecordTexts, of_left: bool) -> Seen:
         """Encode texts of this side."""
-        return see(self.matcher, records.read(), of_left, records.fields())
+        return see(self.matcher, records.read(), of_left, records.fields(True))
 
     def best(self, asked: Seen, k: int, read: ReadRows, explained: int = 0) -> Scored:
         """Return the k best candidates of each text, with the parts of the scores of the first `explained`."""
@@ -81,7 +81,7 @@ class ServedModel:
         """Return the rows' texts, one for each pair, as the other side of a score."""
         distinct, places = np.unique(row, return_inverse=True)
         records = read(distinct)
-        return Seen(records.read(), np.asarray(self.vectors[distinct]), places, of_left, records.fields())
+        return Seen(records.read(), np.asarray(self.vectors[distinct]), places, of_left, records.fields(True))
 
     def _score(self, asked: Seen, others: Seen, text: np.ndarray, pair: np.ndarray) -> np.ndarray:
         return score_pairs(self.matcher, *_sides(asked, others, text, pair))

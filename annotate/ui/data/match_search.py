@@ -119,6 +119,8 @@ def _files(project_id: int, found: Matches, texts: int) -> None:
     )
     if found.changed is not None:
         st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
+    if found.note:
+        st.caption(literal(found.note))
     if found.texts != texts:
         st.caption("The project's texts have changed since. Find the matches again to include the changes.")
     with st.container(horizontal=True):

@@ -1,15 +1,18 @@
 """What the values of a column are: numbers and dates as people write them, and the guess from name and values."""
 
+from dataclasses import replace
 from datetime import date
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.db.corpus.field_kinds import guess_kind
-from allpairs.db.corpus.field_values import day_of, number_of
+from allpairs.db.corpus.field_kinds import guess_kind, note_on_values
+from allpairs.db.corpus.field_values import Reading, day_of, number_of, reading_of
 from allpairs.db.corpus.text_columns import TextColumn, TextColumns
 from allpairs.db.domain import FieldKind, Side
+from allpairs.db.groups.newest import order_by
 
 CODE, DATE, NAME, NUMBER, PRICE, TEXT = (
     FieldKind.CODE, FieldKind.DATE, FieldKind.NAME, FieldKind.NUMBER, FieldKind.PRICE, FieldKind.TEXT,
@@ -44,6 +47,52 @@ def test_what_is_no_date(value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "numbers"),
+    [(["1.499,00 €", "1.499 €", "n/a"], [1499, 1499, None]), (["1.499", "0.5", "12"], [1.499, 0.5, 12]),
+     ([",89", "1.250"], [0.89, 1250]), (["1.499 €", "899 €", "2.099 €"], [1499, 899, 2099]),
+     (["1,499", "2,50"], [1.499, 2.5]), (["1’499.00", "7.5"], [1499, 7.5]),
+     (["−5", "1e-05", "10-20"], [-5, 1e-05, None])],
+)  # fmt: skip
+def test_a_column_has_one_decimal_sign(values: list[str], numbers: list[float | None]) -> None:
+    assert [number_of(value, reading_of(values)) for value in values] == numbers
+
+
+@pytest.mark.parametrize(
+    ("values", "days"),
+    [(["04/25/2024", "05/04/2024"], ["2024-04-25", "2024-05-04"]),
+     (["25.4.24", "5.4.24"], ["2024-04-25", "2024-04-05"]),
+     (["3/5/2024", "4/5/2024"], ["2024-05-03", "2024-05-04"]), (["5 mars 2024", "tbd"], ["2024-03-05", None]),
+     (["5. März 2024", "2024年3月5日", "March 5th, 2024"], ["2024-03-05"] * 3)],
+)  # fmt: skip
+def test_a_column_has_one_order_of_day_and_month(values: list[str], days: list[str | None]) -> None:
+    found = [day_of(value, reading_of(values)) for value in values]
+    assert [day and date.fromordinal(day).isoformat() for day in found] == days
+
+
+WRITTEN = st.sampled_from(
+    ["1.499", "1,499", "2,50", "1.5", "$ 9", "3/5/2024", "13/5/2024", "5/13/2024", "n/a", "x", ""]
+)
+
+
+@given(st.lists(WRITTEN, max_size=12), st.randoms(use_true_random=False))
+def test_the_order_of_rows_never_changes_a_reading(values: list[str], random: Random) -> None:
+    mixed = random.sample(values, len(values))
+    for kind in (None, PRICE, DATE):
+        assert reading_of(values, kind) == reading_of(mixed, kind)
+    assert guess_kind("column", values) == guess_kind("column", mixed)
+    ranks = [dict(zip(some, order_by("column", some).rank.tolist(), strict=True)) for some in (values, mixed)]
+    assert str(sorted(ranks[0].items())) == str(sorted(ranks[1].items()))  # NaN differs from itself
+    assert note_on_values(DATE, lambda: values) == note_on_values(DATE, lambda: mixed)
+
+
+def test_values_that_cannot_be_read_are_counted() -> None:
+    assert note_on_values(PRICE, lambda: ["on request", "", "1.50", "n/a"]).startswith("2 values")
+    assert "day first" in note_on_values(DATE, lambda: ["3/5/2024"])
+    assert not note_on_values(DATE, lambda: ["13/5/2024", "3/5/2024"])
+    assert not note_on_values(NAME, lambda: ["n/a"])
+
+
+@pytest.mark.parametrize(
     ("name", "values", "kind"),
     [("price", ["49.99", "", "1,299"], PRICE), ("listed at", ["$5", "$12.50"], PRICE), ("pages", ["120", "96"], NUMBER),
      ("year", ["1999", "2004"], NUMBER), ("date_of_birth", ["19151111", "19390212"], DATE),
@@ -63,6 +112,8 @@ def test_columns_of_two_lists_belong_together_by_name_and_survive_their_file() -
     assert columns.columns == (TextColumn("price", 1, 0, PRICE), TextColumn("title", 0, None, TEXT),
                                TextColumn("name", None, 1, NAME))  # fmt: skip
     assert TextColumns.read(columns.as_dict()) == columns
+    written = replace(columns, readings={side: (Reading(","), Reading(day_first=False)) for side in Side})
+    assert TextColumns.read(written.as_dict()) == written and written.reading(Side.RIGHT, 0) == Reading(",")
     assert TextColumns.read({"left": ["title", "price"]}) == TextColumns({Side.LEFT: ("title", "price")})
     assert TextColumns.read({"left": ["title", "price"]}).columns == ()  # type: ignore[union-attr]
     strangers = TextColumns(

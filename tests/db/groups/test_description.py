@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from allpairs.db.corpus.graph import components
 from allpairs.db.groups.description import Changes, changes, described, longest_text, newest_text
 from allpairs.db.groups.links import Links
+from allpairs.db.groups.newest import order_by
 
 SOME = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda ab: ab[0] < ab[1]), unique=True)
 
@@ -50,14 +51,22 @@ def test_what_people_joined_is_no_weak_link() -> None:
         (["9", "10", "", "2"], 1),
         (["2024-03-01", "1.4.2024", "", "2024-02-28T23:00"], 1),
         (["2024-03-01 09:00", "2024-03-01 08:00", "", ""], 0),
-        (["9", "10", "", "x"], 3),
+        (["9", "10", "", "x"], 1),
         (["-1", "-2", "", ""], 0),
         (["", "", "", ""], 0),
-        (["nan", "5", "", ""], 0),  # a word
+        (["nan", "5", "", ""], 1),
+        (["$ 900", "$ 1,200", "n/a", ""], 1),
+        (["2024-03-01 9:05", "2024-03-01 10:00", "-", ""], 1),
+        (["04/25/2024", "05/04/2024", "", ""], 1),
+        (["rev 9", "rev 10", "", "unknown"], 1),
     ],
 )
 def test_the_newest_text_has_the_largest_value(values: list[str], newest: int) -> None:
-    assert newest_text(np.zeros(4, dtype=np.int64), values).tolist() == [newest]
+    group = np.zeros(4, dtype=np.int64)
+    assert newest_text(group, order_by("column", values).rank).tolist() == [newest]
+    backwards = order_by("column", values[::-1])
+    assert newest_text(group, backwards.rank).tolist() == [3 - newest if any(values) else 0]
+    assert backwards.note == order_by("column", values).note
 
 
 @given(SOME, st.integers(0, 10**6))

@@ -13,7 +13,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping, possible
 from allpairs.learner.cli.evaluate_groups import evaluate_groups
 from allpairs.learner.files.group_figures import group_figures
-from allpairs.learner.files.groups import column_values, group_table
+from allpairs.learner.files.groups import column_order, column_values, group_table
 from allpairs.learner.files.labels import read_labels
 from allpairs.learner.search.exact import Pairs
 
@@ -56,7 +56,7 @@ def test_the_newest_by_any_column_of_the_file(tmp_path: Path) -> None:
     corpus = load_corpus(texts)
     values = column_values(corpus, "day", texts, None, "id")
     grouping = Grouping(representative=Representative.NEWEST, newest_by="day")
-    table = group_table(corpus, PAIRS, SCORES, 0.5, grouping, values=values)
+    table = group_table(corpus, PAIRS, SCORES, 0.5, grouping, order=column_order(corpus, grouping, values))
     assert table["id"][table["representative"] == 1].tolist() == ["d"]
     with pytest.raises(InputError, match="age"):
         column_values(corpus, "age", texts, None, "id")
