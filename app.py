@@ -12,7 +12,7 @@ from allpairs.annotate.exchange import download_routes, model_export
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
-from allpairs.annotate.web import frame, health, language_routes, login_routes
+from allpairs.annotate.web import frame, health, invitation_routes, language_routes, login_routes
 from allpairs.annotate.web.base_path import BasePathMiddleware
 from allpairs.annotate.web.faults import FaultMiddleware
 from allpairs.annotate.web.middleware import AuthMiddleware
@@ -31,6 +31,7 @@ app = st.App(
         browser_answers.route(),
         *download_routes.routes(),
         *login_routes.routes(providers),
+        *invitation_routes.routes(providers),
         language_routes.route(),
         ProxyReports().route(),
         api(telemetry.observe),

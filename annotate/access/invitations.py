@@ -13,7 +13,7 @@ from allpairs.annotate.language.translator import later
 from allpairs.db.domain import EventKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.people import logins
-from allpairs.db.people.people import add_person, checked_person_name, role_in, set_role
+from allpairs.db.people.people import add_person, anybody, checked_person_name, role_in, set_role
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.projects import live_project
 from allpairs.db.schema.engine import as_system, person_of, reading, writing
@@ -21,16 +21,34 @@ from allpairs.db.schema.tables import Invitation, Person, Project
 
 PATH = "invitation"  # followed by the token
 LONGEST = 30  # days
-SPENT = later("this invitation was already used, has expired, or never existed: ask for a new one")
+UNKNOWN = later("there is no such invitation: check that the whole link was copied, or ask for a new one")
+USED = later("this invitation was already used: if you used it, sign in; otherwise ask for a new one")
+EXPIRED = later("this invitation expired on {day}: ask for a new one")
+WITHDRAWN = later("this invitation was withdrawn: ask for a new one")
+ARCHIVED = later("the project of this invitation is archived: ask an administrator to restore it")
+IN_BIN = later("the project of this invitation is in the bin: ask an administrator to restore it")
+NO_LONGER = later("whoever made this invitation may not invite people any more: ask an administrator for a new one")
+NOBODY = later("nobody signs in here yet: make an administrator first, with allpairs people add NAME --administrator")
+
+
+class UsedError(InputError):
+    """The invitation was used, perhaps by whoever opens it again."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What an invitation offers: a role in a project."""
+    """What an invitation offers: a role in a project.
+
+    had: the role that the person has there. gains: whether they would get more rights. joined: whether they have used
+    this invitation.
+    """
 
     project: str
     role: Role
     until: datetime
+    had: Role | None = None
+    gains: bool = True
+    joined: bool = False
 
 
 def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime) -> str:
@@ -47,23 +65,31 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
         return f"{PATH}/{token}"
 
 
-def offer_of(engine: Engine, token: str, at: datetime) -> Offer:
-    """Return what the invitation offers.
+def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Offer:
+    """Return what the invitation offers to this person, if anybody is signed in.
 
-    Raises InputError if it is not valid.
+    Raises InputError that says why it is not valid, unless the person is in the project anyway.
     """
     with reading(as_system(engine)) as session:
-        invitation, project = _open(session, token, at)
-        return Offer(project.name, Role(invitation.role), invitation.expires_at)
+        invitation, project = _known(session, token)
+        person = session.get(Person, person_id) if person_id else None
+        had = role_in(session, person, project.id) if person is not None else None
+        problem = _why_closed(session, invitation, project, at)
+        if problem is not None and (had is None or project.deleted_at is not None):
+            raise problem
+        role, joined = Role(invitation.role), person is not None and invitation.used_by == person.id
+        gains = problem is None and _allows_more(role, had)
+        return Offer(project.name, role, invitation.expires_at, had, gains, joined)
 
 
-def accept(engine: Engine, token: str, person_id: int, at: datetime) -> None:
-    """Add somebody who has an account to the project. A role that allows more is kept.
+def accept(engine: Engine, token: str, person_id: int, at: datetime) -> str:
+    """Add somebody who has an account to the project and return its name.
 
-    Raises InputError if the invitation is not valid.
+    Whoever would gain nothing keeps their role, and the invitation stays good for somebody else. Raises InputError if
+    the invitation is not valid.
     """
     with writing(as_system(engine)) as session:
-        _enter(session, token, session.get_one(Person, person_id), at)
+        return _enter(session, token, session.get_one(Person, person_id), at)
 
 
 def accept_as_new(engine: Engine, token: str, name: str, password: str, at: datetime) -> str:
@@ -82,6 +108,7 @@ def accept_as_new(engine: Engine, token: str, name: str, password: str, at: date
 
 def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
     """Add a new person, who signs in through a provider, to the project. Raises InputError as `accept_as_new` does."""
+    offer_of(engine, token, at)
     with writing(as_system(engine)) as session:
         _enter(session, token, _add_invited(session, name, at, issuer=issuer, subject=subject), at)
 
@@ -109,25 +136,54 @@ def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) 
             add_event(session, person_of(engine), EventKind.WITHDRAWN, project_id, old={"role": role})
 
 
-def _open(session: Session, token: str, at: datetime) -> tuple[Invitation, Project]:
-    """Return the invitation and its project. Raises InputError if it is not valid, or if its maker may not invite."""
-    invitation = logins.invitation_of(session, token, at)
-    project = session.get(Project, invitation.project_id) if invitation is not None else None
-    if invitation is None or project is None or project.deleted_at is not None or project.archived_at is not None:
-        raise InputError(SPENT)
+def _known(session: Session, token: str) -> tuple[Invitation, Project]:
+    """Return the invitation and its project. Raises InputError if there is none."""
+    invitation = logins.invitation_of(session, token)
+    if invitation is None:
+        raise InputError(UNKNOWN)
+    return invitation, session.get_one(Project, invitation.project_id)
+
+
+def _why_closed(session: Session, invitation: Invitation, project: Project, at: datetime) -> InputError | None:
+    """Return why nobody can accept the invitation; None if somebody can."""
+    if project.deleted_at is not None:
+        return InputError(IN_BIN)
+    if invitation.used_at is not None:
+        return UsedError(USED)
+    if invitation.expires_at <= invitation.created_at:
+        return InputError(WITHDRAWN)
+    if invitation.expires_at <= at:
+        return InputError(EXPIRED, day=f"{invitation.expires_at:%Y-%m-%d}")
+    if project.archived_at is not None:
+        return InputError(ARCHIVED)
+    if not _maker_may_invite(session, invitation):
+        return InputError(NO_LONGER)
+    return None if anybody(session) else InputError(NOBODY)
+
+
+def _maker_may_invite(session: Session, invitation: Invitation) -> bool:
     maker = session.get(Person, invitation.made_by) if invitation.made_by is not None else None
-    if maker is not None and (maker.disabled_at or role_in(session, maker, project.id) != Role.ADMINISTRATOR):
-        raise InputError(SPENT)
-    return invitation, project
+    if maker is None:
+        return True
+    return maker.disabled_at is None and role_in(session, maker, invitation.project_id) == Role.ADMINISTRATOR
 
 
-def _enter(session: Session, token: str, person: Person, at: datetime) -> None:
-    invitation, project = _open(session, token, at)
-    if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
-        raise InputError(SPENT)
+def _allows_more(role: Role, had: Role | None) -> bool:
     order = list(Role)  # from most to fewest rights
+    return had is None or order.index(role) < order.index(had)
+
+
+def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
+    """Give the person the role if it allows more than theirs, which uses the invitation; return the project's name."""
+    invitation, project = _known(session, token)
+    problem = _why_closed(session, invitation, project, at)
+    if problem is not None:
+        raise problem
     had, role = role_in(session, person, project.id), Role(invitation.role)
-    if had is None or order.index(role) < order.index(had):
-        set_role(session, person, project.id, role, at)
-    now_has = role_in(session, person, project.id)
-    add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, had, now_has)
+    if not _allows_more(role, had):
+        return project.name
+    if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
+        raise UsedError(USED)
+    set_role(session, person, project.id, role, at)
+    add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, had, role)
+    return project.name

@@ -41,6 +41,11 @@ class Words:
         """Return the message of the error."""
         return self(error.text, **error.values)
 
+    def sentence(self, error: InputError) -> str:
+        """Return the message of the error as a sentence."""
+        line = self.error(error)
+        return f"{line[:1].upper()}{line[1:]}."
+
     def number(self, value: float, form: str = ",") -> str:
         """Return the number as the language writes it; form: as for Python."""
         return f"{value:{form}}".translate(self._signs)

@@ -23,6 +23,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 
 DEFAULT = "default"  # the provider configured in [auth] itself
+NO_LINK = later("Ask an administrator of your project for an invitation link, open it, and sign in from there.")
 FRESH = timedelta(minutes=15)  # age up to which a provider's word counts; some date it back by five minutes
 
 
@@ -108,8 +109,8 @@ def _invited(issuer: str, subject: str, called: str) -> None:
     token = invitation()
     try:
         offer = invitations.offer_of(system_engine(), token, now())
-    except InputError:
-        st.error(_("Ask an administrator of your project for an invitation link, open it, and sign in from there."))
+    except InputError as error:
+        st.error(words().sentence(error) if token else _(NO_LINK))
         return
     role = _(NAMES[offer.role])
     st.write(_("You are invited to **{project}**, as {role}.", project=literal(offer.project), role=role))

@@ -91,8 +91,13 @@ def buttons(ways: dict[str, str]) -> str:
 def form(fields: str, button: str, next_: str = "", wrong: str = "") -> str:
     """Return a form that is sent by POST."""
     error = f'<p class="wrong" role="alert">{escape(wrong[:1].upper() + wrong[1:])}.</p>' if wrong else ""
-    hidden = f'<input type="hidden" name="next" value="{escape(next_)}">' if next_ else ""
-    return f'<form method="post">{hidden}{fields}{error}<button>{escape(button)}</button></form>'
+    before = hidden("next", next_) if next_ else ""
+    return f'<form method="post">{before}{fields}{error}<button>{escape(button)}</button></form>'
+
+
+def hidden(name: str, value: str) -> str:
+    """Return a field that nobody sees."""
+    return f'<input type="hidden" name="{name}" value="{escape(value)}">'
 
 
 def text(name: str, label: str, value: str, complete: str, kind: str = "text") -> str:

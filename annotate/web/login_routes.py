@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -17,7 +16,6 @@ from starlette.routing import Route
 from allpairs.annotate.access import cookies, invitations, logins
 from allpairs.annotate.access.addresses import is_own, local_path
 from allpairs.annotate.access.logins import Guest, TooMany
-from allpairs.annotate.access.roles import ABOUT, NAMES
 from allpairs.annotate.language.translator import Words, later
 from allpairs.annotate.web import login_forms
 from allpairs.annotate.web.language_routes import words_for
@@ -31,7 +29,6 @@ from allpairs.db.schema.tables import now
 LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
 FOREIGN = later("This form was not sent from its own page. Open the page again and send it from there.")
 TOO_LONG = later("This form is too long: shorten what you typed.")
-DIFFERENT = later("the two passwords differ: type them again")
 NO_TICKET = later("Signing in with your provider took too long, or was done in another browser. Sign in again.")
 T = TypeVar("T")
 Answer = Callable[["Desk", Request, FormData], Response]
@@ -45,8 +42,6 @@ def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datet
         Route(LOGIN, desk.answering(Desk.ask), methods=get),
         Route(LOGIN, desk.answering(Desk.log_in), methods=post),
         Route(f"{LOGIN}/ticket/{{ticket}}", desk.answering(Desk.redeem), methods=get),
-        Route(f"/{invitations.PATH}/{{token}}", desk.answering(Desk.offer), methods=get),
-        Route(f"/{invitations.PATH}/{{token}}", desk.answering(Desk.accept), methods=post),
     ]
 
 
@@ -63,7 +58,7 @@ class Desk:
         async def endpoint(request: Request) -> Response:
             form = FormData()
             if request.method == "POST":
-                reader, _ = _reader(request, LOGIN)
+                reader, _ = page_reader(request, LOGIN)
                 if not _is_own(request):
                     return login_forms.notice(reader, _("Refused"), other_host(request, _) or _(FOREIGN), 403)
                 if int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
@@ -76,83 +71,39 @@ class Desk:
     def ask(self, request: Request, form: FormData) -> Response:
         """Show the sign-in page; whoever is signed in is redirected at once."""
         wanted = safe_next(request.query_params.get("next", ""))
-        if _guest(request) is not None:
+        if signed_in(request) is not None:
             return RedirectResponse(wanted, status_code=303)
-        reader, _ = _reader(request, _sign_in(wanted))
-        return login_forms.login_page(reader, wanted, self._ways(_))
+        reader, _ = page_reader(request, sign_in_address(wanted))
+        return login_forms.login_page(reader, wanted, self.ways(_))
 
     def log_in(self, request: Request, form: FormData) -> Response:
         """Redirect with a new token, or show the form again with the error."""
-        name, password, wanted = _field(form, "name"), _field(form, "password"), safe_next(_field(form, "next"))
+        name, password = form_field(form, "name"), form_field(form, "password")
+        wanted = safe_next(form_field(form, "next"))
         old = cookies.token_in(request.cookies, is_secure(request))
         try:
-            token = _with_engine(
+            token = with_engine(
                 lambda engine: logins.log_in(engine, name, password, address_of(request), self.clock(), old)
             )
         except InputError as error:
-            status, (reader, _) = 429 if isinstance(error, TooMany) else 401, _reader(request, _sign_in(wanted))
-            return login_forms.login_page(reader, wanted, self._ways(_), name, _.error(error), status)
-        return _entering(request, token, wanted)
+            status = 429 if isinstance(error, TooMany) else 401
+            reader, _ = page_reader(request, sign_in_address(wanted))
+            return login_forms.login_page(reader, wanted, self.ways(_), name, _.error(error), status)
+        return entering(request, token, wanted)
 
     def redeem(self, request: Request, form: FormData) -> Response:
         """Sign in a provider's user by the ticket that the page made."""
         ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
-        token = _with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
+        token = with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
         if token:
-            return _entering(request, token, "/")
-        reader, _ = _reader(request, LOGIN)
+            invited = request.cookies.get(cookies.INVITED, "")
+            response = entering(request, token, f"/{invitations.PATH}/{quote(invited, safe='')}" if invited else "/")
+            response.delete_cookie(cookies.INVITED)
+            return response
+        reader, _ = page_reader(request, LOGIN)
         return login_forms.notice(reader, _("Sign in"), _(NO_TICKET), 403, LOGIN, _("Sign in"))
 
-    def offer(self, request: Request, form: FormData, name: str = "", wrong: InputError | None = None) -> Response:
-        """Show what the invitation offers, and how to accept it."""
-        token = request.path_params["token"]
-        reader, _ = _reader(request, f"/{invitations.PATH}/{token}")
-        try:
-            found = _with_engine(lambda engine: invitations.offer_of(engine, token, self.clock()))
-        except InputError as error:
-            said = _.error(error)
-            return login_forms.notice(reader, _("Invitation"), f"{said[0].upper()}{said[1:]}.", 404)
-        guest, ways, said = _guest(request), self._ways(_), _.error(wrong) if wrong else ""
-        what = escape(_("Join the project {project} as {role}: {about}.")).format(
-            project=f"<b>{escape(found.project)}</b>",
-            role=escape(_(NAMES[found.role])),
-            about=escape(_(ABOUT[found.role])),
-        )
-        head = f"<h1>{escape(_('You are invited'))}</h1><p>{what}</p>"
-        if guest is not None:
-            joining = login_forms.form("", _("Join as {name}", name=guest.name), "", said)
-            return login_forms.page(reader, _("Invitation"), head + joining)
-        fields = (
-            login_forms.text("name", _("Your name (stored with your answers)"), name, "username")
-            + login_forms.text("password", _("A password, 10 characters or more"), "", "new-password", "password")
-            + login_forms.text("again", _("Repeat the password"), "", "new-password", "password")
-        )
-        sign_in = f'<a href="{login_forms.link_to(_sign_in(reader.here))}">{escape(_("Sign in first"))}</a>'
-        known = f'<p class="last">{escape(_("Already have an account?"))} {sign_in}</p>'
-        body = head + login_forms.form(fields, _("Create account"), "", said) + login_forms.buttons(ways) + known
-        response = login_forms.page(reader, _("Invitation"), body, 400 if wrong else 200)
-        if ways:  # the provider sends the user back without the link
-            response.set_cookie(
-                cookies.INVITED, token, max_age=900, secure=is_secure(request), httponly=True, samesite="lax"
-            )
-        return response
-
-    def accept(self, request: Request, form: FormData) -> Response:
-        """Add a known or new person to the project; or show the form again with the error."""
-        token, guest, name = request.path_params["token"], _guest(request), _field(form, "name")
-        try:
-            if guest is not None:
-                _with_engine(lambda engine: invitations.accept(engine, token, guest.person_id, self.clock()))
-                return RedirectResponse("/", status_code=303)
-            if _field(form, "password") != _field(form, "again"):
-                raise InputError(DIFFERENT)
-            password = _field(form, "password")
-            login = _with_engine(lambda engine: invitations.accept_as_new(engine, token, name, password, self.clock()))
-        except InputError as error:
-            return self.offer(request, form, name, error)
-        return _entering(request, login, "/")
-
-    def _ways(self, _: Words) -> dict[str, str]:
+    def ways(self, _: Words) -> dict[str, str]:
         """Return the title of each provider's link by its address."""
         found = self.providers().items()
         return {
@@ -167,12 +118,12 @@ def safe_next(wanted: str) -> str:
     return found if urlsplit(found).path not in (LOGIN, f"{LOGIN}/") else "/"
 
 
-def _sign_in(wanted: str) -> str:
+def sign_in_address(wanted: str) -> str:
     """Return the address of the sign-in page that leads on to this one."""
     return LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}"
 
 
-def _reader(request: Request, here: str) -> tuple[Reader, Words]:
+def page_reader(request: Request, here: str) -> tuple[Reader, Words]:
     """Return who reads the page of this address, and the texts in their language."""
     words = words_for(request)
     return Reader(words, here), words
@@ -186,17 +137,19 @@ def _is_own(request: Request) -> bool:
     return is_own(origin, request.headers.get("host"))
 
 
-def _guest(request: Request) -> Guest | None:
+def signed_in(request: Request) -> Guest | None:
     """Return who is signed in, as the auth middleware has found."""
     return request.scope.get("state", {}).get("guest")
 
 
-def _field(form: FormData, name: str) -> str:
+def form_field(form: FormData, name: str) -> str:
+    """Return what somebody typed; empty if the form has no such field."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""
 
 
-def _entering(request: Request, token: str, to: str) -> Response:
+def entering(request: Request, token: str, to: str) -> Response:
+    """Return the way to this address for whoever has just signed in."""
     response = RedirectResponse(to, status_code=303)
     cookies.set_token(response, token, is_secure(request))
     cookies.forget_provider(response, request.cookies)
@@ -204,7 +157,8 @@ def _entering(request: Request, token: str, to: str) -> Response:
     return response
 
 
-def _with_engine(act: Callable[[Engine], T]) -> T:
+def with_engine(act: Callable[[Engine], T]) -> T:
+    """Return what the act returns, given an engine of its own."""
     engine = make_engine()
     try:
         return act(engine)

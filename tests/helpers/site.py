@@ -16,8 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from allpairs.annotate.exchange import download_routes, model_export
-from allpairs.annotate.web import language_routes
-from allpairs.annotate.web.login_routes import routes
+from allpairs.annotate.web import invitation_routes, language_routes, login_routes
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.sessions import Sessions, Visit
 from tests.helpers.people import PASSWORD, Clock
@@ -59,7 +58,8 @@ def opener(engine: Engine, clock: Clock, sessions: Sessions) -> Open:
     def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
         site = Starlette(
             routes=[
-                *routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
+                *login_routes.routes(lambda: ways or {}, clock),
+                *invitation_routes.routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
                 language_routes.route(), WebSocketRoute("/_stcore/stream", _echo),
                 Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/{session}/{file}", store, methods=["PUT", "DELETE"]),

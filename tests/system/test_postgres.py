@@ -46,7 +46,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some
-from tests.helpers.people import PASSWORD, START, token_of
+from tests.helpers.people import PASSWORD, START, make_person, token_of
 from tests.helpers.projects.checks import know
 from tests.helpers.projects.pipelines import finished_run
 from tests.helpers.services.postgres import new_database
@@ -220,6 +220,7 @@ def test_rows_move_from_sqlite_to_postgres_and_back(postgres: Engine, engine: En
 
 def test_people_log_in_see_their_projects_and_guess_slowly(postgres: Engine, project: int) -> None:
     make_project(postgres, ["a", "b"], name="Other")
+    make_person(postgres, "Root", administrator=True)
     link = invitations.invite(postgres, project, Role.ANNOTATOR, 1, START)
     token = invitations.accept_as_new(postgres, token_of(link), "Zoë", PASSWORD, START)
     guest = logins.guest_of(postgres, token, START)

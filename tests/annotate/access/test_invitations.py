@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.access.invitations import UsedError
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
 from allpairs.annotate.labelling.queue import record, serve
@@ -51,17 +52,19 @@ def test_nobody_takes_over_answers_by_an_invitation(engine: Engine, project: int
 def test_an_invitation_ends(engine: Engine, project: int) -> None:
     admin_id, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token, other, third = (token_of(invitations.invite(admin, project, Role.VIEWER, 2, at())) for _ in range(3))
-    with pytest.raises(InputError, match="expired"):
+    with pytest.raises(InputError, match="expired on"):
         invitations.offer_of(engine, token, at(days=2))
+    with pytest.raises(InputError, match="whole link"):
+        invitations.offer_of(engine, token[:-1], at())
     found = people.invitations(engine, project, at())
     assert [(one.role, one.made_by) for one in found] == [(Role.VIEWER, "administrator")] * 3
     invitations.withdraw(admin, project, found[1].id, at(1))
-    with pytest.raises(InputError, match="already used"):
+    with pytest.raises(InputError, match="was withdrawn"):
         invitations.offer_of(engine, other, at(1))
     make_person(engine, "Root", administrator=True)
     people.disable(engine, admin_id, at(1))  # who made it may let nobody in any more
     for one in (token, third):
-        with pytest.raises(InputError, match="already used"):
+        with pytest.raises(InputError, match="may not invite"):
             invitations.accept_as_new(engine, one, "Nora", PASSWORD, at(1))
     with pytest.raises(InputError, match="1 to 30 days, not 31"):
         invitations.invite(engine, project, Role.VIEWER, 31, at())
@@ -71,7 +74,7 @@ def test_who_no_longer_administers_the_project_lets_nobody_in(engine: Engine, pr
     admin_id, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token = token_of(invitations.invite(admin, project, Role.ADMINISTRATOR, 2, at()))
     people.set_role(engine, admin_id, project, Role.VIEWER, at(1))
-    with pytest.raises(InputError, match="ask for a new one"):
+    with pytest.raises(InputError, match="may not invite"):
         invitations.offer_of(engine, token, at(1))
 
 
@@ -84,21 +87,47 @@ def test_an_invitation_to_another_project_is_not_withdrawn(engine: Engine, proje
     assert invitations.offer_of(engine, token, at(1)).project == "Elsewhere"
 
 
-def test_an_invitation_never_lowers_a_role(engine: Engine, project: int) -> None:
+def test_who_would_gain_nothing_does_not_use_the_invitation_up(engine: Engine, project: int) -> None:
     person_id, mine = make_member(engine, project, Role.ADJUDICATOR)
-    for role, then in ((Role.VIEWER, Role.ADJUDICATOR), (Role.ADMINISTRATOR, Role.ADMINISTRATOR)):
-        invitations.accept(mine, token_of(invitations.invite(engine, project, role, 1, at())), person_id, at())
-        assert people.members(engine, project, at())[0][1] == then
-
-
-def test_an_invitation_to_a_project_in_the_bin_is_good_for_nothing(engine: Engine, project: int) -> None:
-    token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
-    lifecycle.bin_project(engine, project)
-    with pytest.raises(InputError, match="ask for a new one"):
+    root = make_person(engine, "Root", administrator=True)
+    for role, is_used in ((Role.VIEWER, False), (Role.ADJUDICATOR, False), (Role.ADMINISTRATOR, True)):
+        token = token_of(invitations.invite(engine, project, role, 1, at()))
+        assert invitations.accept(engine, token, root, at()) == "Mine"
+        offer = invitations.offer_of(engine, token, at(), person_id)
+        assert (offer.had, offer.gains, offer.joined) == (Role.ADJUDICATOR, is_used, False)
+        assert invitations.accept(mine, token, person_id, at()) == "Mine"
+        assert people.members(engine, project, at())[0][1] == (role if is_used else Role.ADJUDICATOR)
+        if not is_used:
+            assert invitations.offer_of(engine, token, at()).role == role
+    assert invitations.offer_of(engine, token, at(), person_id).joined
+    with pytest.raises(UsedError):
         invitations.offer_of(engine, token, at())
 
 
+def test_an_invitation_says_that_its_project_is_away(engine: Engine, project: int) -> None:
+    person_id, _ = make_member(engine, project, Role.VIEWER)
+    token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
+    lifecycle.archive_project(engine, project)
+    with pytest.raises(InputError, match="archived"):
+        invitations.offer_of(engine, token, at())
+    assert not invitations.offer_of(engine, token, at(), person_id).gains
+    lifecycle.bin_project(engine, project)
+    for person in (0, person_id):
+        with pytest.raises(InputError, match="in the bin"):
+            invitations.offer_of(engine, token, at(), person)
+
+
+def test_an_invitation_makes_no_first_account(engine: Engine, project: int) -> None:
+    token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
+    with pytest.raises(InputError, match="people add NAME --administrator"):
+        invitations.accept_as_new(engine, token, "Nora", PASSWORD, at())
+    with pytest.raises(InputError, match="people add NAME --administrator"):
+        invitations.accept_by_subject(engine, token, "Nora", "https://id.example", "1", at())
+    assert people.list_people(engine, at()) == []
+
+
 def test_whom_a_provider_vouches_for_comes_in_by_invitation(engine: Engine, project: int) -> None:
+    make_person(engine, "Root", administrator=True)
     token = token_of(invitations.invite(engine, project, Role.ANNOTATOR, 1, at()))
     invitations.accept_by_subject(engine, token, "Olga", "https://id.example", "42", at())
     assert logins.ticket_for(engine, "https://id.example", "42", "b", at()) is not None

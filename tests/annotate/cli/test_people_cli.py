@@ -13,7 +13,7 @@ from allpairs.annotate.access.transactions import allowed
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import now
 from tests.helpers.factories import make_project
-from tests.helpers.people import PASSWORD
+from tests.helpers.people import PASSWORD, make_person
 from tests.helpers.services.annotate_cli import annotate, failure
 
 
@@ -56,10 +56,11 @@ def test_an_invitation_is_a_link(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_project(engine, ["a", "b"], name="Q")
-    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://pairs.example.org/ https://other.example.org")
+    make_person(engine, "Root", administrator=True)
+    monkeypatch.setenv("ALLPAIRS_PUBLIC_URL", "https://pairs.example.org/all/ https://other.example.org/all")
     assert annotate("people", "invite", "Q", "--role", "viewer") == 0
     link = capsys.readouterr().out.strip()
-    assert link.startswith("https://pairs.example.org/invitation/")
+    assert link.startswith("https://pairs.example.org/all/invitation/")
     assert invitations.offer_of(engine, link.rpartition("/")[2], now()).role == "viewer"
 
 

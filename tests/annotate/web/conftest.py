@@ -4,8 +4,11 @@ import pytest
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
+from allpairs.annotate.access import invitations
 from allpairs.annotate.web import sockets
-from tests.helpers.people import Clock
+from allpairs.db.domain import Role
+from tests.helpers.factories import make_project
+from tests.helpers.people import Clock, at, make_person
 from tests.helpers.site import FakeSessions, Open, opener
 
 
@@ -23,6 +26,17 @@ def sessions() -> FakeSessions:
 def open_site(engine: Engine, clock: Clock, sessions: FakeSessions, monkeypatch: pytest.MonkeyPatch) -> Open:
     monkeypatch.setattr(sockets, "LOOK_EVERY", 0.05)
     return opener(engine, clock, sessions)
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    make_person(engine, "Root", administrator=True)
+    return make_project(engine, ["a", "b"], name="<b>Mine</b>")
+
+
+@pytest.fixture
+def link(engine: Engine, project: int) -> str:
+    return f"/{invitations.invite(engine, project, Role.ANNOTATOR, 7, at())}"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from allpairs.annotate.access import invitations, logins, people
+from allpairs.annotate.access import logins, people
 from allpairs.annotate.access.addresses import base_path, is_own, public_urls
 from allpairs.annotate.language.catalog import ENGLISH
 from allpairs.annotate.web import frame, login_forms, middleware
@@ -284,35 +284,7 @@ def test_the_first_account_ends_the_life_without_login(open_site: Open, engine: 
     assert site.get("/", headers=PAGE).headers["location"] == "/login"
 
 
-# Invitations and providers
-
-
-@pytest.fixture
-def link(engine: Engine) -> str:
-    project = make_project(engine, ["a", "b"], name="<b>Mine</b>")
-    return f"/{invitations.invite(engine, project, Role.ANNOTATOR, 7, at())}"
-
-
-def test_an_invitation_makes_an_account(site: TestClient, engine: Engine, link: str) -> None:
-    offered = site.get(link)
-    assert "&lt;b&gt;Mine&lt;/b&gt;" in offered.text and "annotator" in offered.text
-    form = {"name": "Nora", "password": PASSWORD, "again": PASSWORD}
-    for wrong, said in (({"again": "else"}, "passwords differ"), ({"password": "x", "again": "x"}, "10 to 1,000")):
-        answer = site.post(link, data=form | wrong, headers=FORM)
-        assert answer.status_code == 400 and said in answer.text and "set-cookie" not in answer.headers
-    assert site.post(link, data=form, headers={"Origin": "https://evil.example"}).status_code == 403
-    answer = site.post(link, data=form, headers=FORM)
-    assert answer.status_code == 303 and person_in(site) == people.id_of(engine, "Nora")
-    assert site.get(link).status_code == 404
-
-
-def test_an_invitation_is_taken_up_by_who_is_logged_in(site: TestClient, engine: Engine, link: str) -> None:
-    make_person(engine, "Anna")
-    assert f"/login?next=%2F{link[1:].replace('/', '%2F')}" in site.get(link).text
-    log_in(site)
-    assert "Join as Anna" in site.get(link).text
-    assert site.post(link, headers=FORM).status_code == 303
-    assert [row.roles for row in people.list_people(engine, at())] == [{"<b>Mine</b>": Role.ANNOTATOR}]
+# Providers
 
 
 def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> None:
@@ -333,9 +305,10 @@ def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> 
     stranger.cookies.set("_streamlit_user", "another")
     assert stranger.get(f"/login/ticket/{ticket}").status_code == 403
     answer = site.get(f"/login/ticket/{ticket}")
-    assert answer.status_code == 303 and person_in(site) == people.id_of(engine, "Olga")
+    assert (answer.status_code, answer.headers["location"]) == (303, link)  # where they were invited
+    assert person_in(site) == people.id_of(engine, "Olga")
     deleted = [one.partition("=")[0] for one in answer.headers.get_list("set-cookie") if "Max-Age=0" in one]
-    assert deleted == ["_streamlit_user", "_streamlit_user_1"]  # they would outlast the login
+    assert deleted == ["_streamlit_user", "_streamlit_user_1", "allpairs_invitation"]  # they would outlast the login
 
 
 # Addresses
