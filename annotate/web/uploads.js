@@ -13,14 +13,17 @@ XMLHttpRequest.prototype.open = function (method, address, ...more) {
 
 async function learn(upload) {
   if (upload.status >= 200 && upload.status < 300) return
-  reason = t("The file did not arrive: the connection was lost. Try again.")
-  const isOurs = upload.getResponseHeader("Content-Type")?.startsWith("text/plain")
-  if (isOurs && upload.status < 500) reason = upload.responseText
-  else if (upload.status === 413) {
-    const answer = await fetch("./proxy-report/upload", { method: "POST" }).catch(() => null)
-    if (answer?.ok) reason = await answer.text()
-  }
+  reason = ""
+  reason = (await why(upload)) ?? t("The file did not arrive: the connection was lost. Try again.")
   show()
+}
+
+async function why(upload) {
+  const isOurs = upload.getResponseHeader("Content-Type")?.startsWith("text/plain")
+  if (isOurs && upload.status < 500) return upload.responseText
+  if (upload.status !== 413) return null
+  const answer = await fetch("./proxy-report/upload", { method: "POST" }).catch(() => null)
+  return answer?.ok ? answer.text() : null
 }
 
 function show() {

@@ -17,15 +17,10 @@ from allpairs.annotate.web.uploads import NO_PAGE
 from tests.helpers.browser import App, workless_database
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, make_person
-from tests.helpers.services.nginx import DOCUMENTED, documented, make_certificate, nginx_path, running_nginx
+from tests.helpers.services.nginx import DOCUMENTED, SOCKETS, documented, make_certificate, nginx_path, running_nginx
 from tests.helpers.services.ports import free_ports
 from tests.helpers.services.programs import Require
 
-SOCKETS = (
-    "proxy_http_version 1.1;",
-    "proxy_set_header Upgrade $http_upgrade;",
-    'proxy_set_header Connection "upgrade";',
-)
 BELOW = {"location / {": "location /pairs/ {"}
 FAULTS = {
     "sockets": SOCKETS,

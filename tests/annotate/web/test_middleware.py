@@ -177,6 +177,11 @@ def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
         assert run == [allowed]
 
 
+@pytest.mark.parametrize("script", frame.SCRIPTS, ids=lambda script: script.name)
+def test_scripts_work_below_a_path(script: Path) -> None:
+    assert re.findall(r"(?:from |import |fetch\(|href = )[\"'`]/[^\"'`]*", script.read_text("utf-8")) == []
+
+
 # The middleware
 
 

@@ -11,6 +11,11 @@ from pathlib import Path
 from tests.helpers.paths import ROOT
 
 DOCUMENTED = ROOT / "deploy" / "nginx.conf"
+SOCKETS = (
+    "proxy_http_version 1.1;",
+    "proxy_set_header Upgrade $http_upgrade;",
+    'proxy_set_header Connection "upgrade";',
+)
 MAIN = """daemon off; user root; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ }}
 http {{
