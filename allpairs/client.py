@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -11,6 +11,17 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
+from allpairs.arguments import (
+    checked,
+    list_of,
+    mapping_of,
+    one_text,
+    optional,
+    positive,
+    text_or_record,
+    whole,
+    yes_or_no,
+)
 from allpairs.db.errors import InputError
 
 PAGE = 1_000  # labels, groups, changes or verdicts of one request
@@ -30,10 +41,13 @@ class Client:
     Make a token on the page API.
     """
 
+    @checked(url=one_text, token=one_text, timeout=positive)
     def __init__(self, url: str = "http://localhost:8501", token: str = "", timeout: float = 60.0) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"{url!r} is not the app's address: it begins with http:// or https://")
-        self.url, self.token, self.timeout = url.rstrip("/"), token.strip(), timeout
+        self.url = url.rstrip("/")
+        self.token = token.strip()
+        self.timeout = timeout
         if not self.token.isascii() or not self.token.isprintable():  # no header may hold it, and no error show it
             raise InputError("the token has characters that no token has: copy it again from the page API")
 
@@ -41,6 +55,7 @@ class Client:
         """Return the projects that the person is a member of, the newest first, without archived ones."""
         return list(self.call("GET", "/projects")["projects"])
 
+    @checked(name=one_text)
     def project(self, name: str) -> RemoteProject:
         """Return the project of this name. Raises InputError if the person sees none."""
         known = {one["name"]: one["id"] for one in self.projects()}
@@ -48,6 +63,7 @@ class Client:
             raise InputError(f"there is no project {name!r}; there are: {', '.join(known) or 'none'}")
         return RemoteProject(self, known[name], name)
 
+    @checked(method=one_text, path=one_text)
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Send a request to an address below `/api/v1` and return what it answers.
 
@@ -56,7 +72,7 @@ class Client:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else _json(body)
         request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
         try:
             with urlopen(request, timeout=self.timeout) as answer:
@@ -74,6 +90,7 @@ class RemoteProject:
     def __init__(self, client: Client, project_id: int, name: str) -> None:
         self.client, self.id, self.name = client, project_id, name
 
+    @checked(n=whole(1), audit_batch=yes_or_no)
     def tasks(self, n: int = 40, audit_batch: bool = False) -> list[dict[str, Any]]:
         """Lease the next pairs for ten minutes and return them, with `id`, `left` and `right`; empty if there are none.
 
@@ -81,6 +98,7 @@ class RemoteProject:
         """
         return list(self._call("POST", "/tasks", {"n": n, "audit_batch": audit_batch})["tasks"])
 
+    @checked(answers=mapping_of(whole(), one_text))
     def answer(self, answers: Mapping[int, str]) -> list[dict[str, str]]:
         """Store an answer for each task: positive, negative, unsure, skip or retract; 200 at most.
 
@@ -96,6 +114,7 @@ class RemoteProject:
             receipt = self._call("POST", "/answers", {"answers": acts})
         return list(receipt["refused"])
 
+    @checked(texts=mapping_of(one_text, text_or_record), side=one_text, dry_run=yes_or_no)
     def change_texts(
         self, texts: Mapping[str, str | Mapping[str, str]], side: str = "left", dry_run: bool = False
     ) -> dict[str, Any]:
@@ -106,10 +125,12 @@ class RemoteProject:
         records = [{"id": name, "text": text if isinstance(text, str) else dict(text)} for name, text in texts.items()]
         return dict(self._call("POST", "/texts", {"texts": records, "side": side, "dry_run": dry_run}))
 
-    def withdraw_texts(self, ids: Sequence[str], side: str = "left", dry_run: bool = False) -> dict[str, Any]:
+    @checked(ids=list_of(one_text), side=one_text, dry_run=yes_or_no)
+    def withdraw_texts(self, ids: Iterable[str], side: str = "left", dry_run: bool = False) -> dict[str, Any]:
         """Withdraw ids, 5,000 at most, as one change; return how many ids of each kind. dry_run: only count."""
-        return dict(self._call("POST", "/texts/withdraw", {"ids": _listed(ids), "side": side, "dry_run": dry_run}))
+        return dict(self._call("POST", "/texts/withdraw", {"ids": ids, "side": side, "dry_run": dry_run}))
 
+    @checked(after=whole())
     def labels(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the labels that count, in the order in which they were given, each with the `cursor` of its page.
 
@@ -130,6 +151,7 @@ class RemoteProject:
             after, more = page["cursor"], page["more"] and bool(page["groups"])
             yield from page["groups"]
 
+    @checked(after=whole())
     def group_changes(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield what became of groups, in the order in which it happened, each change with its `cursor`.
 
@@ -153,30 +175,35 @@ class RemoteProject:
         """Start the next round, which trains, measures and makes a batch; return its job."""
         return dict(self._call("POST", "/jobs", {"kind": "next_round"}))
 
+    @checked(job_id=one_text)
     def job(self, job_id: str) -> dict[str, Any]:
         """Return the job's state and progress, or why it failed."""
         return dict(self._call("GET", f"/jobs/{quote(job_id, safe='')}"))
 
+    @checked(job_id=one_text)
     def cancel(self, job_id: str) -> None:
         """Cancel the job."""
         self._call("DELETE", f"/jobs/{quote(job_id, safe='')}")
 
+    @checked(texts=list_of(text_or_record), k=whole(1), side=one_text, why=yes_or_no)
     def match(
-        self, texts: Sequence[str] | Sequence[Mapping[str, str]], k: int = 10, side: str = "left", why: bool = False
+        self, texts: Iterable[str | Mapping[str, str]], k: int = 10, side: str = "left", why: bool = False
     ) -> list[list[dict[str, Any]]]:
         """Return the k best candidates of each text, or record by columns, under the published model, best first.
 
         Each has `ids`, `text`, `score`, `p` and, if wanted, `why`. side: of the texts, where the project has two lists.
         100 texts at most. Raises ApiError with status 409 if no model is published, 503 if no process answers.
         """
-        body = {"texts": _listed(texts), "k": k, "side": side, "why": why}
+        body = {"texts": texts, "k": k, "side": side, "why": why}
         return list(self._call("POST", "/match", body)["results"])
 
+    @checked(number=optional(whole()), note=one_text, shadow=yes_or_no)
     def publish(self, number: int | None = None, note: str = "", shadow: bool = False) -> dict[str, Any]:
         """Publish the model of this round, or of the newest, or name it as the shadow; return the publication."""
         body = {"round": number, "note": note, "kind": "shadow" if shadow else "model"}
         return dict(self._call("POST", "/publications", body))
 
+    @checked(note=one_text, shadow=yes_or_no)
     def end_publication(self, note: str = "", shadow: bool = False) -> dict[str, Any]:
         """Take the published model, or only its shadow, out of service; return what `publications` does."""
         body = {"note": note, "kind": "shadow" if shadow else "model"}
@@ -190,6 +217,7 @@ class RemoteProject:
         """Return the project's machine `raters`, the newest first, and what the newest is `worth`, with intervals."""
         return dict(self._call("GET", "/rater"))
 
+    @checked(name=one_text)
     def set_rater(self, name: str, **setup: Any) -> dict[str, Any]:
         """Put a machine rater into use, by `url` and `model` or by `function`; return what `rater` does.
 
@@ -198,6 +226,7 @@ class RemoteProject:
         """
         return dict(self._call("PUT", "/rater", {"name": name, **setup}))
 
+    @checked(pairs=whole(1), dry_run=yes_or_no, purpose=one_text)
     def run_rater(self, pairs: int = 100, dry_run: bool = False, purpose: str = "labels") -> dict[str, Any]:
         """Ask the machine rater about so many pairs at most, in a `job`; return what it takes. dry_run: ask nothing.
 
@@ -213,6 +242,7 @@ class RemoteProject:
         """End the machine rater in use; its verdicts stay. Return what `rater` does."""
         return dict(self._call("POST", "/rater/end", {}))
 
+    @checked(after=whole())
     def verdicts(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield what machine raters said, in the order in which they said it, each with the `cursor` of its page.
 
@@ -229,11 +259,12 @@ class RemoteProject:
         return self.client.call(method, f"/projects/{self.id}{path}", body)
 
 
-def _listed(values: Sequence[Any]) -> list[Any]:
-    """Return the values as a list; raise InputError for a text, whose letters would be taken for them."""
-    if isinstance(values, str):
-        raise InputError(f"give a list: [{values!r}]")
-    return list(values)
+def _json(body: Mapping[str, Any]) -> bytes:
+    """Return what a request sends. Raises InputError for a value that JSON has not."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the request has a value that JSON has not: {error}") from error
 
 
 def _detail(error: HTTPError) -> str:

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from allpairs.arguments import (
+    checked,
+    finite,
+    flag,
+    group_or_text,
+    groups,
+    list_of,
+    name_or_nothing,
+    optional,
+    pairs_or_file,
+    path_of,
+    texts_or_file,
+    whole,
+)
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
-from allpairs.matcher import Matcher
-from allpairs.tables import as_pairs, read_corpus
+from allpairs.matcher import Matcher, matcher_or_path
+from allpairs.tables import as_pairs, read_corpus, told_by_argument
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from allpairs.learner.files.evaluate import Model
     from allpairs.tables import Pairs, Texts
 
-AUDIT = ("id1", "id2", "label", "inclusion")
+AUDIT, OF_AUDIT = ("id1", "id2", "label", "inclusion"), ("stratum", "size", "band", "verdict", "read", "called")
+SEED = whole(0, 2**63 - 1)
 
 
+@checked(
+    matcher=matcher_or_path, left=texts_or_file, right=optional(texts_or_file), gold=optional(pairs_or_file),
+    audit=optional(pairs_or_file), seed=SEED,
+)  # fmt: skip
 def evaluate(
     matcher: Matcher | str | PathLike[str],
     left: Texts,
@@ -41,28 +61,32 @@ def evaluate(
     Give gold or audit. An audit's intervals hold what its labels leave open, also of the deepest pairs
     (docs/estimators.md); pairs of no stratum are left out. Raises InputError.
     """
-    from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
+    from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus, training_columns
 
     if (gold is None) == (audit is None):
         raise InputError("give gold or audit, one of the two")
     model = _model(matcher)
-    with TemporaryDirectory() as folder:
-        corpus = read_corpus(left, right, gold, Path(folder))
+    with TemporaryDirectory() as folder, told_by_argument():
+        corpus = read_corpus(left, right, gold, Path(folder), training_columns(model))
         if audit is None:
             found = evaluate_corpus(model, corpus, Method(seed=seed))
         else:
-            found = evaluate_audit(model, corpus, as_pairs(audit, Path(folder) / "audit.csv", AUDIT), seed)
+            labels = as_pairs(audit, Path(folder) / "audit.jsonl", AUDIT, OF_AUDIT)
+            found = evaluate_audit(model, corpus, labels, seed)
     parts = {field.name for field in fields(Estimate)}
     return {name: Estimate(**one) for name, one in found.items() if isinstance(one, Mapping) and set(one) == parts}
 
 
+@checked(
+    found=groups, true=groups, second=optional(list_of(flag)), by=group_or_text, name=optional(list_of(name_or_nothing))
+)
 def evaluate_groups(
-    found: Sequence[Hashable],
-    true: Sequence[Hashable],
+    found: Iterable[Hashable],
+    true: Iterable[Hashable],
     *,
-    second: Sequence[bool] | None = None,
-    by: str | Sequence[Any] = "",
-    name: Sequence[str | None] | None = None,
+    second: Iterable[bool] | None = None,
+    by: str | Iterable[Any] = "",
+    name: Iterable[str | None] | None = None,
 ) -> dict[str, Any]:
     """Return how good groups are beside the true ones, by pairs, by whole groups and B³, and what both look like.
 
@@ -79,26 +103,20 @@ def evaluate_groups(
 
     from allpairs.learner.files.group_figures import SIZE, SOURCE, codes, figures_of
 
-    given = {"true": true, "second": second, "by": None if isinstance(by, str) else by, "name": name}
-    for argument, values in given.items():
-        if values is not None and len(values) != len(found):
-            raise InputError(f"{argument} has {len(values):,} values for {len(found):,} texts: give one for each text")
+    count = len(list(found))
+    for argument, values in {"true": true, "second": second, "by": by, "name": name}.items():
+        if isinstance(values, list) and len(values) != count:
+            raise InputError(f"{argument} has {len(values):,} values for {count:,} texts: give one for each text")
     if isinstance(by, str) and by not in ("", SIZE, SOURCE):
         raise InputError(f"by is {by!r}: give {SIZE!r}, {SOURCE!r}, or a value for each text")
-    return figures_of(
-        codes(_present(found)), codes(_present(true)), None if second is None else np.asarray(second, dtype=bool),
-        by if isinstance(by, str) else list(by), () if name is None else _present(name),
-    )  # fmt: skip
+    sides = None if second is None else np.array(second, dtype=bool)
+    values = by if isinstance(by, str) else list(by)
+    return figures_of(codes(list(found)), codes(list(true)), sides, values, () if name is None else list(name))
 
 
-def _present(values: Sequence[Any]) -> list[Any]:
-    """Return the values, and None for those that pandas calls missing."""
-    from pandas import isna
-    from pandas.api.types import is_scalar
-
-    return [None if is_scalar(value) and isna(value) else value for value in values]
-
-
+@checked(
+    matcher=matcher_or_path, left=texts_or_file, right=optional(texts_or_file), pairs=whole(1), seed=SEED,
+)  # fmt: skip
 def draw_audit(
     matcher: Matcher | str | PathLike[str],
     left: Texts,
@@ -116,10 +134,12 @@ def draw_audit(
     import pandas as pd
 
     from allpairs.learner.files import audit
+    from allpairs.learner.files.evaluate import training_columns
 
-    with TemporaryDirectory() as folder:
-        corpus = read_corpus(left, right, None, Path(folder))
-        drawn = audit.draw_audit(_model(matcher), corpus, pairs, seed)
+    model = _model(matcher)
+    with TemporaryDirectory() as folder, told_by_argument():
+        corpus = read_corpus(left, right, None, Path(folder), training_columns(model))
+        drawn = audit.draw_audit(model, corpus, pairs, seed)
     items = corpus.items
     return pd.DataFrame(
         {
@@ -136,6 +156,10 @@ def draw_audit(
     )
 
 
+@checked(
+    left=texts_or_file, right=optional(texts_or_file), gold=pairs_or_file, out=path_of, rounds=whole(1),
+    test_fraction=finite, seed=SEED,
+)  # fmt: skip
 def simulate(
     left: Texts,
     right: Texts | None = None,
@@ -160,7 +184,7 @@ def simulate(
     from allpairs.learner.files.simulate import checked_settings, simulate_corpus
 
     checked = checked_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, told_by_argument():
         corpus = read_corpus(left, right, gold, Path(folder))
         rows, _ = simulate_corpus(corpus, checked, rounds, Path(out))
     figures = ("average_precision", "precision_at_recall_20")
@@ -177,5 +201,6 @@ def simulate(
     )
 
 
-def _model(matcher: Matcher | str | PathLike[str]) -> str:
-    return matcher.path if isinstance(matcher, Matcher) else str(matcher)
+def _model(matcher: Matcher | str | PathLike[str]) -> Model:
+    """Return what is loaded, or what names a folder or a model."""
+    return matcher.loaded if isinstance(matcher, Matcher) else str(matcher)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from allpairs.arguments import checked, finite, one_text, optional, path_of, texts, whole, wrong
 from allpairs.db.errors import InputError
 
 if TYPE_CHECKING:  # the libraries behind them take seconds to load
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
     from allpairs.learner.scoring.any_pairs import Seen
     from allpairs.learner.scoring.matcher import Matcher as Loaded
 
-    Texts: TypeAlias = "Sequence[str] | pd.DataFrame"
+    Texts: TypeAlias = "Iterable[str] | pd.DataFrame"
 
 SPARE = 50  # texts beyond those asked for that a second stage orders
 
@@ -31,9 +32,11 @@ class Matcher:
     """
 
     def __init__(self, loaded: Loaded, path: str) -> None:
-        self._loaded, self.path = loaded, path
+        self.loaded = loaded
+        self.path = path
 
     @classmethod
+    @checked(path=path_of, device=optional(one_text))
     def load(cls, path: str | PathLike[str], device: str | None = None) -> Matcher:
         """Load the folder; device: of the encoder, `cpu` or `cuda`; by default the GPU if there is one.
 
@@ -49,8 +52,8 @@ class Matcher:
     @property
     def threshold(self) -> float | None:
         """The score where p = 1/2; None if the score tells nothing."""
-        assert self._loaded.layer is not None
-        return self._loaded.layer.threshold
+        assert self.loaded.layer is not None
+        return self.loaded.layer.threshold
 
     @property
     def p_moves(self) -> dict[str, float]:
@@ -58,9 +61,10 @@ class Matcher:
 
         Measured on `texts` of the corpus as if they were new: `mean`, `in_95_percent_at_most`, and `most`.
         """
-        reference = self._loaded.reference
+        reference = self.loaded.reference
         return dict(reference.moves) if reference else {}
 
+    @checked(left=texts, right=texts)
     def score(self, left: Texts, right: Texts) -> np.ndarray:
         """Return the score of each pair `left[i]`, `right[i]`, (n,) float32.
 
@@ -71,15 +75,19 @@ class Matcher:
 
         from allpairs.learner.scoring.any_pairs import score_pairs
 
-        if len(left) != len(right):
-            raise InputError(f"left has {len(left):,} texts and right {len(right):,}: give as many of both")
-        rows, (one, other) = np.arange(len(left)), self._see(left, right)
-        return score_pairs(self._loaded, one, other, rows, rows)
+        records = self._records(left, right)
+        count, other_count = (len(side.texts) for side in records)
+        if count != other_count:
+            raise InputError(f"left has {count:,} texts and right {other_count:,}: give as many of both")
+        rows, (one, other) = np.arange(count), self._see(records)
+        return score_pairs(self.loaded, one, other, rows, rows)
 
+    @checked(left=texts, right=texts)
     def probability(self, left: Texts, right: Texts) -> np.ndarray:
         """Return p of each pair `left[i]`, `right[i]`, (n,) float64; errors as in `score`."""
         return self._p(self.score(left, right))
 
+    @checked(texts=texts, k=whole(), among=optional(texts))
     def search(self, texts: Texts, k: int = 10, among: Texts | None = None) -> pd.DataFrame:
         """Return the k best matches of each text, best first: columns text, match (positions), score, p, rank.
 
@@ -93,8 +101,8 @@ class Matcher:
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
-        loaded, itself = self._loaded, among is None
-        left, right = self._see(texts, texts if among is None else among)
+        loaded, itself = self.loaded, among is None
+        left, right = self._see(self._records(texts, texts if among is None else among))
         queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
         nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE * (loaded.second is not None)
         found = neighbours(queries, others, wanted, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
@@ -115,6 +123,9 @@ class Matcher:
             }
         )
 
+    @checked(
+        left=texts, right=optional(texts), threshold=optional(finite), precision=optional(finite), top=optional(whole())
+    )
     def match(
         self,
         left: Texts,
@@ -136,24 +147,31 @@ class Matcher:
 
         cut = Cut(top, threshold, precision)
         one, *more = self._records(left, *([] if right is None else [right]))
-        table = matches_of(self._loaded, one, more[0] if more else None, cut, threshold_of(self.path, cut))
+        table = matches_of(self.loaded, one, more[0] if more else None, cut, threshold_of(self.loaded, cut))
         ours, theirs = one.texts, (more or [one])[0].texts
         table["left_text"] = [ours[row] for row in table["left"]]
         table["right_text"] = [theirs[row] for row in table["right"]]
         return table
 
-    def _see(self, left: Texts, right: Texts) -> list[Seen]:
+    def _see(self, records: list[RecordTexts]) -> list[Seen]:
         from allpairs.learner.scoring.any_pairs import see
 
-        sides = zip(self._records(left, right), (True, False), strict=True)
-        return [see(self._loaded, one.read(), of_left, one.fields()) for one, of_left in sides]
+        sides = zip(records, (True, False), strict=True)
+        return [see(self.loaded, one.read(), of_left, one.fields()) for one, of_left in sides]
 
     def _records(self, *given: Texts) -> list[RecordTexts]:
         """Return the left list and maybe the right one with their columns. Raises InputError unless both are alike."""
         from allpairs.records import read_records
 
-        return read_records(self._loaded.columns, given)
+        return read_records(self.loaded.columns, given)
 
     def _p(self, scores: np.ndarray) -> np.ndarray:
-        assert self._loaded.layer is not None
-        return self._loaded.layer.probability(scores)
+        assert self.loaded.layer is not None
+        return self.loaded.layer.probability(scores)
+
+
+def matcher_or_path(value: Any, argument: str) -> Any:
+    """Return a Matcher, or the folder or name of a model."""
+    if not isinstance(value, (Matcher, str, PathLike)):
+        raise wrong(argument, value, "give a Matcher, its folder, or the name of an encoder")
+    return value if isinstance(value, Matcher) else path_of(value, argument)

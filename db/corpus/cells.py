@@ -53,7 +53,7 @@ def too_long(length: int, path: Path, row: int, column: str | None, at_least: bo
     return bad(what, path, row, column)
 
 
-def as_text(value: object, path: Path, row: int, column: str) -> str:
+def as_text(value: object, path: Path, row: int | None, column: str) -> str:
     """Return the value of a typed cell as text: empty for null, whole numbers without a point.
 
     Raises InputError for lists, objects and bytes that are not UTF-8.
@@ -76,7 +76,7 @@ def as_text(value: object, path: Path, row: int, column: str) -> str:
     raise bad(f"the value is a {type(value).__name__}, not text or a number", path, row, column)
 
 
-def _decoded(value: bytes, path: Path, row: int, column: str) -> str:
+def _decoded(value: bytes, path: Path, row: int | None, column: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:

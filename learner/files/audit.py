@@ -14,7 +14,7 @@ from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sampling_order import make_sampling_order
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import divide, rank_bands
-from allpairs.learner.files.evaluate import dataset_for, load_vectors
+from allpairs.learner.files.evaluate import Model, dataset_for, load_vectors
 from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.search.inner_product import as_left, as_right
 
@@ -31,7 +31,7 @@ class Drawn:
     inclusion: np.ndarray
 
 
-def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
+def draw_audit(model: Model, corpus: Corpus, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
     """Draw this many pairs from strata of all pairs, ranked by the model; equally many from each stratum.
 
     model: a matcher or an encoder. Raises InputError if the model does not score by cosine, or if the pairs are too few
@@ -40,7 +40,8 @@ def draw_audit(model: str, corpus: Corpus, pairs: int, seed: int, progress: Prog
     dataset = dataset_for(model, corpus)
     scorer = load_vectors(model, dataset, progress)
     if scorer.space.distance != "cosine":
-        raise InputError(f"{model} scores by {scorer.space.distance}, and an audit ranks by cosine: name another model")
+        what = f"the model scores by {scorer.space.distance}, and an audit ranks by cosine"
+        raise InputError(f"{what}: name another model")
     return drawn_by(scorer, dataset, pairs, seed, progress)
 
 

@@ -44,6 +44,7 @@ from allpairs.learner.scorers.two_feature_scorer import FeatureScorer, is_featur
 from allpairs.learner.scoring.matcher import COLUMNS, Matcher, load_matcher, read_details
 from allpairs.learner.search.exact import count_pairs, pairs_numbered
 
+Model = str | Matcher  # the folder or name of a model, or a matcher that is loaded: no folder is read for it again
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
 GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
@@ -72,7 +73,7 @@ def checked_method(name: str | None, sample: int, base: str, seed: int) -> Metho
 
 
 def evaluate_corpus(
-    model: str,
+    model: Model,
     corpus: Corpus,
     method: Method,
     progress: Progress = no_progress,
@@ -124,20 +125,20 @@ def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str
     }
 
 
-def reads_pairs(model: str) -> bool:
+def reads_pairs(model: Model) -> bool:
     """Return whether the model reads both texts of a pair at once, so that it cannot rank all pairs."""
-    return is_cross_encoder(model) or is_reranker(model)
+    return isinstance(model, str) and (is_cross_encoder(model) or is_reranker(model))
 
 
 def evaluate_audit(
-    model: str, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
+    model: Model, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
 ) -> dict[str, Any]:
     """Return the same from the audit labels of a file (see `read_audit`), for a matcher or an encoder.
 
     With gold, the figures on known pairs are added. Raises InputError for a bad file, too few labels, a matcher that
     does not score by cosine, and a cross-encoder, which cannot rank all pairs.
     """
-    if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):
+    if reads_pairs(model) or (isinstance(model, str) and (is_token_scorer(model) or is_feature_scorer(model))):
         how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
         raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_for(model, corpus)
@@ -145,20 +146,22 @@ def evaluate_audit(
     scorer = load_vectors(model, dataset, progress)
     if scorer.space.distance != "cosine":
         raise InputError(
-            f"{model} scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
+            f"the model scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
         )
     measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
     return as_result(replace(measured, estimates={**measured.estimates, **given_figures(dataset, scorer)}))
 
 
 def load_scorer(
-    model: str, dataset: Dataset, progress: Progress = no_progress, labelled: Labelled | None = None
+    model: Model, dataset: Dataset, progress: Progress = no_progress, labelled: Labelled | None = None
 ) -> Scorer:
     """Load the scorer of the dataset's evaluation items.
 
     model: the folder of a cross-encoder or re-ranker; a matcher, or an encoder; or `bertscore:NAME`, which compares
     tokens, alone or weighted together with the cosine by the labelled pairs.
     """
+    if isinstance(model, Matcher):
+        return load_vectors(model, dataset, progress)
     if is_feature_scorer(model):
         return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
     if is_token_scorer(model):
@@ -170,9 +173,9 @@ def load_scorer(
     )
 
 
-def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
+def load_vectors(model: Model, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
     """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
-    matcher = load_matcher(model)
+    matcher = model if isinstance(model, Matcher) else load_matcher(model)
     vectors = matcher.vectors(dataset, _encode(matcher, dataset, progress), progress)
     return VectorScorer(vectors, matcher.layer, matcher.space, matcher.rescored(dataset, vectors, progress))
 
@@ -239,15 +242,25 @@ def _every_negative(dataset: Dataset, score: Score) -> Stratum:
     return Stratum("negatives", int(negative.sum()), score(rows[negative], columns[negative]))
 
 
-def dataset_for(model: str, corpus: Corpus) -> Dataset:
+def dataset_for(model: Model, corpus: Corpus) -> Dataset:
     """Return the corpus as the model reads it: all its items are evaluation items, if it has no split.
 
     A trained matcher takes text columns for what they were in its training, an encoder for what the corpus says.
     """
-    columns, details = corpus.columns, read_details(Path(model))
-    if columns and details:
-        columns = columns.of_model(TextColumns.read(details.get(COLUMNS)))
+    columns = corpus.columns
+    if columns and is_trained(model):
+        columns = columns.of_model(training_columns(model))
     return dataset_of(all_evaluation(corpus), columns)
+
+
+def is_trained(model: Model) -> bool:
+    """Return whether the model is a matcher that was trained, and no bare encoder."""
+    return model.layer is not None if isinstance(model, Matcher) else bool(read_details(Path(model)))
+
+
+def training_columns(model: Model) -> TextColumns | None:
+    """Return the text columns that the model was trained on, if there were several."""
+    return model.columns if isinstance(model, Matcher) else TextColumns.read(read_details(Path(model)).get(COLUMNS))
 
 
 def all_evaluation(corpus: Corpus) -> Corpus:

@@ -23,7 +23,7 @@ from allpairs.learner.files.evaluate import dataset_for
 from allpairs.learner.files.groups import column_order, group_table
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
-from allpairs.learner.scoring.matcher import Matcher, load_matcher, read_details
+from allpairs.learner.scoring.matcher import Matcher, load_matcher
 from allpairs.learner.search.exact import Pairs, no_pairs
 from allpairs.learner.search.inner_product import as_left, as_right, scores
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
@@ -60,11 +60,12 @@ def match_corpus(
     the file beside it that `groups_file` names. answers: as in `group_table`; values: of `column_values`.
     """
     require_writable(out)
-    threshold = threshold_of(model, cut)
+    check_cut(cut)
     matcher = load_matcher(model)
+    threshold = threshold_of(matcher, cut)
     if grouping is not None:
         grouping.require_possible(corpus.kind, matcher.layer is not None)
-    dataset = dataset_for(model, corpus)
+    dataset = dataset_for(matcher, corpus)
     encoded = matcher.encoder.encode(dataset.texts, progress)
     if dataset.symmetric and sum(len(item.ids) for item in corpus.items) < 2:
         raise InputError("the file has one row, which makes no pair: name a file with two or more")
@@ -186,27 +187,32 @@ def _in_both(dataset: Dataset) -> Pairs:
     return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
-def threshold_of(model: str, cut: Cut) -> float:
-    """Return the lowest score that the cut keeps. Raises InputError unless it gives exactly one known end."""
+def check_cut(cut: Cut) -> None:
+    """Raise InputError unless the cut gives exactly one end, within its bounds."""
     given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
     if len(given) != 1:
         raise InputError(f"give exactly one of top, threshold and precision (given: {', '.join(given) or 'none'})")
+    if cut.precision is not None and not 0 < cut.precision <= 1:
+        raise InputError(f"precision is a share between 0 and 1, not {cut.precision:g}")
+
+
+def threshold_of(matcher: Matcher, cut: Cut) -> float:
+    """Return the lowest score that the cut keeps. Raises InputError as `check_cut`, and if precision is not known."""
+    check_cut(cut)
     if cut.precision is not None:
-        if not 0 < cut.precision <= 1:
-            raise InputError(f"precision is a share between 0 and 1, not {cut.precision:g}")
-        return _score_at_precision(Path(model), cut.precision)
+        return _score_at_precision(matcher, cut.precision)
     return cut.threshold if cut.threshold is not None else LOWEST
 
 
-def _score_at_precision(folder: Path, precision: float) -> float:
+def _score_at_precision(matcher: Matcher, precision: float) -> float:
     """Return the lowest score at or above which the matcher's measured precision was reached."""
-    curve = read_details(folder).get("curve")
+    name, curve = matcher.encoder.name, matcher.curve
     if not curve:
-        raise InputError(f"precision has not been measured for {folder}: use top or threshold")
+        raise InputError(f"precision has not been measured for {name}: use top or threshold")
     scores, measured = np.array(curve["score"]), np.array(curve["precision"])
     reached = measured >= precision
     if not reached.any():
-        raise InputError(f"{folder} does not reach precision {precision:g}: its highest is {measured.max():.3f}")
+        raise InputError(f"{name} does not reach precision {precision:g}: its highest is {measured.max():.3f}")
     return float(scores[reached].min())
 
 

@@ -22,7 +22,7 @@ from allpairs.db.files.checksums import require_whole
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.tokens import Tokens, padded, token_ids
-from allpairs.learner.runtime.device import Portable, default_device, fast_reading
+from allpairs.learner.runtime.device import Portable, default_device, fast_reading, usable_device
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
@@ -72,11 +72,12 @@ def _weights(folder: Path) -> Iterator[Path]:
 
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
     """Load the encoder of that hub name or folder, in evaluation mode. Raises InputError if it cannot be loaded."""
+    chosen = default_device() if device is None else usable_device(device)
     source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
     with held(Path(source)):
         require_folder(name)
         require_whole(Path(source))
-        model = _load(name, source, device)
+        model = _load(name, source, chosen)
         if _is_dpr(model):
             raise InputError(
                 f"encoder {name!r} is in DPR's own format, which has no token vectors: name its version for "
@@ -85,11 +86,11 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
         return Encoder(model, name)
 
 
-def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
+def _load(name: str, source: str, device: str) -> SentenceTransformer:
     # The library warns that a plain Hugging Face encoder gets mean pooling, which is what the paper does.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
-        return SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
+        return SentenceTransformer(source, device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
     except (OSError, ValueError, SafetensorError) as error:
         raise InputError(f"encoder {name!r} cannot be loaded: {why(name, error)}") from error
 

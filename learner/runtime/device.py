@@ -8,10 +8,24 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from allpairs.db.errors import InputError
+
 
 def default_device() -> str:
     """Return `cuda` if there is a GPU, else `cpu`."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def usable_device(name: str) -> str:
+    """Return the device's name. Raises InputError for an unknown one, and for one that this machine lacks."""
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"there is no device {name!r}: give 'cpu' or 'cuda'") from error
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if (device.index or 0) >= counts.get(device.type, 0):
+        raise InputError(f"this machine has no device {name!r}: give {default_device()!r}")
+    return name
 
 
 class Portable:

@@ -38,7 +38,8 @@ class Matcher:
     """An encoder and, once trained, its output layer; blend: the components of its first score.
 
     second: its second stage, if it has one; reference: what the score needs of the corpus that it was trained on, where
-    it needs any; columns: the text columns of that corpus, if it had several.
+    it needs any; columns: the text columns of that corpus, if it had several; curve: precision and recall by score,
+    where they were measured.
     """
 
     encoder: Encoder
@@ -47,6 +48,7 @@ class Matcher:
     second: SecondStage | None = None
     reference: Reference | None = None
     columns: TextColumns | None = None
+    curve: dict[str, list[float]] | None = None
 
     @property
     def space(self) -> Space:
@@ -151,8 +153,10 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
             raise _broken(folder, error) from error
         encoder = load_encoder(name, device)
         reference = read_reference(folder)
+        if read_details(folder) != known:
+            raise InputError(f"another model was written to {name} while it was loaded: load it again")
     encoder = encoder.variant(distance=encoder.saved_distance) if known else encoder
-    return Matcher(encoder, layer, blend, second, reference, columns)
+    return Matcher(encoder, layer, blend, second, reference, columns, known.get("curve"))
 
 
 def add_reference(reference: Reference, folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said_in_one_line(encoder: Path, tmp_path: Path) -> Non
         evaluate(encoder, LEFT, RIGHT, gold=pd.DataFrame({"id1": [1], "other": [2]}))
     with pytest.raises(InputError, match="columns id1, id2, label, inclusion"):
         evaluate(encoder, LEFT, RIGHT, audit=GOLD)
-    with pytest.raises(InputError, match=r"gold.csv, row 2.*'999'"):
+    with pytest.raises(InputError, match=r"gold\[0\].*'999'"):
         evaluate(encoder, LEFT, RIGHT, gold=[(0, 999)])
     with pytest.raises(InputError, match="too few"):
         draw_audit(encoder, LEFT, RIGHT, pairs=3)

@@ -20,12 +20,13 @@ WORDS = (
 )  # fmt: skip
 PACKAGES = {
     "allpairs": "client figures matcher",
-    "allpairs.client": "",
+    "allpairs.arguments": "db.corpus",
+    "allpairs.client": "arguments",
     "allpairs.program": "db.maintenance",
-    "allpairs.figures": "matcher tables learner.files",
-    "allpairs.tables": "db.corpus",
-    "allpairs.matcher": "records learner.data learner.files learner.scoring learner.search",
-    "allpairs.records": "db.corpus learner.data",
+    "allpairs.figures": "arguments matcher tables learner.files",
+    "allpairs.tables": "arguments db.corpus",
+    "allpairs.matcher": "arguments records learner.data learner.files learner.scoring learner.search",
+    "allpairs.records": "arguments db.corpus learner.data",
     "db.corpus": "",
     "db.files": "",
     "db.groups": "corpus",

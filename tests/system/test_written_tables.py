@@ -27,7 +27,6 @@ from allpairs.learner.loop.simulated_labels import Labels
 from allpairs.learner.published.released import Table
 from allpairs.learner.published.released import write_table as write_released
 from allpairs.learner.reports.tables import as_csv
-from allpairs.tables import as_items, as_pairs
 from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
 
@@ -100,10 +99,6 @@ TABLES: dict[str, Callable[[Sequence[str], Path], Any]] = {
     "results": lambda texts, path: path.write_text(as_csv([{"row": text, "value": 1.5} for text in texts]), "utf-8"),
     "export": lambda texts, path: write_table(path, dict.fromkeys(COLUMNS, str), [(text,) * 3 for text in texts]),
     "matches, groups": lambda texts, path: write_frame(path, frame(texts)),
-    "lists from Python": as_items,
-    "data frames from Python": lambda texts, path: as_items(frame(texts), path),
-    "pairs from Python": lambda texts, path: as_pairs(list(zip(texts, texts, strict=True)), path),
-    "frames of pairs from Python": lambda texts, path: as_pairs(frame(texts), path),
 }
 
 
