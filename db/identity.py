@@ -2,7 +2,10 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
+V = TypeVar("V")
 FORM = "NFKC"  # of the texts that models read: its name, kept with what was made of them
 # Signs that never show: they are no part of a text. Joiners and selectors are, since they change letters and emoji.
 UNSEEN = re.compile(
@@ -27,3 +30,28 @@ def identity(text: str) -> str:
 def same_id(name: str) -> str:
     """Return what the spellings of one id share: its Unicode NFC."""
     return unicodedata.normalize("NFC", name)
+
+
+def spellings(names: Iterable[str]) -> list[str]:
+    """Return the names as they are, composed and decomposed: what a database may hold of the same ids."""
+    return list({form for name in names for form in (name, same_id(name), unicodedata.normalize("NFD", name))})
+
+
+class ById(Mapping[str, V]):
+    """What belongs to each id, whichever way it is spelt in Unicode; it yields the ids as they came in."""
+
+    def __init__(self, pairs: Iterable[tuple[str, V]]) -> None:
+        self._pairs = {same_id(name): (name, value) for name, value in pairs}
+
+    def __getitem__(self, name: str) -> V:
+        return self._pairs[same_id(name)][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._pairs.values())
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def spelt(self, name: str) -> str:
+        """Return the id as it came in; the name itself if there is none."""
+        return self._pairs.get(same_id(name), (name, None))[0]

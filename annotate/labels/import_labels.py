@@ -1,6 +1,6 @@
 """Import of labels from a file: none is stored twice, and a report covers every row that is not stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +99,7 @@ def _columns(path: Path) -> Sequence[str]:
 class _Known:
     """The project's items by id for both sides, current labels, and each annotator's answers."""
 
-    items: tuple[dict[str, int], dict[str, int]]
+    items: tuple[Mapping[str, int], Mapping[str, int]]
     symmetric: bool
     labels: dict[tuple[int, int], Label]
     own: dict[Act, AnswerKind]

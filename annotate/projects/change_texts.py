@@ -23,6 +23,7 @@ from allpairs.db.corpus.files import read_rows
 from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import EventKind, Kind, Side
 from allpairs.db.errors import InputError
+from allpairs.db.identity import same_id
 from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
@@ -206,9 +207,9 @@ def _identifiers(path: Path, column: str) -> list[str]:
         name = values[0].strip()
         if not name:
             raise bad("the id is empty; give every row an id", path, number, column)
-        if name in rows:
-            raise bad(f"the id {name!r} is already in row {rows[name]}; remove one of the rows", path, number, column)
-        rows[name] = number
+        before = rows.setdefault(same_id(name), number)
+        if before != number:
+            raise bad(f"the id {name!r} is already in row {before}; remove one of the rows", path, number, column)
     return list(rows)
 
 

@@ -20,7 +20,7 @@ from allpairs.db.corpus.staging import Places, Staging
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Kind, Side, Split, Stated
 from allpairs.db.errors import InputError
-from allpairs.db.identity import identity
+from allpairs.db.identity import ById, identity
 from allpairs.db.progress import Progress, no_progress
 
 __all__ = [
@@ -56,7 +56,7 @@ class Corpus:
         """Return the position of the item of each id of one side."""
         if isinstance(self.items, Staging):
             return Places(self.items, side)
-        return {name: i for i, item in enumerate(self.items) if item.side == side for name in item.ids}
+        return ById((name, i) for i, item in enumerate(self.items) if item.side == side for name in item.ids)
 
     def count(self, side: Side) -> int:
         """Return the number of items of one side."""

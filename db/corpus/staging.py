@@ -11,12 +11,15 @@ from typing import NamedTuple, overload
 
 from allpairs.db.corpus.item import Item
 from allpairs.db.domain import FieldKind, Side
+from allpairs.db.identity import same_id
 
 CACHE = 32 * 1024  # KiB of the file that are kept in memory
 TABLES = """
 CREATE TABLE texts (place INTEGER PRIMARY KEY, side TEXT, digest BLOB, text TEXT, lengths TEXT);
 CREATE UNIQUE INDEX texts_by_digest ON texts (side, digest);
-CREATE TABLE names (side TEXT, name TEXT, row INTEGER, place INTEGER, PRIMARY KEY (side, name)) WITHOUT ROWID;
+CREATE TABLE names (
+    side TEXT, key TEXT, name TEXT, row INTEGER, place INTEGER, PRIMARY KEY (side, key)
+) WITHOUT ROWID;
 CREATE INDEX names_by_place ON names (place, row);
 """
 ITEMS = """
@@ -54,14 +57,15 @@ class Staging(Sequence[Item]):
         place = self._size if added else self.place_of(side, key)
         self._size += added
         try:
-            self.file.execute("INSERT INTO names VALUES (?, ?, ?, ?)", (side.value, name, row, place))
+            self.file.execute("INSERT INTO names VALUES (?, ?, ?, ?, ?)", (side.value, same_id(name), name, row, place))
         except sqlite3.IntegrityError:
             return self.named(side, name)
         return None
 
     def named(self, side: Side, name: str) -> Named | None:
         """Return where this id of this side was first seen, or None."""
-        found = self.file.execute("SELECT row, place FROM names WHERE side = ? AND name = ?", (side, name)).fetchone()
+        wanted = "SELECT row, place FROM names WHERE side = ? AND key = ?"
+        found = self.file.execute(wanted, (side, same_id(name))).fetchone()
         return found and Named(*found)
 
     def place_of(self, side: Side, key: str) -> int | None:

@@ -1,7 +1,7 @@
 """Items, their identifiers and gold pairs: bulk storage, counts and look-ups."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from allpairs.db.corpus.gold import GoldPair
 from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.identity import ById
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.tables import Base, Gold, Identifier, IdentifierChange, Item
 
@@ -92,10 +93,10 @@ def gold_label_counts(session: Session, project_id: int) -> dict[bool, int]:
     return {label: counts.get(label, 0) for label in (True, False)}
 
 
-def items_by_identifier(session: Session, project_id: int, side: Side) -> dict[str, int]:
-    """Return the item of each imported id of one side."""
+def items_by_identifier(session: Session, project_id: int, side: Side) -> Mapping[str, int]:
+    """Return the item of each imported id of one side, whichever way the id is spelt in Unicode."""
     named = select(Identifier.external_id, Identifier.item_id).where(Identifier.project_id == project_id)
-    return dict(session.execute(named.where(Identifier.side == side)).tuples().all())
+    return ById(session.execute(named.where(Identifier.side == side)).tuples())
 
 
 def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:

@@ -1,15 +1,15 @@
 """What a file of texts, or of identifiers, would change in a project: found without changing anything."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import Side
-from allpairs.db.identity import identity
+from allpairs.db.identity import ById, identity, spellings
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.items import CHUNK, chunks
 from allpairs.db.projects.project_list import UNCHANGED, text_states
@@ -83,13 +83,14 @@ def plan_texts(
     texts = list(texts)
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, [name for text in texts for name in text.ids])
+    texts = [replace(text, ids=tuple(map(known.spelt, text.ids))) for text in texts]
     there = _equal(session, project_id, side, {identity(text.text) for text in texts}, progress)
     for text in texts:
         _place(plan, text, known, there.get(identity(text.text)))
     return plan
 
 
-def _place(plan: TextPlan, text: CorpusItem, known: dict[str, _Known], item: int | None) -> None:
+def _place(plan: TextPlan, text: CorpusItem, known: Mapping[str, _Known], item: int | None) -> None:
     """Let the text's identifiers name it. item: the one that has this text already."""
     moving = [name for name in text.ids if name not in known or known[name].item != item]
     target = item
@@ -110,7 +111,7 @@ def plan_withdrawal(session: Session, project_id: int, side: Side, names: Sequen
     """Return what it changes to withdraw these identifiers."""
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, names)
-    for name in names:
+    for name in map(known.spelt, names):
         if name in known:
             plan.moves.append(Move(name, known[name].item, None))
             plan.note("withdrawn", name, known[name].text)
@@ -119,14 +120,14 @@ def plan_withdrawal(session: Session, project_id: int, side: Side, names: Sequen
     return plan
 
 
-def _named(session: Session, project_id: int, side: Side, names: Sequence[str]) -> dict[str, _Known]:
+def _named(session: Session, project_id: int, side: Side, names: Sequence[str]) -> ById[_Known]:
     mine = (Identifier.project_id == project_id, Identifier.side == side)
     wanted = select(Identifier.external_id, Item.id, Item.text).join(Item, Item.id == Identifier.item_id).where(*mine)
-    return {
-        name: _Known(item, text)
-        for chunk in chunks(names)
+    return ById(
+        (name, _Known(item, text))
+        for chunk in chunks(spellings(names))
         for name, item, text in session.execute(wanted.where(Identifier.external_id.in_(chunk)))
-    }
+    )
 
 
 def _equal(

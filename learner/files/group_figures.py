@@ -15,6 +15,7 @@ from allpairs.db.corpus.gold import LABELS
 from allpairs.db.domain import AnswerKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups import measures
+from allpairs.db.identity import same_id
 
 Text = tuple[str, str]  # side, empty if there is one list, and id
 Membership = dict[Text, str | None]  # without a group a text is alone
@@ -151,7 +152,7 @@ def _membership(path: Path, two: bool, name: str, names: dict[Text, str]) -> Mem
     found: Membership = {}
     for number, values in read_rows(path, wanted):
         row = dict(zip(wanted, map(str.strip, values), strict=True))
-        text = row.get("side", ""), row["id"]
+        text = row.get("side", ""), same_id(row["id"])
         if two and text[0] not in tuple(Side):
             raise bad(f"the side is {shown(text[0])}; write {' or '.join(Side)}", path, number, "side")
         group = row["group"] or None
@@ -176,7 +177,7 @@ def _pairs(path: Path, two: bool) -> Iterator[tuple[Text, Text]]:
     for number, values in read_rows(path, wanted):
         one, other, *label = map(str.strip, values)
         if not label or _is_match(label[0], path, number):
-            yield (sides[0], one), (sides[1], other)
+            yield (sides[0], same_id(one)), (sides[1], same_id(other))
 
 
 def _is_match(label: str, path: Path, row: int) -> bool:
@@ -189,7 +190,7 @@ def _is_match(label: str, path: Path, row: int) -> bool:
 
 def _of_lists(lists: Sequence[Path]) -> Iterator[Text]:
     for side, path in _sided(lists):
-        yield from ((side, id_.strip()) for _, (id_,) in read_rows(path, ("id",)))
+        yield from ((side, same_id(id_.strip())) for _, (id_,) in read_rows(path, ("id",)))
 
 
 def _column(lists: Sequence[Path], column: str) -> Mapping[Text, str]:
@@ -200,7 +201,7 @@ def _column(lists: Sequence[Path], column: str) -> Mapping[Text, str]:
             f"{lists[0].name} has no column {column}: choose {SIZE}, {SOURCE} for two lists, or one of its columns"
         )
     return {
-        (side, id_.strip()): value.strip()
+        (side, same_id(id_.strip())): value.strip()
         for side, path in having
         for _, (id_, value) in read_rows(path, ("id", column))
     }

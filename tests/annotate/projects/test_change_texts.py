@@ -1,6 +1,7 @@
 """Changes of a project's texts: previewed, stored as one act, undone; splits never move, and nothing is half-done."""
 
 import csv
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,16 @@ def test_each_row_is_new_equal_changed_or_the_same(engine: Engine, project: int,
         gone = session.scalars(select(Item.text).where(Item.withdrawn_at.is_not(None))).all()
     assert gone == ["text 0"]  # another id still names "text 1"
     assert project_summary(engine, NAME).contents.count(Side.LEFT) == 9
+
+
+def test_an_id_is_found_however_its_letters_are_composed(engine: Engine, project: int, tmp_path: Path) -> None:
+    composed, decomposed = "Köln", unicodedata.normalize("NFD", "Köln")
+    change(engine, tmp_path, {decomposed: "a city"})
+    assert counted(change(engine, tmp_path, {composed: "another city"})) == {"changed": 1}
+    assert texts_of(engine, project)[decomposed] == "another city"  # the id stays as it came in
+    with reading(engine) as session:
+        assert composed in items_by_identifier(session, project, Side.LEFT)
+    assert counted(change(engine, tmp_path, [composed])) == {"withdrawn": 1}
 
 
 def test_a_text_that_was_withdrawn_comes_back_as_it_was(engine: Engine, project: int, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A corpus from files: identical texts, gold pairs, closure, and warnings about odd data."""
 
 import json
+import unicodedata
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from allpairs.db.corpus import gold, graph
 from allpairs.db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
 from allpairs.db.corpus.fields import values_of
+from allpairs.db.corpus.split import read_split
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
@@ -73,6 +75,37 @@ def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
 def test_texts_that_differ_in_the_width_or_form_of_characters_alone_are_one_item(tmp_path: Path) -> None:
     corpus = load_corpus(table(tmp_path / "a.csv", "id,text", "1,ﬁve ｍ²", "2,five m2", "3,five m3"))
     assert [item.ids for item in corpus.items] == [("1", "2"), ("3",)]
+
+
+def test_ids_are_the_same_however_their_letters_are_composed(tmp_path: Path) -> None:
+    composed, decomposed = "Köln", unicodedata.normalize("NFD", "Köln")
+    texts = table(tmp_path / "items.csv", "id,text", f"{decomposed},one", "2,two")
+    gold_pairs = table(tmp_path / "gold.csv", "id1,id2", f"{composed},2")
+    corpus = load_corpus(texts, gold=gold_pairs)
+    assert corpus.gold == [GoldPair(0, 1, True)] and corpus.items[0].ids == (decomposed,)  # as it came in
+    assert corpus.positions(Side.LEFT)[composed] == corpus.positions(Side.LEFT)[decomposed] == 0
+    split = table(tmp_path / "split.csv", "id,split", f"{composed},train", "2,evaluation")
+    assert [item.split for item in read_split(split, corpus).items] == ["train", "evaluation"]
+    twice = table(tmp_path / "twice.csv", "id,text", f"{composed},one", f"{decomposed},two")
+    assert "row 3" in refusal(twice) and "already in row 2" in refusal(twice)
+
+
+def test_texts_that_show_nothing_are_refused_and_emoji_stay_apart(tmp_path: Path) -> None:
+    for text in ("\u200b", "\u200d", "\xad", "\ufeff\u2060", "\u3164", "\u2800"):
+        assert "row 3" in refusal(table(tmp_path / "blank.csv", "id,text", "1,one", f"2,{text}"))
+    emoji = [
+        "😀",
+        "🚗",
+        "👨\u200d👩\u200d👧",
+        "👨👩👧",
+        "🏴",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e007f",
+        "👍",
+        "👍🏽",
+        "#",
+    ]
+    rows = [f"{place},{text}" for place, text in enumerate(emoji)]
+    assert len(load_corpus(table(tmp_path / "emoji.csv", "id,text", *rows)).items) == len(emoji)
 
 
 def test_text_columns_are_joined_and_empty_ones_skipped(tmp_path: Path) -> None:
