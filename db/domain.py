@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+DEFAULT_ENCODER, READ_TOKENS = "all-MiniLM-L6-v2", 256  # that it reads of a text
 SEED_STRATEGY = "most-similar"  # for batches chosen before there is a trained model
 SPREAD_STRATEGY = "spread"  # used instead if all answers so far are positive: a model needs negatives
 

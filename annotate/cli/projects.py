@@ -19,8 +19,9 @@ from allpairs.annotate.projects.projects import (
     project_summary,
 )
 from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
+from allpairs.db.corpus.fields import count_long, note_on_long_texts
 from allpairs.db.corpus.split import read_split, split_corpus
-from allpairs.db.domain import LABELS, FieldKind, Settings, Side
+from allpairs.db.domain import DEFAULT_ENCODER, LABELS, READ_TOKENS, FieldKind, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import checked_name
 from allpairs.program import group
@@ -90,9 +91,16 @@ def create(
     project_id = create_project(engine, name, corpus, settings, progress_line)
 
     job = request_round(engine, project_id)
-    for note in corpus.notes:
+    notes = [*corpus.notes, *filter(None, [_long(corpus, settings.encoder)])]
+    for note in notes:
         remark(note)
-    _print(project_summary(engine, name), as_json, {"notes": corpus.notes, "job": job})
+    _print(project_summary(engine, name), as_json, {"notes": notes, "job": job})
+
+
+def _long(corpus: Corpus, encoder: str) -> str:
+    """Return what to say of texts that are longer than what the default encoder reads; empty for another one."""
+    texts = (item.text for item in corpus.items if encoder == DEFAULT_ENCODER)
+    return note_on_long_texts(count_long(texts, READ_TOKENS), READ_TOKENS)
 
 
 def _with_kinds(corpus: Corpus, given: Sequence[str]) -> Corpus:

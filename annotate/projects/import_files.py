@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from allpairs.db.corpus.corpus import Columns, Corpus, make_corpus, read_items
+from allpairs.db.corpus.fields import count_long, note_on_long_texts
 from allpairs.db.corpus.staging import Staging
-from allpairs.db.domain import Side
+from allpairs.db.domain import READ_TOKENS, Side
 from allpairs.db.errors import InputError
 from allpairs.db.files.private import FOLDER, open_private
 from allpairs.db.progress import Progress, no_progress
@@ -80,6 +81,8 @@ def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
             problems.append(str(error))
     if problems:
         return None, problems
+    if long := note_on_long_texts(count_long((item.text for item in items), READ_TOKENS), READ_TOKENS):
+        notes.append(long)
     try:
         return make_corpus(items, source.right is None, source.gold, source.gold_columns, notes), []
     except InputError as error:

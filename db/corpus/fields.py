@@ -1,9 +1,12 @@
 """The text columns of a record: joined to one text for the models, and taken apart again for people."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+CHINESE = r"\u3400-\u9fff\uf900-\ufaff"  # characters, also of Japanese, which are a word each
+PIECE = re.compile(rf"[{CHINESE}]|[^\W{CHINESE}]+|[^\w\s]")
 BETWEEN_TEXTS = " . "  # joins text columns, as Mussmann, Jia and Liang (2020) join title and sentence of WikiQA
 
 
@@ -35,6 +38,19 @@ def _parts(text: str, lengths: Sequence[int]) -> Iterator[str]:
     for length in lengths:
         yield text[start : start + length]
         start += length + len(BETWEEN_TEXTS) if length else 0
+
+
+def count_long(texts: Iterable[str], limit: int) -> int:
+    """Return how many texts have surely more tokens than a model reads: more words, signs and Chinese characters."""
+    return sum(len(text) > limit and sum(1 for _ in PIECE.finditer(text)) > limit for text in texts)
+
+
+def note_on_long_texts(number: int, limit: int) -> str:
+    """Return what to say of so many texts that are longer than these tokens; empty if there are none."""
+    if not number:
+        return ""
+    texts, it = (f"{number:,} texts are", "them") if number > 1 else ("1 text is", "it")
+    return f"{texts} longer than the {limit:,} tokens that the model reads of {it}: it ignores what follows."
 
 
 def aligned(left: Sequence[str], right: Sequence[str]) -> list[Aligned]:

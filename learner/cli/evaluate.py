@@ -7,6 +7,7 @@ import typer
 
 from allpairs.db.domain import DEFAULT_ENCODER, Stated
 from allpairs.db.errors import InputError
+from allpairs.learner.cli.notes import print_notes
 from allpairs.learner.cli.options import (
     Base,
     IdColumn,
@@ -82,6 +83,7 @@ def evaluate(
             result = evaluate_audit(model, divided, audit, seed, progress)
         else:
             result = evaluate_corpus(model, divided, how, progress, against, labelled)
+    print_notes(model, divided)
     if out is None and not json:
         result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
     print_result(result, out)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from allpairs.db.domain import Clustering, Representative
+from allpairs.learner.cli.notes import print_notes
 from allpairs.learner.cli.options import IdColumn, Json, Left, Model, Right, TextColumn, text_columns
 from allpairs.learner.runtime.progress_output import keep_inputs, print_result, progress_bar
 
@@ -58,6 +59,7 @@ def match(
     cut = Cut(top, threshold, precision)
     with progress_bar() as progress:
         found = match_corpus(model, corpus, cut, out, progress, why, grouping, answered, values)
+    print_notes(model, corpus)
     if json:
         print_result(found, None)
     else:

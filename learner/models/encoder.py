@@ -179,6 +179,13 @@ class Encoder(Portable):
         """The ids of special tokens, and of that for what the vocabulary lacks."""
         return frozenset(getattr(self.model.tokenizer, "all_special_ids", ()))
 
+    def count_longer(self, texts: Sequence[str]) -> int:
+        """Return how many texts have more tokens than it reads."""
+        limit = self.most_tokens
+        long = [identity(text) for text in texts if len(text) > limit]  # no token has less than a letter
+        tokens = token_ids(self.model.tokenizer, long, limit + 1, special=not self.is_static)
+        return sum(len(ids) > limit for ids in tokens)
+
     @property
     def most_tokens(self) -> int:
         """The most tokens of a text that it reads; a static embedding reads any number."""

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling, StaticEmbedding
 
-from allpairs.db.domain import Distance
+from allpairs.db.corpus.fields import count_long, note_on_long_texts
+from allpairs.db.domain import READ_TOKENS, Distance
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.learner.backbones.token_encoder import load_token_encoder
@@ -72,6 +73,14 @@ def test_texts_of_unknown_signs_are_alike_only_if_equal(tiny: Encoder) -> None:
     vectors = tiny.encode(["😀", "🚗", "\u200b😀", "", "\xad"])
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1, 0, 0])
     assert vectors[0] @ vectors[2] == pytest.approx(1) and abs(vectors[0] @ vectors[1]) < 0.7
+
+
+def test_texts_longer_than_what_is_read_are_counted(minilm: Encoder) -> None:
+    texts = ["kettle " * 254, "kettle " * 255, "漢" * 300, "w" * 1000, "short"]
+    assert minilm.count_longer(texts) == 2 and count_long(texts, READ_TOKENS) == 1
+    assert minilm.most_tokens == READ_TOKENS
+    said = note_on_long_texts(2, READ_TOKENS)
+    assert said.startswith("2 texts") and "256" in said and not note_on_long_texts(0, READ_TOKENS)
 
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
