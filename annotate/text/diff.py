@@ -5,9 +5,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby, pairwise
 from operator import itemgetter
+
+from allpairs.db.corpus.field_values import day_of, is_missing, number_of
+from allpairs.db.identity import identity
 
 
 class Mark(StrEnum):
@@ -20,11 +24,22 @@ class Mark(StrEnum):
     LIKELY = "likely"  # in a passage, the sentence that probably answers
 
 
+class Likeness(StrEnum):
+    """How alike two values of a record are."""
+
+    SAME = "same"
+    SIMILAR = "similar"
+    DIFFERENT = "different"
+    UNKNOWN = ""  # one of them is missing
+
+
 Segment = tuple[str, Mark]
 Cells = tuple[list[list[Segment]], list[list[Segment]]]  # left and right
 
 LONGEST = 20_000  # characters shown of a text
 SHARE = 0.5  # of a text's characters, at most, are marked
+MISSPELT, LONGEST_NAME = 0.8, 100  # share of the letters that stand in the same order; letters of a name
+ALIKE = 0.6  # of a value's characters, at least, that are also in a similar one
 SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
 SYMBOLS = "%°$€£¥"
 UNITS = frozenset((
@@ -36,6 +51,7 @@ SEPARATORS = "|~^`"  # besides punctuation
 # Chinese and Japanese do not separate words by spaces, so each character is a unit.
 _UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"\s+|[{_UNSPACED}]|\d+(?:[.,]\d+)+|(?:(?![{_UNSPACED}])\w)+|[{SYMBOLS}]|[^\w\s{SYMBOLS}]+")
+_LETTERS = re.compile(r"[^\W\d_]{4,}")  # more than a currency or a unit
 _THOUSANDS = re.compile(r",(?=\d{3}\b)")
 _ZEROS = re.compile(r"(\.\d*?)0+$")
 
@@ -69,6 +85,49 @@ def highlight_cells(cells: Sequence[tuple[str, str]]) -> Cells:
         if a and b:
             _compare(a, b)
     return _drawn(left), _drawn(right)
+
+
+def likeness(left: str, right: str) -> Likeness:
+    """Return how alike two values are: case, accents, punctuation, and the form of a number or date do not count.
+
+    Of e-mail addresses the names decide, since many people share what follows.
+    """
+    if is_missing(left.strip()) or is_missing(right.strip()):
+        return Likeness.UNKNOWN
+    a, b = _words(shortened(left)), _words(shortened(right))
+    if _keys(a) == _keys(b) or _plain(left) == _plain(right):
+        return Likeness.SAME
+    if "@" in left and "@" in right:
+        a, b = (_words(value.partition("@")[0]) for value in (left, right))
+    _compare(a, b)
+    is_near = max(_shared(a), _shared(b)) >= ALIKE or _is_misspelt(_keys(a), _keys(b))
+    return Likeness.SIMILAR if is_near else Likeness.DIFFERENT
+
+
+def _keys(words: list[_Word]) -> str:
+    """Return the keys as one, since a word may be written as two; the texts of words that are signs alone."""
+    return "".join(word.key for word in words) or "".join(word.text for word in words)
+
+
+def _is_misspelt(a: str, b: str) -> bool:
+    """Return whether a word may be the other one with a letter or two changed; numbers never are."""
+    if len(a) > LONGEST_NAME or len(b) > LONGEST_NAME or any(map(str.isdigit, a + b)):
+        return False
+    return SequenceMatcher(None, a, b).ratio() >= MISSPELT
+
+
+def _plain(value: str) -> object:
+    """Return the day, or the number, that a value is; else its normal form."""
+    day = day_of(value)
+    number = number_of(value) if len(value.split()) <= 2 and not _LETTERS.search(value) else None
+    return ("day", day) if day is not None else identity(value) if number is None else number
+
+
+def _shared(words: list[_Word]) -> float:
+    """Return the share of the characters that the other value has too, in another spelling perhaps."""
+    compared = [word for word in words if word.key]
+    alike = sum(len(word.key) for word in compared if word.mark in (Mark.SAME, Mark.NEAR))
+    return alike / max(1, sum(len(word.key) for word in compared))
 
 
 def shortened(text: str) -> str:

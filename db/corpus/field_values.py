@@ -110,8 +110,8 @@ def _most(counts: dict[T, int], default: T) -> T:
 
 
 def is_missing(value: str) -> bool:
-    """Return whether the value says that there is none: no letter and no digit, or words such as n/a."""
-    return value.casefold() in MISSING or not any(map(str.isalnum, value))
+    """Return whether the value says that there is none: punctuation alone, or words such as n/a."""
+    return value.casefold() in MISSING or all(unicodedata.category(sign)[0] in "PZC" for sign in value)
 
 
 def evidence_of(values: Iterable[str], kind: FieldKind | None = None) -> Evidence:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from itertools import starmap
 
 import streamlit as st
 
@@ -9,8 +10,9 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore.prepared import ShownPair
 from allpairs.annotate.labelling.pick_pair import pick, why_closed, why_not
 from allpairs.annotate.language.translator import later
-from allpairs.annotate.text.diff import Mark, Segment, highlight, highlight_cells
+from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import AnswerKind, Split
 from allpairs.db.errors import InputError
@@ -26,6 +28,10 @@ CELL = (
     "padding: 0.35rem 0.5rem 0.35rem 0; text-align: start; vertical-align: top"
 )
 NAME = f"{CELL}; width: 28%; font-size: 0.8rem; font-weight: 600"
+SIGNS = {Likeness.SAME: "=", Likeness.SIMILAR: "≈", Likeness.DIFFERENT: "≠"}
+WORDS = {
+    Likeness.SAME: later("same"), Likeness.SIMILAR: later("similar"), Likeness.DIFFERENT: later("different")
+}  # fmt: skip
 LAST_PICK = "last_pick"  # in the session: the pair chosen last, and the outcome
 ANSWERS = {AnswerKind.POSITIVE: later("yes"), AnswerKind.NEGATIVE: later("no"), AnswerKind.UNSURE: later("unsure")}
 
@@ -74,13 +80,14 @@ def _fields(rows: Rows, whole: bool = False) -> None:
     """Draw the columns of a pair as a table, with differences marked. whole: also the ends of long texts."""
     shown = [(left, right) if whole else (beginning(left), beginning(right)) for _, left, right in rows]
     names = [name for name, _, _ in rows]
-    drawn = "".join(map(_field, names, *highlight_cells(shown)))
+    drawn = "".join(map(_field, names, *highlight_cells(shown), starmap(likeness, shown)))
     st.html(f"<table style='width: 100%; table-layout: fixed; border-collapse: collapse'>{drawn}</table>")
 
 
-def _field(name: str, left: list[Segment], right: list[Segment]) -> str:
+def _field(name: str, left: list[Segment], right: list[Segment], alike: Likeness) -> str:
     cells = "".join(f"<td dir='auto' style='{CELL}'>{marked(segments) or '–'}</td>" for segments in (left, right))
-    return f"<tr><th scope='row' style='{NAME}'>{escape(name)}</th>{cells}</tr>"
+    said = f" <span style='font-weight: 400'>{SIGNS[alike]} {_(WORDS[alike])}</span>" if alike else ""
+    return f"<tr><th scope='row' style='{NAME}'>{escape(name)}{said}</th>{cells}</tr>"
 
 
 def is_open(pair: ShownPair) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Stand
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.stats.label_times import CAP
-from allpairs.annotate.text.diff import Mark, Segment, highlight, highlight_cells, shortened
+from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
 from allpairs.annotate.ui.language import _, ngettext, number
 from allpairs.db.domain import DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
@@ -31,8 +32,8 @@ COMPLETE = {
 }
 MOST_EVENTS = 5_000  # per message; the browser sends the others again
 Row = tuple[
-    str | None, list[Segment], list[Segment]
-]  # a column and both values; the column of a plain text has no name
+    str | None, list[Segment], list[Segment], Likeness
+]  # a column, both values, and how alike they are; the column of a plain text has no name
 SCRIPTS = ("main", "answers", "server", "tabs", "draw", "guidelines", "keys", "storage")
 
 
@@ -167,11 +168,11 @@ def _rows(pair: Pair) -> list[Row]:
         start, end = pair.likely
         text = shortened(pair.right)
         parts = (text[:start], Mark.SAME), (text[start:end], Mark.LIKELY), (text[end:], Mark.SAME)
-        return [(None, [(shortened(pair.left), Mark.SAME)], [part for part in parts if part[0]])]
+        return [(None, [(shortened(pair.left), Mark.SAME)], [part for part in parts if part[0]], Likeness.UNKNOWN)]
     if not pair.rows:
-        return [(None, *highlight(pair.left, pair.right))]
-    names = [name for name, _, _ in pair.rows]
-    return list(zip(names, *highlight_cells([(left, right) for _, left, right in pair.rows]), strict=True))
+        return [(None, *highlight(pair.left, pair.right), Likeness.UNKNOWN)]
+    names, cells = [name for name, _, _ in pair.rows], [(left, right) for _, left, right in pair.rows]
+    return list(zip(names, *highlight_cells(cells), starmap(likeness, cells), strict=True))
 
 
 def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:

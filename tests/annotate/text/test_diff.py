@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.text.diff import LONGEST, Mark, Segment, highlight, highlight_cells
+from allpairs.annotate.text.diff import LONGEST, Mark, Segment, highlight, highlight_cells, likeness
 
 WORDS = ["Do", "i", "?", " ", "\n", "東", "京", "कि", "👩\u200d👧", "e\u0301", "<b>", "3.50", "MX-510", "gb", "$", ","]
 TEXTS = st.lists(st.sampled_from(WORDS)).map("".join) | st.text()
@@ -91,6 +91,25 @@ def test_the_values_of_a_record_are_compared_column_by_column() -> None:
     left, right = highlight_cells(cells)
     assert [marked(segments) for segments in left] == [["black"], ["499.00"], [], []]
     assert [marked(segments) for segments in right] == [["silver"], ["399"], [], []]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alike"),
+    [("Anna Schmidt", "Bob Meier", "different"), ("Anna Schmidt", "anna  schmidt", "same"),
+     ("Smith", "Smyth", "similar"),
+     ("anna@x.com", "bob@x.com", "different"), ("499.00", "499", "same"), ("499", "399", "different"),
+     ("21.04.2022", "2022-04-21", "same"), ("1.499,00 €", "1499.00", "same"), ("Acme", "Acme Corporation", "similar"),
+     ("", "x", ""), ("n/a", "n/a", ""), ("ＫＩＴ－5", "KIT-5", "same"), ("😀", "🚗", "different"),
+     ("MX-510", "MX-512", "different")],
+)  # fmt: skip
+def test_each_cell_says_how_alike_its_values_are(left: str, right: str, alike: str) -> None:
+    assert likeness(left, right) == likeness(right, left) == alike
+
+
+@given(TEXTS, TEXTS)
+def test_likeness_knows_no_sides_and_equal_values_are_never_different(left: str, right: str) -> None:
+    assert likeness(left, right) == likeness(right, left)
+    assert likeness(left, left) in ("same", "")
 
 
 def test_very_long_texts_are_compared_in_time() -> None:

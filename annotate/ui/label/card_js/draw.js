@@ -78,9 +78,16 @@ function drawPair(box, pair) {
   box.querySelector(".records").scrollTop = 0
 }
 
-function rowOf(box, [name, left, right]) {
+function rowOf(box, [name, left, right, likeness]) {
   const row = box.querySelector(".row-template").content.firstElementChild.cloneNode(true)
-  row.querySelector("th").textContent = name
+  const head = row.querySelector("th")
+  head.textContent = name
+  const said = { same: t("same"), similar: t("similar"), different: t("different") }[likeness]
+  if (said) {
+    head.dataset.likeness = likeness
+    head.dataset.said = said
+    head.setAttribute("aria-label", `${name}: ${said}`)
+  }
   const cells = row.querySelectorAll("td")
   for (const [at, runs] of [left, right].entries()) {
     if (runs.length) drawText(cells[at], runs)
