@@ -68,7 +68,7 @@ PACKAGES = {
     "db.corpus db.files db.groups",
     "annotate.stats": "db.schema",
     "annotate.language": "",
-    "annotate.text": "language db.schema",
+    "annotate.text": "language db.corpus db.schema",
     "annotate.access": "language db",
     "annotate.jobs": "access db",
     "annotate.labels": "access db",
