@@ -50,8 +50,9 @@ def serve(port: int = 8501, address: str = "localhost", match: bool = False) -> 
 
     match: it also starts a process that answers `match`, as with `ALLPAIRS_MATCH=1`.
 
-    Raises InputError if everybody must sign in but there is no account.
+    Raises InputError if everybody must sign in but there is no account, and if ALLPAIRS_PUBLIC_URL is invalid.
     """
+    public_urls()
     check_start(_migrated(), forced(os.environ.get("ALLPAIRS_LOGIN"), address))
     if match:
         os.environ["ALLPAIRS_MATCH"] = "1"

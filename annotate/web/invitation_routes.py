@@ -79,10 +79,10 @@ def accept(desk: Desk, request: Request, form: FormData) -> Response:
 def _closed(reader: Reader, guest: Guest | None, error: InputError) -> Response:
     """Return the page of an invitation that nobody can accept; whoever may have used it is offered to sign in."""
     _ = reader.words
-    link = {"/": _("Open the app")}
+    link = login_forms.main_link("/", _("Open the app"))
     if isinstance(error, UsedError) and guest is None:
-        link = {sign_in_address(reader.here): _("Sign in")}
-    body = f"<h1>{escape(_('Invitation'))}</h1><p>{escape(_.sentence(error))}</p>{login_forms.buttons(link)}"
+        link = login_forms.main_link(sign_in_address(reader.here), _("Sign in"))
+    body = f"<h1>{escape(_('Invitation'))}</h1><p>{escape(_.sentence(error))}</p>{link}"
     return login_forms.page(reader, _("Invitation"), body + (_not_you(_, guest) if guest is not None else ""), 404)
 
 
@@ -97,13 +97,14 @@ def _offer_to_guest(reader: Reader, guest: Guest, offered: Offer, wrong: str) ->
     else:
         unused = _("The invitation gives you nothing more, and stays good for somebody else.")
         link = f"/?project={quote(offered.project, safe='')}"
-        parts += [f"<p>{escape(unused)}</p>", login_forms.buttons({link: _("Open the project")})]
+        parts += [f"<p>{escape(unused)}</p>", login_forms.main_link(link, _("Open the project"))]
     return login_forms.page(reader, _("Invitation"), "".join(parts) + _not_you(_, guest))
 
 
 def _not_you(_: Words, guest: Guest) -> str:
     """Return the way out for somebody else at the same browser."""
-    return login_forms.form(login_forms.hidden(LEAVE, "1"), _("Sign out, I am not {name}", name=guest.name))
+    label = _("Sign out, I am not {name}", name=guest.name)
+    return login_forms.form(login_forms.hidden(LEAVE, "1"), label, second=True)
 
 
 def _offer_to_stranger(

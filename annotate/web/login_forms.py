@@ -31,7 +31,7 @@ input:focus-visible, button:focus-visible, a:focus-visible { outline: 2px solid 
 button, a.button { display: block; width: 100%; margin-top: 1.25rem; padding: .65rem; font: inherit; font-weight: 600;
   text-align: center; text-decoration: none; color: var(--on-main); background: var(--main);
   border: 1px solid var(--main); border-radius: .5rem; cursor: pointer; }
-a.button.second { margin-top: .75rem; color: var(--text); background: none; border-color: var(--line); }
+button.second, a.button.second { margin-top: .75rem; color: var(--text); background: none; border-color: var(--line); }
 a { color: var(--main); }
 p.last { margin: 1.25rem 0 0; }
 nav { grid-row: 3; align-self: start; text-align: center; color: var(--quiet); }
@@ -74,8 +74,13 @@ def login_page(
 def notice(reader: Reader, title: str, line: str, status: int = 200, link: str = "/", to: str = "") -> HTMLResponse:
     """Return a page with one sentence and a link, by default to the app."""
     _ = reader.words
-    way = f'<a class="button" href="{link_to(link)}">{escape(to or _("Open the app"))}</a>'
+    way = main_link(link, to or _("Open the app"))
     return page(reader, title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
+
+
+def main_link(address: str, title: str) -> str:
+    """Return a link that looks like the button of a form."""
+    return f'<a class="button" href="{link_to(address)}">{escape(title)}</a>'
 
 
 def link_to(address: str) -> str:
@@ -88,11 +93,12 @@ def buttons(ways: dict[str, str]) -> str:
     return "".join(f'<a class="button second" href="{link_to(to)}">{escape(title)}</a>' for to, title in ways.items())
 
 
-def form(fields: str, button: str, next_: str = "", wrong: str = "") -> str:
-    """Return a form that is sent by POST."""
+def form(fields: str, button: str, next_: str = "", wrong: str = "", second: bool = False) -> str:
+    """Return a form that is sent by POST; second: its button is not what most people want."""
     error = f'<p class="wrong" role="alert">{escape(wrong[:1].upper() + wrong[1:])}.</p>' if wrong else ""
+    kind = ' class="second"' if second else ""
     before = hidden("next", next_) if next_ else ""
-    return f'<form method="post">{before}{fields}{error}<button>{escape(button)}</button></form>'
+    return f'<form method="post">{before}{fields}{error}<button{kind}>{escape(button)}</button></form>'
 
 
 def hidden(name: str, value: str) -> str:

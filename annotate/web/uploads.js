@@ -1,4 +1,4 @@
-// Streamlit tells people "AxiosError: Request failed with status code 413" of an upload that failed: say what is the matter.
+// Below a file that did not arrive: why, in place of Streamlit's "AxiosError: Request failed with status code 413".
 
 import { onChange } from "./changes.js"
 
@@ -26,11 +26,22 @@ async function why(upload) {
   return answer?.ok ? answer.text() : null
 }
 
+// Streamlit shows what is wrong with a file only where the pointer rests on its icon, and to screen readers.
 function show() {
-  if (!reason) return
-  for (const error of document.querySelectorAll("[data-testid=stFileUploader] [role=alert]")) {
-    for (const node of error.childNodes) if (node.data?.includes("AxiosError")) node.data = reason
+  for (const uploader of document.querySelectorAll("[data-testid=stFileUploader]")) {
+    const alerts = [...uploader.querySelectorAll("[role=alert]")]
+    for (const alert of alerts) explain(alert)
+    const said = alerts.map((alert) => alert.textContent.replace(/^Error: /, "")).join(" ")
+    let line = uploader.querySelector(".allpairs-upload")
+    if (!said) line?.remove()
+    else if (!line) uploader.append(Object.assign(document.createElement("p"), { className: "allpairs-upload", ariaHidden: "true" }))
+    line = uploader.querySelector(".allpairs-upload")
+    if (line && line.textContent !== said) line.textContent = said
   }
+}
+
+function explain(alert) {
+  for (const node of alert.childNodes) if (reason && node.data?.includes("AxiosError")) node.data = reason
 }
 
 onChange(show)

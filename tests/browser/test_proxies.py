@@ -50,7 +50,7 @@ def test_pages_name_what_the_proxy_keeps_from_them(sites: Sites, page: Page, app
     page.goto(f"{sites.short_bodies}/new_project")
     drawn(page)
     page.locator("input[type=file]").first.set_input_files(long_file)
-    expect(page.get_by_role("alert").first).to_contain_text("client_max_body_size 250m;")
+    expect(page.locator(".allpairs-upload")).to_contain_text("client_max_body_size 250m;")
     page.clock.install()
     page.goto(f"{sites.no_sockets}/label")
     expect(page.get_by_test_id("stApp")).to_be_attached()
