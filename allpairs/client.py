@@ -271,4 +271,4 @@ def _detail(error: HTTPError) -> str:
     try:
         return str(json.load(error)["detail"])
     except (ValueError, KeyError, TypeError):
-        return str(error.reason)
+        return f"{error.reason} (answered by a proxy in front of the app, or by another program, not by the app)"

@@ -13,6 +13,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from allpairs import ApiError, Client
 from allpairs.annotate.web.uploads import NO_PAGE
 from tests.helpers.browser import App, workless_database
 from tests.helpers.paths import ROOT
@@ -39,6 +40,7 @@ class Site:
 
     url: str
     home: Path
+    certificate: Path
 
     @property
     def log(self) -> str:
@@ -90,7 +92,11 @@ def sites(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Iterato
         running_nginx(folder, ports[0], "".join(servers)),
     ):
         yield {
-            name: Site(f"https://localhost:{shown[name]}" + "/pairs" * (app == below), homes[app == below])
+            name: Site(
+                f"https://localhost:{shown[name]}" + "/pairs" * (app == below),
+                homes[app == below],
+                folder / "certificate.pem",
+            )
             for name, (app, _) in changes.items()
         }
 
@@ -172,6 +178,14 @@ def test_a_proxy_that_refuses_long_bodies_is_named(sites: dict[str, Site]) -> No
         assert browser.put(f"{site.url}/_stcore/upload_file/x/y", content=bytes(2_000_000)).status_code == 413
         said = browser.post(f"{site.url}/proxy-report/upload").text
     assert "client_max_body_size" in said and f"a browser reports: {said}" in site.log
+
+
+def test_a_program_is_told_who_refused_it(sites: dict[str, Site], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(sites["length"].certificate))
+    with pytest.raises(ApiError, match="413: .*proxy"):
+        Client(sites["length"].url).call("POST", "/projects", {"name": "x" * 2_000_000})
+    with pytest.raises(ApiError, match="401: send a token"):
+        Client(sites["below a path"].url).projects()
 
 
 def test_a_proxy_that_hides_tls_is_named(sites: dict[str, Site]) -> None:

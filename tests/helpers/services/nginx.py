@@ -60,7 +60,16 @@ def make_certificate(folder: Path) -> None:
         "-days",
         "2",
     ]
-    names = ["-subj", "/CN=localhost", "-keyout", f"{folder}/certificate.key", "-out", f"{folder}/certificate.pem"]
+    names = [
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        "subjectAltName=DNS:localhost",
+        "-keyout",
+        f"{folder}/certificate.key",
+        "-out",
+        f"{folder}/certificate.pem",
+    ]
     subprocess.run([*command, *names], check=True, capture_output=True)
 
 
