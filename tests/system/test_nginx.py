@@ -182,7 +182,7 @@ def test_a_proxy_that_refuses_long_bodies_is_named(sites: dict[str, Site]) -> No
 
 def test_a_program_is_told_who_refused_it(sites: dict[str, Site], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(sites["length"].certificate))
-    with pytest.raises(ApiError, match="413: .*proxy"):
+    with pytest.raises(ApiError, match=r"413: .*proxy"):
         Client(sites["length"].url).call("POST", "/projects", {"name": "x" * 2_000_000})
     with pytest.raises(ApiError, match="401: send a token"):
         Client(sites["below a path"].url).projects()
