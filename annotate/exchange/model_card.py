@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,13 +76,17 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, usage: Usage) ->
         _rounds(report, matcher),
         _figures(report, matcher),
         _score(matcher, project.kind),
-        USE.format(
-            folder=folder, files=FILES[Kind(project.kind)], threshold=_number(threshold(matcher)), whole=usage.whole
-        ),
+        USE.format(folder=folder, files=_files(project), threshold=_number(threshold(matcher)), whole=usage.whole),
         _bare(matcher, usage),
         _licence(matcher.encoder),
     ]
     return "\n".join(parts)
+
+
+def _files(project: Project) -> str:
+    """Return the options that name the files, and the text columns where there are several."""
+    columns = (project.text_columns or {}).get(Side.LEFT, ())
+    return " ".join([FILES[Kind(project.kind)], *(f"--text-column {shlex.quote(name)}" for name in columns)])
 
 
 def base_licence(encoder: str) -> str | None:

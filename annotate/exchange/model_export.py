@@ -18,12 +18,14 @@ from allpairs.annotate.access.transactions import Refused, require
 from allpairs.annotate.exchange.model_card import Usage, model_readme
 from allpairs.annotate.monitor.rounds import threshold
 from allpairs.annotate.web.middleware import engine_for
+from allpairs.db.corpus.text_columns import TextColumns
+from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, is_there
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, make_engine, reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import Matcher, Project
 from allpairs.db.version import VERSION
 
 ADDRESS = "download/matchers"
@@ -38,6 +40,16 @@ from allpairs import Matcher
 matcher = Matcher.load("{folder}")  # the unpacked archive
 matcher.probability(["first text"], ["second text"])
 matches = matcher.match(["one list", "of texts"], ["another", "list"], threshold={threshold})
+"""
+WHOLE_OF_RECORDS = """\
+import pandas as pd
+
+from allpairs import Matcher
+
+left, right = pd.DataFrame([{left}]), pd.DataFrame([{right}])  # records, by their columns
+matcher = Matcher.load("{folder}")  # the unpacked archive
+matcher.probability(left, right)
+matches = matcher.match(left, right, threshold={threshold})
 """
 BARE = """\
 import json
@@ -66,11 +78,19 @@ def safe_name(project: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
-def usage(project: str, matcher: Matcher) -> Usage:
-    """Return the lines of Python that use the unpacked matcher."""
-    folder, at = bundle_name(project, matcher), threshold(matcher)
-    whole = WHOLE.format(folder=folder, threshold=0.5 if at is None else round(at, 4))
+def usage(project: Project, matcher: Matcher) -> Usage:
+    """Return the lines of Python that use the unpacked matcher of this project."""
+    folder, at = bundle_name(project.name, matcher), threshold(matcher)
+    known = {"folder": folder, "threshold": 0.5 if at is None else round(at, 4)}
+    columns = TextColumns.read(project.text_columns)
+    whole = WHOLE.format(**known) if columns is None else WHOLE_OF_RECORDS.format(**known, **_examples(columns))
     return Usage(whole, BARE.format(folder=folder) if "bare" in matcher.details else "")
+
+
+def _examples(columns: TextColumns) -> dict[str, str]:
+    """Return a record of each list, as Python writes it."""
+    names = {side: columns.names.get(side, columns.names[Side.LEFT]) for side in Side}
+    return {side.value: json.dumps(dict.fromkeys(names[side], "…"), ensure_ascii=False) for side in Side}
 
 
 def address(matcher: Matcher) -> str:
@@ -133,7 +153,9 @@ def _card(project: str, matcher: Matcher) -> str:
     """Return the model card, with the current figures."""
     engine = make_engine()
     try:
-        return model_readme(engine, matcher, bundle_name(project, matcher), usage(project, matcher))
+        with reading(engine) as session:
+            owner = project_of(session, matcher.project_id)
+        return model_readme(engine, matcher, bundle_name(project, matcher), usage(owner, matcher))
     finally:
         engine.dispose()
 

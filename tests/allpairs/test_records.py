@@ -8,10 +8,12 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import InputError, Matcher
+from allpairs.annotate.exchange.model_export import usage
 from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.domain import Settings
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Item
 from allpairs.db.schema.tables import Matcher as Row
@@ -51,7 +53,7 @@ def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
 
 
 def test_a_model_of_records_scores_data_frames_as_its_project_scores_items(
-    engine: Engine, table: pd.DataFrame, tmp_path: Path
+    engine: Engine, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = trained(engine, table, tmp_path)
     assert row.folder is not None and row.w is not None
@@ -74,6 +76,16 @@ def test_a_model_of_records_scores_data_frames_as_its_project_scores_items(
     assert best["left_text"][0] == items[best["left"][0]]
     found = matcher.search(table, k=1)
     assert found["score"].max() == pytest.approx(best["score"][0], abs=1e-6)
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "records-round-1").symlink_to(artifacts() / row.folder)
+    with reading(engine) as session:
+        lines = usage(project_of(session, row.project_id), row).whole
+    lines = lines.replace("…", "12.50")  # a value that every column can have
+    exec(lines, program := {})
+    assert list(program["left"].columns) == ["title", "price", "sku"]
+    score = program["matcher"].score(program["left"], program["right"])
+    assert program["matches"]["score"].to_numpy() == pytest.approx(score, abs=1e-6)
 
     corpus = load_corpus(tmp_path / "records.csv", text_columns=COLUMNS.texts)
     match_corpus(str(artifacts() / row.folder), corpus, Cut(top=20), tmp_path / "found.csv", why=True)

@@ -27,7 +27,7 @@ def model(report: Report, project: Project) -> None:
     if by_number:
         newest = max(by_number)
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
-        model_card(project.name, by_number[number])
+        model_card(project, by_number[number])
         if any(matcher.folder is not None for matcher in by_number.values()):
             publishing(by_number[number])
     else:
@@ -37,7 +37,7 @@ def model(report: Report, project: Project) -> None:
         label_downloads(project.name, report.audited is not None)
 
 
-def model_card(project: str, matcher: Matcher) -> None:
+def model_card(project: Project, matcher: Matcher) -> None:
     """Draw what is known of the matcher, its download, and the lines of Python that use it."""
     facts, away = st.columns([2, 3], gap="large")
     with facts:

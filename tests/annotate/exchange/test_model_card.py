@@ -11,14 +11,14 @@ from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects.projects import update_settings
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import Matcher, Project
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_matcher, make_audited_project, make_measured_project
 
 
 def card(engine: Engine, project_id: int, number: int) -> str:
     matcher = next(one for one, _ in read_report(engine, project_id).matchers if one.number == number)
-    return model_readme(engine, matcher, "help-desk-round-1", usage("Help desk", matcher))
+    return model_readme(engine, matcher, "help-desk-round-1", usage(Project(name="Help desk"), matcher))
 
 
 def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) -> None:

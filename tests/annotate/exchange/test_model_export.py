@@ -14,7 +14,7 @@ from allpairs.annotate.exchange.model_export import address, matcher_archive, ro
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import Matcher, Project
 from allpairs.db.version import VERSION
 from tests.helpers.figures.measured import make_measured_project, write_model_folder
 
@@ -85,10 +85,11 @@ def test_a_download_of_what_is_not_there_says_so(
 
 
 def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:
-    lines = usage("Näme / of: it?", trained)
+    project = Project(name="Näme / of: it?")
+    lines = usage(project, trained)
     assert lines.bare == ""  # of a model that has no output layer for its cosine
     trained.details = trained.details | {"bare": {"score": "cosine", "w": 9.0, "b": -4.0, "threshold": 0.4}}
-    lines = usage("Näme / of: it?", trained)
+    lines = usage(project, trained)
     for one in (lines.whole, lines.bare):
         compile(one, "usage", "exec")
         assert '("n-me-of-it-round-1")' in one
