@@ -39,7 +39,7 @@ ENVIRONMENT = {
     "ALLPAIRS_CACHE_BYTES": "Size of this machine's cache of the object store, in `ALLPAIRS_HOME`. Default: "
     "53687091200, which is 50 GiB.",
     "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "
-    "`postgresql://user:password@host/name`.",
+    "`postgresql://user:password@host/name` (or `postgres://…`).",
     "ALLPAIRS_LOGIN": "`required`: everybody must sign in, even if the app only listens on its own machine. For an "
     "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
     "ALLPAIRS_PUBLIC_URL": "Where people reach the app, such as `https://pairs.example.org`: invitations print it, and "

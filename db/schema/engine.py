@@ -1,6 +1,7 @@
 """The database: its address, its engine, and the migration of its tables."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,12 +20,28 @@ from allpairs.db.files.home import artifacts as artifacts
 from allpairs.db.files.home import home as home
 from allpairs.db.files.private import FOLDER, open_private
 
+# Providers write `postgres://`, which SQLAlchemy does not know; other libraries name drivers of their own.
+_POSTGRES = re.compile(r"^postgres(ql)?(\+\w+)?://", re.IGNORECASE)
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
 def database_url() -> str:
-    """Return the address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`."""
-    return os.environ.get("ALLPAIRS_DATABASE_URL") or f"sqlite:///{home() / 'allpairs.db'}"
+    """Return the address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`.
+
+    Raises InputError for an address of another kind.
+    """
+    url = os.environ.get("ALLPAIRS_DATABASE_URL", "").strip()
+    if not url:
+        return f"sqlite:///{home() / 'allpairs.db'}"
+    if not url.startswith("sqlite:") and not _POSTGRES.match(url):
+        what = f"ALLPAIRS_DATABASE_URL begins with {url.partition(':')[0][:20]!r}"
+        raise InputError(f"{what}: write postgresql://user:password@host/name, or sqlite:////folder/file")
+    return _POSTGRES.sub("postgresql://", url)
+
+
+def with_driver(url: str) -> str:
+    """Return the address with the driver that is installed, however PostgreSQL is spelt in it."""
+    return _POSTGRES.sub("postgresql+psycopg://", url)
 
 
 def jobs_url() -> str:
@@ -37,8 +54,8 @@ def make_engine(url: str | None = None) -> Engine:
     """Return an engine on which every transaction of `writing` takes SQLite's write lock at its start."""
     url = url or database_url()
     if not url.startswith("sqlite"):
-        address = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors and logs contain no values
+        # Errors and logs contain no values.
+        engine = create_engine(with_driver(url), pool_pre_ping=True, hide_parameters=True)
         event.listen(engine, "handle_error", _leave_values_out)
         return engine
     if (file := sqlite_file(url)) is not None:

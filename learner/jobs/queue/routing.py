@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from allpairs.db.projects.queues import queue_of, served_queues
-from allpairs.db.schema.engine import jobs_url, reading
+from allpairs.db.schema.engine import jobs_url, reading, with_driver
 
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
@@ -37,7 +37,7 @@ def queue_engine() -> Engine:
             "learner/jobs/queue/routing.py, then change DBOS_VERSION there",
             installed, DBOS_VERSION,
         )  # fmt: skip
-    return create_engine(jobs_url().replace("postgresql://", "postgresql+psycopg://", 1), hide_parameters=True)
+    return create_engine(with_driver(jobs_url()), hide_parameters=True)
 
 
 def route(engine: Engine, queues: Engine) -> None:
