@@ -12,9 +12,10 @@ from allpairs.annotate.text.formatting import megabytes
 from allpairs.db.maintenance.backup import Rows
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.garbage import garbage, remove
+from allpairs.db.maintenance.in_use import processes
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.maintenance.upgrade import upgrade as bring_up_to_date
-from allpairs.db.schema.engine import make_engine
+from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import now
 from allpairs.program import group
 
@@ -31,6 +32,10 @@ def upgrade() -> None:
         remark(line)
     made = bring_up_to_date()
     print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
+    if made is not None:
+        with reading(make_engine()) as session:
+            for process in processes(session):
+                remark(f"{process} may be of the version before: restart it")
 
 
 @db.command()
@@ -55,7 +60,9 @@ def restore(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Restore all rows and models of a back-up. If anything is wrong with it, nothing is changed.
+    """Restore all rows and models of a back-up. If anything is wrong with it, or a worker runs, nothing is changed.
+
+    Stop the app and its workers first.
 
     Use it to move to another database too: set ALLPAIRS_DATABASE_URL, then restore a back-up.
 
