@@ -10,6 +10,7 @@ from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 MOST = 100  # lines: anybody may send such headers
 REPORT = "/proxy-report"  # followed by what does not work
+LONGEST = 500  # characters of two hosts that the log repeats
 STREAM = "/_stcore/stream"  # every page's websocket
 NO_SOCKET = later(
     "Pages cannot open: something between this browser and Allpairs blocks websockets. If you run Allpairs, let the "
@@ -64,7 +65,7 @@ class MisconfiguredProxies:
 def other_host(asking: HTTPConnection, _: Words) -> str:
     """Return what to say of a request from a page of another host than it names; empty if there is nothing to say."""
     origin, host = asking.headers.get("origin", ""), asking.headers.get("host", "")
-    if not origin.startswith(("http://", "https://")) or is_own(origin, host):
+    if not origin.startswith(("http://", "https://")) or len(origin + host) > LONGEST or is_own(origin, host):
         return ""
     return _(OTHER_HOST, origin=origin, host=host)
 
