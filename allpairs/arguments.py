@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,7 +145,7 @@ def list_of(check: Check) -> Check:
 def texts(value: Any, argument: str) -> Any:
     """Return a list of texts, or a data frame."""
     if not is_table(value):
-        return list_of(readable)(value, argument)
+        return list_of(visible)(value, argument)
     frame = _frame(value)
     if not frame.columns.is_unique:
         raise InputError(f"{argument} has two columns of one name: rename one")
@@ -160,6 +161,13 @@ def readable(value: Any, argument: str) -> str:
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise InputError(f"{argument} has half a character (a lone surrogate): write the whole one")
     return value
+
+
+def visible(value: Any, argument: str) -> str:
+    """Return a text of whole characters in which there is something to read."""
+    if not identity(readable(value, argument)):
+        raise InputError(f"{argument} is {value!r}, in which there is nothing to read: leave it out")
+    return value  # type: ignore[no-any-return]
 
 
 def texts_or_file(value: Any, argument: str) -> Any:
@@ -240,6 +248,11 @@ def cell_text(value: Any, row: str, column: str) -> str:
     number = value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value  # of numpy
     text = value if isinstance(value, str) else as_text(number, Path(row), None, column)
     return readable(text, f"{row}, column {column!r}")
+
+
+def filled_cell(value: Any, row: str, column: str) -> str:
+    """Return the value of a cell that is a whole text, in which there is something to read."""
+    return visible(cell_text(value, row, column), f"{row}, column {column!r}")
 
 
 def is_table(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from allpairs.arguments import cell_text
+from allpairs.arguments import cell_text, filled_cell
 from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
@@ -41,5 +41,6 @@ def _rows(frame: pd.DataFrame, names: Sequence[str], side: Side) -> Iterable[lis
         there = ", ".join(map(str, frame.columns))
         raise InputError(f"the data frame has no column {shown(missing[0])} but {there}: rename one")
     cells = frame[list(names)].astype(object)
+    text_of = cell_text if len(names) > 1 else filled_cell
     for place, row in enumerate(cells.where(cells.notna(), None).itertuples(index=False, name=None)):
-        yield [cell_text(cell, f"{side}[{place}]", name) for name, cell in zip(names, row, strict=True)]
+        yield [text_of(cell, f"{side}[{place}]", name) for name, cell in zip(names, row, strict=True)]

@@ -65,7 +65,8 @@ def in_both_lists(texts: Sequence[str], sides: Sequence[str]) -> np.ndarray:
     """Return the pairs of a left and a right text that are equal, as places, (k, 2) int64."""
     keys = [identity(text) for text in texts]
     right = {key: place for place, key in enumerate(keys) if sides[place] == Side.RIGHT}
-    pairs = [(place, right[key]) for place, key in enumerate(keys) if sides[place] == Side.LEFT and key in right]
+    left = [place for place, key in enumerate(keys) if key and sides[place] == Side.LEFT]
+    pairs = [(place, right[keys[place]]) for place in left if keys[place] in right]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 

@@ -135,9 +135,10 @@ def matches_of(
 
 def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
     """Return each text of a list once, and its places among the records."""
-    places: dict[tuple[str, str], list[int]] = {}
+    places: dict[tuple[str, str | int], list[int]] = {}
     for place, text in enumerate(records.texts):
-        places.setdefault((records.sides[place], identity(text)), []).append(place)
+        key = identity(text) or place  # of two records without a value nobody knows whether they are the same
+        places.setdefault((records.sides[place], key), []).append(place)
     same = list(places.values())
     return records.take([first for first, *_ in same]), same
 

@@ -42,7 +42,8 @@ ALWAYS_WRONG = (Anything(), 1j, b"bytes", Decimal("NaN"))
 NO_TEXTS = (
     *ALWAYS_WRONG, "one text", 7, {"a": "b"}, {"a set"}, ["a", None], ["a", float("nan")], [pd.NA], [1, 2], [b"a"],
     [{"id": 1, "text": "a"}], [("a", "b")], range(2), np.array([["a", "b"]]), np.array("a"),
-    ["half \ud83d"], ["nul \0"], pd.DataFrame({"words": ["a"]}), pd.DataFrame({"text": [["a"]]}),
+    ["half \ud83d"], ["nul \0"], ["a", ""], ["a", "\u200b\xad"],
+    pd.DataFrame({"text": ["a", None]}), pd.DataFrame({"words": ["a"]}), pd.DataFrame({"text": [["a"]]}),
     pd.DataFrame([["a", "b"]], columns=["text", "text"]), pa.table({"words": ["a"]}), str,
 )  # fmt: skip
 NO_NUMBER = (*ALWAYS_WRONG, "3", [3], float("nan"), float("inf"), True)

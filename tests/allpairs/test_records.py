@@ -36,6 +36,9 @@ def table() -> pd.DataFrame:
     return pd.DataFrame({"id": range(60), "title": titles, "price": prices, "sku": [f"x{at // 2}" for at in range(60)]})
 
 
+WIDE = {code: code + 0xFEE0 for code in range(ord("!"), ord("~") + 1)}  # NFKC takes full width back
+
+
 def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
     """Return the matcher of a project of these records after a labelled batch."""
     table.to_csv(folder / "records.csv", index=False)
@@ -74,6 +77,12 @@ def test_a_model_of_records_scores_data_frames_as_its_project_scores_items(
     best = matcher.match(table, top=20)
     assert best["score"].to_numpy() == pytest.approx(np.sort(wanted)[::-1][:20], abs=1e-6)
     assert best["left_text"][0] == items[best["left"][0]]
+    wide = table.map(lambda value: str(value).translate(WIDE))
+    assert matcher.score(wide.iloc[left.index], right) == pytest.approx(matcher.score(left, right), abs=1e-6)
+    shown = matcher.match(wide, top=1)["left_text"][0]
+    assert shown.startswith(wide["title"][best["left"][0]])  # people see the original
+    blank = table.iloc[:2].assign(title="", price=None, sku="\u200b")
+    assert matcher.probability(blank, blank).max() < 0.01 and not len(matcher.match(blank, threshold=matcher.threshold))
     found = matcher.search(table, k=1)
     assert found["score"].max() == pytest.approx(best["score"][0], abs=1e-6)
 
