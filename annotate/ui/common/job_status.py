@@ -88,18 +88,23 @@ def train_now(project_id: int, label: str = "Train now") -> None:
 
 def progress(job: Job, title: str = "") -> None:
     """Draw the job's progress, with a cancel button for those who may cancel it."""
-    st.progress(min(1.0, max(0.0, job.fraction)), text=title + progress_in_words(job))
+    st.progress(share_done(job), text=title + progress_in_words(job))
     cancels = may(Right.CHANGE, job.project_id)
     if cancels and st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
         jobs.cancel(engine(), job.id)
         st.rerun()
 
 
+def share_done(job: Job) -> float:
+    """Return how much of the job is done, from 0 to 1."""
+    return min(1.0, max(0.0, job.fraction))
+
+
 def progress_in_words(job: Job, _: Words = ENGLISH_WORDS) -> str:
     """Return what the job is doing, how far it is, and how long it will still take."""
     if job.state == "waiting":
         return _("waiting for a worker")
-    parts = [_(STAGES.get(job.stage, job.stage)), _.number(job.fraction, ".0%")]
+    parts = [_(STAGES.get(job.stage, job.stage)), _.number(share_done(job), ".0%")]
     if job.seconds_left is not None:
         parts.append(_("about {time} left", time=duration(job.seconds_left, _)))
     return ", ".join(parts)

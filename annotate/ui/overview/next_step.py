@@ -5,7 +5,7 @@ from collections.abc import Set
 import streamlit as st
 
 from allpairs.annotate.projects.next_step import NextStep, Standing
-from allpairs.annotate.ui.common.job_status import KINDS, progress_in_words
+from allpairs.annotate.ui.common.job_status import KINDS, progress_in_words, share_done
 from allpairs.annotate.ui.language import _, number, words
 
 ICON = ":material/arrow_forward:"
@@ -18,7 +18,7 @@ def batch_bar(found: Standing) -> None:
         st.progress(min(1.0, batch.answered / batch.size) if batch.size else 1.0, batch_in_words(found))
     elif job is not None:
         said = _("First batch: {progress}", progress=progress_in_words(job, words()))
-        st.progress(min(1.0, max(0.0, job.fraction)), said)
+        st.progress(share_done(job), said)
 
 
 def batch_in_words(found: Standing) -> str:

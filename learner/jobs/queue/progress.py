@@ -49,7 +49,7 @@ class Reporter:
         if time.monotonic() - self.looked < EVERY:
             return
         self.looked = time.monotonic()
-        fraction = self.before + self.share * done
+        fraction = min(1.0, self.before + self.share * done)  # what a step expects to do is an estimate
         left = elapsed / (self.share * done) * (1 - fraction) if done >= TELLING and self.share > 0 else None
         try:
             self._write(stage, fraction, left)

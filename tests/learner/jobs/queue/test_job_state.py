@@ -6,11 +6,13 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate.jobs.requests import cancel as cancel_job
 from allpairs.annotate.jobs.requests import list_jobs, request_round
+from allpairs.annotate.ui.common.job_status import progress_in_words
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job
 from allpairs.learner.jobs.queue.job_state import job_state
+from allpairs.learner.jobs.queue.progress import Reporter
 from tests.helpers.factories import make_project
 from tests.helpers.services.webhooks import add_webhook, notices
 
@@ -102,3 +104,11 @@ def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) ->
     second = request_round(engine, project)
     assert second != first
     assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
+
+
+def test_a_step_that_does_more_than_it_expected_never_shows_more_than_all(engine: Engine, job: str) -> None:
+    Reporter(engine, job, 0.9, 0.1)("encode", 1.2)
+    row = row_of(engine, job)
+    assert (row.fraction, row.seconds_left) == (1.0, 0.0)
+    row.fraction = 1.01  # of a worker before
+    assert "100%" in progress_in_words(row)
