@@ -26,7 +26,7 @@ from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained, told
-from allpairs.annotate.ui.common.job_status import failure, progress_in_words
+from allpairs.annotate.ui.common.job_status import failure, progress_in_words, share_done
 from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from allpairs.annotate.ui.label.guidelines import panel
 from allpairs.annotate.ui.label.why import why
@@ -165,7 +165,7 @@ def meanwhile(
     job = standing.job
     if job is not None and is_open(job):
         what = _under_way(job, standing, audit_batch)
-        st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job, words())}")
+        st.progress(share_done(job), f"{what}: {progress_in_words(job, words())}")
         return
     if job is not None and job.state == "failed":
         failure(job)

@@ -26,10 +26,11 @@ EVERY = 10  # seconds between two looks at the project's progress
 
 
 @st.fragment(run_every=EVERY)
-def show_progress(database: Engine, project: Project, mine: Set[Right], seen: Set[str]) -> None:
-    """Draw the project's progress and its next step, and keep them up to date."""
+def show_progress(database: Engine, project: Project, mine: Set[Right], seen: Set[str], page: str) -> None:
+    """Draw the project's progress and its next step, and keep them up to date; on the page Label the card counts."""
     found = read_standing(database, project.id)
-    batch_bar(found)
+    if page != "label":
+        batch_bar(found)
     step_link(next_step(found, mine, words()), seen)
 
 

@@ -122,7 +122,7 @@ def card(
             "positives": progress.positives,
             "all_positives": progress.all_positives,
         },
-        "training": _training(standing),
+        "training": _is_training(standing),
         "empty": why_empty(standing, audit_batch),
     }
     # In a list, since Streamlit would import pandas to look for data frames in a dictionary.
@@ -135,12 +135,10 @@ def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
     return _("Batch {number}", number=standing.progress.number) if standing.progress.number else ""
 
 
-def _training(standing: Standing) -> dict[str, float | None] | None:
-    """Return the seconds left of the job that makes the next batch, None if unknown; None if no such job is open."""
+def _is_training(standing: Standing) -> bool:
+    """Return whether the job that makes the next batch is open."""
     job = standing.job
-    if job is None or job.kind != NEXT_ROUND or job.state not in OPEN:
-        return None
-    return {"left": job.seconds_left}
+    return job is not None and job.kind == NEXT_ROUND and job.state in OPEN
 
 
 def _words(why: Why) -> str:

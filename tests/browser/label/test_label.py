@@ -414,7 +414,8 @@ def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: 
     expect(page.locator(".pace")).to_have_text("Done. Training; these are extra pairs.")
     with writing(desk.engine) as session:
         session.execute(update(Job).values(state="running", fraction=0.5, seconds_left=130.0))
-    expect(page.locator(".pace")).to_have_text("Done. Training, about 2 min; these are extra pairs.")
+    expect(page.get_by_test_id("stProgress")).to_have_count(1)  # of the training: the card counts the batch
+    expect(page.get_by_test_id("stProgress")).to_contain_text("about 2 min left")
     page.keyboard.press("1")
     settle(page, 3)
     expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 1 extra · 0 positive (1 in total)")

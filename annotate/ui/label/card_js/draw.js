@@ -186,7 +186,7 @@ function drawProgress(s, find) {
   find("progress").max = Math.max(c.size, 1)
   find("progress").value = c.answered
   find(".counts").textContent = s.view.title ? standing(s.view.title, c) : t("No batch yet")
-  find(".pace").textContent = isDone(s, c) ? done(s.view.training, s.heardAt) : pace(s, c.size - c.answered)
+  find(".pace").textContent = isDone(s, c) ? done(s.view.training) : pace(s, c.size - c.answered)
   const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
   const n = s.log.length, unsaved = late ? t("{n} not saved yet · kept in this browser", { n }) : t("{n} not saved yet", { n })
   find(".saved").textContent = n ? unsaved : t("All saved")
@@ -207,12 +207,9 @@ function isDone(s, { answered, size }) {
   return size > 0 && answered >= size && s.buffer.length > 0
 }
 
-// What the pairs after a complete batch are. The time left is the server's, of the moment it was heard.
-function done(training, heardAt) {
-  if (!training) return t("Done. These are extra pairs.")
-  if (training.left === null) return t("Done. Training; these are extra pairs.")
-  const minutes = Math.max(1, Math.round((training.left - (Date.now() - heardAt) / 1000) / 60))
-  return t("Done. Training, about {minutes} min; these are extra pairs.", { minutes })
+// What the pairs after a complete batch are. The bar below says how long the training takes.
+function done(training) {
+  return training ? t("Done. Training; these are extra pairs.") : t("Done. These are extra pairs.")
 }
 
 // The median of the last answers, capped as labelling time is: a coffee break is not reading time.
