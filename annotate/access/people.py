@@ -13,7 +13,7 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.people import people
-from allpairs.db.people.logins import end_logins, logins_of, open_invitations
+from allpairs.db.people.logins import all_logins, end_logins, logins_of, open_invitations
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.projects import project_named
 from allpairs.db.schema.engine import person_of, reading
@@ -181,13 +181,16 @@ def list_people(engine: Engine, at: datetime) -> list[PersonRow]:
     """Return everybody, by name."""
     with reading(engine) as session:
         names: dict[int, str] = dict(session.execute(select(Project.id, Project.name)).tuples().all())
-        return [_row(session, person, names, at) for person in people.all_people(session)]
+        roles, logins = people.all_roles(session), all_logins(session, at)
+        return [_row(person, roles[person.id], names, logins[person.id]) for person in people.all_people(session)]
 
 
 def members(engine: Engine, project_id: int, at: datetime) -> list[tuple[PersonRow, Role]]:
     """Return who has a role in the project, by name, with the role."""
     with reading(engine) as session:
-        return [(_row(session, person, {}, at), role) for person, role in people.members_of(session, project_id)]
+        logins = all_logins(session, at)
+        found = people.members_of(session, project_id)
+        return [(_row(person, {}, {}, logins[person.id]), role) for person, role in found]
 
 
 def invitations(engine: Engine, project_id: int, at: datetime) -> list[OpenInvitation]:
@@ -202,13 +205,11 @@ def _maker(session: Session, person_id: int | None) -> str:
     return person.name if person is not None else "the command line"
 
 
-def _row(session: Session, person: Person, names: dict[int, str], at: datetime) -> PersonRow:
-    roles = people.roles_of(session, person.id) if names else {}
-    found = logins_of(session, person.id, at)
-    seen = max((login.seen_at for login in found), default=None)
+def _row(person: Person, roles: dict[int, Role], names: dict[int, str], logins: Sequence[Login]) -> PersonRow:
+    seen = max((login.seen_at for login in logins), default=None)
     in_projects = {names[project_id]: role for project_id, role in roles.items() if project_id in names}
     disabled = person.disabled_at is not None
-    return PersonRow(person.id, person.name, person.administrator, disabled, in_projects, len(found), seen)
+    return PersonRow(person.id, person.name, person.administrator, disabled, in_projects, len(logins), seen)
 
 
 def _person(session: Session, person_id: int) -> Person:

@@ -4,15 +4,18 @@ While there are no accounts: the form that makes the first one.
 """
 
 from collections.abc import Callable
+from itertools import islice
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.access import invitations, people
-from allpairs.annotate.access.people import PersonRow
+from allpairs.annotate.access.people import OpenInvitation, PersonRow
 from allpairs.annotate.access.roles import ABOUT, Right
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.account.first_administrator import first_administrator
 from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.common.paged import draw_page, search_names
 from allpairs.annotate.ui.state import current_project, engine, may, site, who_asks
 from allpairs.db.domain import Role
 from allpairs.db.schema.tables import Project, now
@@ -20,6 +23,7 @@ from allpairs.db.schema.tables import Project, now
 OUT = "not in the project"
 SHOWN_LINK = "invitation_link"  # in the session: the newest link, and its project
 DAYS = (1, 7, 30)
+ROLES = 10  # roles shown of one account
 REVOKES = "Also revokes their API tokens."
 
 
@@ -45,13 +49,21 @@ def members(project: Project) -> None:
     found = people.members(engine(), project.id, now())
     if not found:
         st.info("This project has no people yet, apart from the administrators of the whole installation.")
-    for person, role in found:
-        with st.container(border=True, key=f"member_{person.id}"):
-            _member(project, person, role)
+    shown = search_names(found, lambda member: member[0].name, "members")
+    draw_page(shown, lambda member: _member(project, *member), f"members_page_{project.id}")
+
+
+def _card(key: str) -> DeltaGenerator:
+    return st.container(border=True, key=key).container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    )
 
 
 def _member(project: Project, person: PersonRow, role: Role) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with (
+        st.container(border=True, key=f"member_{person.id}"),
+        st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"),
+    ):
         with st.container(gap="xxsmall", width="content"):
             st.markdown(f"**{literal(person.name)}**", width="content")
             st.caption(_standing(person), width="content")
@@ -90,12 +102,16 @@ def invite(project: Project) -> None:
         if project_id == project.id:
             st.success("Copy the link now. It will not be shown again.", icon=":material/link:")
             st.code(link, language=None, wrap_lines=True)
-        for one in people.invitations(engine(), project.id, now()):
-            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                about = f"Unused: {one.role}, by {literal(one.made_by)}, valid until {one.until:%d %B %H:%M} UTC"
-                st.caption(about, width="content")
-                st.button("Revoke", key=f"withdraw_{one.id}", type="tertiary", on_click=_withdraw,
-                          args=(project.id, one.id))  # fmt: skip
+        unused = people.invitations(engine(), project.id, now())
+        draw_page(unused, lambda invitation: _unused(project.id, invitation), f"invitations_page_{project.id}")
+
+
+def _unused(project_id: int, invitation: OpenInvitation) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        until = f"valid until {invitation.until:%d %B %H:%M} UTC"
+        st.caption(f"Unused: {invitation.role}, by {literal(invitation.made_by)}, {until}", width="content")
+        st.button("Revoke", key=f"withdraw_{invitation.id}", type="tertiary", on_click=_withdraw,
+                  args=(project_id, invitation.id))  # fmt: skip
 
 
 def _days(days: int) -> str:
@@ -120,17 +136,20 @@ def everybody(project: Project | None) -> None:
     st.header("Everybody", anchor=False)
     st.caption("Only administrators of the whole installation see this. New accounts come from an invitation link or "
                "`allpairs people add`.")  # fmt: skip
-    for person in people.list_people(engine(), now()):
-        with st.container(border=True, key=f"person_{person.id}"):
-            _person(project, person)
+    accounts = search_names(people.list_people(engine(), now()), lambda person: person.name, "everybody")
+    draw_page(accounts, lambda person: _person(project, person), "everybody_page")
 
 
 def _person(project: Project | None, person: PersonRow) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with (
+        st.container(border=True, key=f"person_{person.id}"),
+        st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"),
+    ):
         with st.container(gap="xxsmall", width="content"):
             of_all = " · administrator of the installation" if person.administrator else ""
             st.markdown(f"**{literal(person.name)}**", width="content")
-            roles = "".join(f" · {literal(name)}: {role}" for name, role in person.roles.items())
+            roles = "".join(f" · {literal(name)}: {role}" for name, role in islice(person.roles.items(), ROLES))
+            roles += f" · {len(person.roles) - ROLES} more" if len(person.roles) > ROLES else ""
             st.caption(f"{_standing(person)}{of_all}{roles}", width="content")
         with st.container(horizontal=True, width="content"):
             if project is not None and project.name not in person.roles and not person.disabled:

@@ -8,6 +8,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.lifecycle import Binned, list_archive, list_bin
 from allpairs.annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
 from allpairs.annotate.text.formatting import ago, literal
+from allpairs.annotate.ui.common.paged import draw_page
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.projects.card import project_card
 from allpairs.annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
@@ -72,15 +73,18 @@ def binned(projects: Sequence[Binned]) -> None:
     if not projects:
         return
     with st.expander(f"Bin ({len(projects)})", icon=":material/delete:", key="bin"):
-        for project in projects:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
-                st.markdown(f"**{literal(project.name)}**", width="content")
-                when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.until:%d %B}"
-                st.caption(when, width="content")
-                st.button("Restore", key=f"unbin_{project.id}", icon=":material/undo:", on_click=restore,
-                          args=(project.id, project.name))  # fmt: skip
-                st.button(REMOVE, key=f"remove_{project.id}", type="tertiary", on_click=ask,
-                          args=(REMOVE, project.id, project.name))  # fmt: skip
+        draw_page(projects, _binned, "bin_page")
+
+
+def _binned(project: Binned) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
+        st.markdown(f"**{literal(project.name)}**", width="content")
+        when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.until:%d %B}"
+        st.caption(when, width="content")
+        st.button("Restore", key=f"unbin_{project.id}", icon=":material/undo:", on_click=restore,
+                  args=(project.id, project.name))  # fmt: skip
+        st.button(REMOVE, key=f"remove_{project.id}", type="tertiary", on_click=ask,
+                  args=(REMOVE, project.id, project.name))  # fmt: skip
 
 
 main()

@@ -1,5 +1,6 @@
 """Logins, invitations and attempts to sign in. Tokens are stored as SHA-256; callers pass the time."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -105,6 +106,14 @@ def logins_of(session: Session, person_id: int, at: datetime) -> Sequence[Login]
     """Return the person's logins, the last seen first."""
     mine = select(Login).where(Login.person_id == person_id, Login.ticket_of.is_(None), _alive(at))
     return session.scalars(mine.order_by(Login.seen_at.desc(), Login.id.desc())).all()
+
+
+def all_logins(session: Session, at: datetime) -> dict[int, list[Login]]:
+    """Return each person's logins."""
+    logins: dict[int, list[Login]] = defaultdict(list)
+    for login in session.scalars(select(Login).where(Login.ticket_of.is_(None), _alive(at))):
+        logins[login.person_id].append(login)
+    return logins
 
 
 def forget_logins(session: Session, before: datetime) -> None:

@@ -1,6 +1,7 @@
 """People with accounts, and their roles in projects."""
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -153,6 +154,16 @@ def members_of(session: Session, project_id: int) -> list[tuple[Person, Role]]:
     mine = select(Person, Membership.role).join(Membership, Membership.person_id == Person.id)
     found = session.execute(mine.where(Membership.project_id == project_id).order_by(Person.folded))
     return [(person, Role(role)) for person, role in found]
+
+
+def all_roles(session: Session) -> dict[int, dict[int, Role]]:
+    """Return each person's role in each of their projects."""
+    roles: dict[int, dict[int, Role]] = defaultdict(dict)
+    for person_id, project_id, role in session.execute(
+        select(Membership.person_id, Membership.project_id, Membership.role)
+    ):
+        roles[person_id][project_id] = Role(role)
+    return roles
 
 
 def roles_of(session: Session, person_id: int) -> dict[int, Role]:

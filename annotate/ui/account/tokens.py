@@ -8,6 +8,7 @@ from allpairs.annotate.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
 from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.common.paged import draw_page
 from allpairs.annotate.ui.state import system_engine
 from allpairs.annotate.web.api_paths import REFERENCE
 from allpairs.db.domain import Scope
@@ -32,8 +33,9 @@ def api_tokens(guest: Guest) -> str | None:
         listed = st.container()
         made = _form(guest)
         with listed:  # the new one, too
-            for row in tokens.list_tokens(system_engine(), guest.person_id):
-                _listed(guest, row)
+            draw_page(
+                tokens.list_tokens(system_engine(), guest.person_id), lambda row: _listed(guest, row), "tokens_page"
+            )
     return made
 
 

@@ -11,6 +11,7 @@ from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
 from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.common.paged import draw_page
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.errors import InputError
@@ -46,9 +47,8 @@ def webhooks(project_id: int) -> None:
     listed = st.container()
     made = _form(project_id)
     with listed:  # the new one, too
-        for row in services.list_webhooks(engine(), project_id):
-            with st.container(border=True, key=f"webhook_{row.id}"):
-                _listed(project_id, row, made)
+        hooks = services.list_webhooks(engine(), project_id)
+        draw_page(hooks, lambda row: _listed(project_id, row, made), f"webhooks_page_{project_id}")
 
 
 def _form(project_id: int) -> Made | None:
@@ -70,6 +70,11 @@ def _form(project_id: int) -> Made | None:
 
 def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
     """Draw a webhook, what can be done with it, and its log. made: the webhook whose secret is shown."""
+    with st.container(border=True, key=f"webhook_{row.id}"):
+        _acts(project_id, row, made)
+
+
+def _acts(project_id: int, row: Webhook, made: Made | None) -> None:
     st.markdown(f"**{literal(row.url)}**")
     told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
     st.caption(f"{'' if row.active else 'Off. '}Told about: {told}. Added {ago(row.created_at)}.")

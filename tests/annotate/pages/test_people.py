@@ -8,7 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.access import logins, people
 from allpairs.annotate.ui import state
-from allpairs.db.schema.tables import now
+from allpairs.db.domain import Role
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Membership, Person, now
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page
 from tests.helpers.paths import ROOT
@@ -30,6 +32,33 @@ def people_page(**parameters: str) -> AppTest:
     page = open_page(APP, **parameters).switch_page("../pages/people.py").run()
     assert not page.exception
     return page
+
+
+def test_three_hundred_members_are_a_page_at_a_time_and_found_by_name(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    with writing(engine) as session:
+        for number in range(300):
+            person = Person(name=f"Person {number:03}", folded=f"person {number:03}", changed_at=now())
+            session.add(person)
+            session.flush()
+            session.add(Membership(person_id=person.id, project_id=1, role=Role.ANNOTATOR))
+    token = logins.log_in(engine, "Root", PASSWORD, "1.1.1.1", now())
+    monkeypatch.setattr(state, "login_token", lambda: token)
+    page = people_page()
+    rows = [box.label for box in page.selectbox if box.label.startswith("Role of")]
+    assert rows == [f"Role of Person {number:03}" for number in range(20)] and len(page.button) < 60
+    page.text_input(key="members_search").set_value("son 29").run()
+    assert [box.label[-3:] for box in page.selectbox if box.label.startswith("Role of")] == [
+        str(number) for number in range(290, 300)
+    ]
+    page.text_input(key="members_search").set_value("")
+    page.session_state["members_page_1"] = 15
+    page.run()
+    assert [box.label[-3:] for box in page.selectbox if box.label.startswith("Role of")][-1] == "299"
+    page.text_input(key="members_search").set_value("person 00").run()  # which has no page 15
+    assert [box.label[-1] for box in page.selectbox if box.label.startswith("Role of")] == list("0123456789")
 
 
 def make(page: AppTest, name: str, password: str, again: str) -> str:
