@@ -118,6 +118,14 @@ def signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
 
 
+def score_in_words(score: float, p: float | None) -> str:
+    """Return a pair's score and its probability; without one no model is trained, and the score is a similarity."""
+    if p is None:
+        return f"similarity {score:.3f}"
+    near = "p < 0.001" if p < 0.0005 else "p > 0.999" if p > 0.9995 else f"p {p:.3f}"
+    return f"score {score:.3f}, {near}"
+
+
 def counted(number: int, word: str) -> str:
     """Return the number with the word, in the plural where needed."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -12,6 +12,7 @@ from allpairs.annotate.labelling.pick_pair import pick, why_closed, why_not
 from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.measures import score_in_words
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import AnswerKind, Split
@@ -117,7 +118,7 @@ def _pick(key: str, project_id: int, who: str, pair: ShownPair) -> None:
 
 def figures(pair: ShownPair) -> str:
     """Return score and p in words."""
-    return f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}")
+    return score_in_words(pair.score, pair.p)
 
 
 def known(pair: ShownPair) -> list[str]:

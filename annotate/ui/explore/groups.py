@@ -10,7 +10,7 @@ from allpairs.annotate.explore.matches import count_above
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
 from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import counted
+from allpairs.annotate.text.measures import counted, score_in_words
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
@@ -110,8 +110,7 @@ def _group(
         more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
         st.markdown("\n".join([*lines, *more]))
         if weakest is not None:
-            p = "" if weakest.p is None else f", p {weakest.p:.3f}"
-            with st.expander(f"Weakest link: score {weakest.score:.3f}{p}"):
+            with st.expander(f"Weakest link: {score_in_words(weakest.score, weakest.p)}"):
                 pair_rows(project_id, [(weakest, "")])
         _answer(project_id, items)
 

@@ -9,6 +9,7 @@ from allpairs.annotate.explore import search as searching
 from allpairs.annotate.explore.prepared import Round
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.measures import score_in_words
 from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
@@ -90,6 +91,8 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
     st.markdown(f"**Nearest to “{literal(beginning(search.text))}”**, {name[0].lower()}{name[1:]}")
     if not search.hits:
         st.info("There is no other text to compare with.", icon=":material/inbox:")
+    if search.number == 0:
+        st.caption("No model is trained yet: the encoder's similarity alone decides which texts are near.")
     if search.item_id is None:
         st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
     nearest = searching.nearest(engine(), project_id, kind, search, slice(SHOWN))
@@ -102,5 +105,5 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
 def _near(near: searching.Near) -> None:
     with st.container(border=True):
         st.markdown(literal(beginning(near.text)))
-        st.caption(f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}"))
+        st.caption(score_in_words(near.score, near.p))
         why_so(near.why)

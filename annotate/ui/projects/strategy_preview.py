@@ -9,6 +9,7 @@ import streamlit as st
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.batch_preview import ShownPair
 from allpairs.annotate.text.formatting import beginning, literal
+from allpairs.annotate.text.measures import score_in_words
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.projects.settings import LABELS
@@ -68,4 +69,4 @@ def _pair(place: int, pair: ShownPair) -> None:
     left, right, figures = st.columns([5, 5, 3], gap="small")
     left.markdown(f"{place}\\. {literal(beginning(pair.left))}")
     right.markdown(literal(beginning(pair.right)))
-    figures.caption(f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}"))
+    figures.caption(score_in_words(pair.score, pair.p))

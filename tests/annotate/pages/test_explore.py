@@ -7,6 +7,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import score_in_words
 from allpairs.db.domain import AnswerKind, Clustering
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
@@ -219,6 +220,24 @@ def test_an_item_is_found_by_words_and_searched(engine: Engine, project: int) ->
     page.run()
     assert not page.exception
     assert f"pick_{project}_{ids[1]}_{ids[5]}" in keys(page) and literal("words +2.30") in captions(page)
+
+
+def test_before_training_a_search_shows_similarity_and_says_so(engine: Engine, project: int) -> None:
+    page = open_page()
+    page.text_area(key="search_text").set_value("new text")
+    page.button[0].click().run()
+    with reading(engine) as session:
+        job = session.scalars(select(Job)).one()
+    ids = item_ids(engine, project)
+    write_search(project, Search(job.id, 0, "new text", None, [Hit(ids[1], 0.7, None, "")]))
+    with writing(engine) as session:
+        session.get_one(Job, job.id).state = "done"
+    page.run()
+    assert "similarity 0.700" in captions(page) and "No model is trained yet" in captions(page)
+    assert "What each part adds" not in captions(page)
+    assert [score_in_words(0.1, p) for p in (0.0001, 0.9999, 0.5)] == [
+        "score 0.100, p < 0.001", "score 0.100, p > 0.999", "score 0.100, p 0.500",
+    ]  # fmt: skip
 
 
 def test_no_text_is_no_search(project: int) -> None:
