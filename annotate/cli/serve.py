@@ -29,7 +29,7 @@ from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
-from allpairs.db.projects.jobs import remove_worker, report_worker
+from allpairs.db.projects.jobs import STARTING, remove_worker, report_worker
 from allpairs.db.projects.match_servers import live_servers, remove_server
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import now
@@ -39,6 +39,7 @@ HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-package
 WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 MATCHING = [sys.executable, "-m", "allpairs.learner", "serve-model"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
+SLOWEST_START = 300.0  # seconds for which a process counts as starting: loading torch takes long on a busy machine
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 
 log = logging.getLogger(__name__)
@@ -153,6 +154,7 @@ class _Keeper:
     process: subprocess.Popen[bytes] | None = None
     wait: float = field(default_factory=lambda: LOOK_EVERY)
     next_start: float = 0.0
+    started: float = 0.0
     looking: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> None:
@@ -164,10 +166,12 @@ class _Keeper:
         if self.process is not None and self.process.poll() is not None:
             self.ended(self.process.pid)
             self.process = None
+        if self.process is not None and time.monotonic() - self.started < SLOWEST_START and not self.is_alive():
+            self.began(self.process.pid)  # it still loads, and has said nothing yet
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process = _started(self.what, self.command)
+            self.process, self.started = _started(self.what, self.command), time.monotonic()
             self.began(self.process.pid)
 
     def stop(self) -> None:
@@ -183,7 +187,7 @@ def _worker(engine: Engine) -> _Keeper:
     def began(pid: int) -> None:
         # Loading torch takes the worker seconds; meanwhile no page should ask for another worker.
         with writing(engine) as session:
-            report_worker(session, name, name, pid, "starting")
+            report_worker(session, name, name, pid, STARTING)
 
     def ended(pid: int) -> None:
         with writing(engine) as session:

@@ -18,6 +18,7 @@ PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explor
 PIPELINE, SUGGEST, OPINIONS, RATE = "pipeline", "suggest", "opinions", "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
 APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS, RATE)
+STARTING = "starting"  # the device of a worker that does not take jobs yet
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 
 

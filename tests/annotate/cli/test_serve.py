@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from allpairs.annotate.cli import serve
+from allpairs.annotate.jobs.requests import workers
+from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.projects.match_servers import report_server
 from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Worker, now
 
 SECONDS = 60.0  # that are waited at most
 
@@ -50,6 +53,24 @@ def test_a_worker_that_cannot_be_started_is_started_later(
     keep(engine, lambda: bool(started) and serve.worker_alive(engine))
     assert len(started) == 1
     assert started[0].wait(10) != 0  # ended with the app
+
+
+def test_a_worker_that_takes_long_to_start_counts_as_starting(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    monkeypatch.setattr(serve, "_started", lambda what, command: slow)
+    keeper = serve._worker(engine)
+    keeper.look()
+    with writing(engine) as session:
+        session.execute(update(Worker).values(seen_at=now() - 2 * ALIVE))  # so much time has passed
+    keeper.look()
+    assert [worker.device for worker in workers(engine)] == ["starting"]
+    monkeypatch.setattr(serve, "SLOWEST_START", 0.0)
+    with writing(engine) as session:
+        session.execute(update(Worker).values(seen_at=now() - 2 * ALIVE))
+    keeper.look()
+    assert workers(engine) == []
+    keeper.stop()
+    assert slow.wait(10) != 0
 
 
 def test_a_database_that_does_not_answer_keeps_nobody_waiting(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
