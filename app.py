@@ -9,6 +9,7 @@ from allpairs.annotate.api import browser_answers
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
 from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.shell.menu import ENTRIES
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
@@ -35,7 +36,7 @@ app = st.App(
         language_routes.route(),
         ProxyReports().route(),
         api(telemetry.observe),
-        *frame.routes(page.stem for page in sorted((ANNOTATE / "pages").glob("*.py"))),
+        *frame.routes({entry.file: entry.title for entry in ENTRIES}),
     ],
     middleware=[
         Middleware(BasePathMiddleware),

@@ -4,8 +4,17 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.access.transactions import rights
-from allpairs.annotate.jobs.requests import worker_alive
-from allpairs.annotate.shell.menu import ICON, all_pages, counting_reviews, draw_logo, draw_menu, listed, visible
+from allpairs.annotate.jobs.requests import workers
+from allpairs.annotate.shell.menu import (
+    ICON,
+    SIGNED_IN,
+    all_pages,
+    counting_reviews,
+    draw_logo,
+    draw_menu,
+    listed,
+    visible,
+)
 from allpairs.annotate.shell.sign_in import sign_in
 from allpairs.annotate.shell.switcher import choose_language, name_annotator, pick_project, show_progress
 from allpairs.annotate.text.formatting import literal
@@ -13,7 +22,9 @@ from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.upload import visit
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import current_project, engine, who_asks
+from allpairs.annotate.web.frame import MISSING
 from allpairs.db.files.logs import about
+from allpairs.db.projects.jobs import STARTING
 from allpairs.db.schema.tables import Project
 from allpairs.db.version import VERSION
 
@@ -46,15 +57,18 @@ def _show_page() -> None:
     with st.sidebar:
         pick_project(database, asked)
         if project is not None:
-            show_progress(database, project, mine, set(seen))
+            show_progress(database, project, mine, set(seen), shown)
         places = draw_menu(pages, listed(database, seen, project))
         if asking.guest is None:
             name_annotator(database)
         choose_language(shown)
     warn_without_worker(database)
     visit(shown if shown in seen else "", asking.guest)
+    if (path := st.query_params.get(MISSING)) is not None:
+        st.warning(_("There is no page at the address {path}. Choose one from the menu.", path=literal(f"/{path}")))
+        del st.query_params[MISSING]
     if shown not in seen:
-        refuse(pages[shown].title, project)
+        refuse(pages[shown].title, project, without_accounts=shown in SIGNED_IN)
         return
     with (
         about(project=project and project.id, person=asking.guest and asking.guest.person_id),
@@ -63,9 +77,12 @@ def _show_page() -> None:
         page.run()
 
 
-def refuse(title: str, project: Project | None) -> None:
-    """Tell the person that their role does not include this page."""
+def refuse(title: str, project: Project | None, without_accounts: bool) -> None:
+    """Tell the person that their role does not include this page, or that nobody has an account yet."""
     st.title(title, anchor=False)
+    if without_accounts:
+        st.info(_("Nobody signs in here, so there are no accounts. The first one is made on the page “People”."))
+        return
     whom = (
         _("Ask an administrator of {project}.", project=literal(project.name))
         if project
@@ -76,9 +93,12 @@ def refuse(title: str, project: Project | None) -> None:
 
 @st.fragment(run_every=10)
 def warn_without_worker(database: Engine) -> None:
-    """Draw a red line while no worker is running."""
-    if not worker_alive(database):
+    """Draw a red line while no worker is running, and a quiet one while the first is starting."""
+    alive = workers(database)
+    if not alive:
         st.error(_("No worker is running. Start one with {command}.", command="`allpairs worker`"))
+    elif all(worker.device == STARTING for worker in alive):
+        st.caption(_("A worker is starting. Jobs begin when it is ready."))
 
 
 main()

@@ -3,14 +3,16 @@
 From a page's address alone the frame would have to try out where the app begins, and would be refused at first.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from secrets import token_hex
+from urllib.parse import urlencode
 
 import streamlit
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
-from starlette.routing import Route
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from allpairs.annotate.access.cookies import DEVICE
 from allpairs.annotate.language.catalog import LANGUAGES, Language
@@ -19,6 +21,8 @@ from allpairs.annotate.web.language_routes import words_for
 from allpairs.annotate.web.middleware import is_secure
 from allpairs.annotate.web.security_headers import APP_SCRIPT, FRAME_SCRIPT, YEAR
 
+MISSING = "missing"  # in the query: an address that is no page's
+STREAMLITS = ("/_stcore", "/media/", "/component/", "/static/", "/app/static/", "/oauth2callback", "/auth/")
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 NAMES = (
     "language.js",
@@ -36,12 +40,16 @@ STYLE, FROM_RIGHT = Path(__file__).with_name("frame.css"), Path(__file__).with_n
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
 
-def routes(pages: Iterable[str]) -> list[Route]:
-    """Return the routes of the start page, of these pages, and of the scripts that all of them run."""
+def routes(pages: Mapping[str, str]) -> list[Route]:
+    """Return the routes of the start page, of these pages (titles by address), and of the scripts that all of them run.
+
+    Any other address leads to the page that is called so, or to the start page with a word about it.
+    """
     index = INDEX.read_text(encoding="utf-8")
     answer = _answer({language: framed(index, language) for language in LANGUAGES.values()})
     scripts = [Route(f"/{script.name}", _script(script)) for script in SCRIPTS]
-    return [*scripts, *(Route(f"/{page}", answer) for page in ("", *pages))]
+    frames = [Route(f"/{page}", answer) for page in ("", *pages)]
+    return [*scripts, *frames, _Elsewhere("/{path:path}", _leading(pages))]
 
 
 def framed(index: str, language: Language) -> str:
@@ -54,6 +62,37 @@ def framed(index: str, language: Language) -> str:
     named = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
     there = named.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')
     return there.replace("</head>", f"{own}</head>")
+
+
+class _Elsewhere(Route):
+    """Any address that is neither a file's nor Streamlit's own."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether the route takes the request."""
+        path = _path_in_app(scope)
+        is_ours = scope["type"] == "http" and "." not in path and not path.startswith(STREAMLITS)
+        return super().matches(scope) if is_ours else (Match.NONE, {})
+
+
+def _leading(pages: Mapping[str, str]) -> Callable[[Request], Response]:
+    by_name = {_letters(name): page for page, title in pages.items() for name in (page, title)}
+
+    def lead(request: Request) -> Response:
+        path = request.path_params["path"].strip("/")
+        page, query = by_name.get(_letters(path)), dict(request.query_params)
+        query |= {} if page else {MISSING: path}
+        up = "../" * _path_in_app(request.scope).lstrip("/").count("/")
+        return RedirectResponse(f"{up or './'}{page or ''}{'?' if query else ''}{urlencode(query)}", 302)
+
+    return lead
+
+
+def _path_in_app(scope: Scope) -> str:
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _script(script: Path) -> Callable[[Request], Response]:

@@ -1,6 +1,7 @@
 """Each role sees only its pages; people and accounts are managed; an identity provider signs people in."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
@@ -14,7 +15,8 @@ from allpairs.annotate.shell import sign_in
 from allpairs.annotate.ui import state
 from allpairs.annotate.web.security_headers import LEAVE_SCRIPT
 from allpairs.db.domain import Role
-from allpairs.db.schema.engine import as_person, reading
+from allpairs.db.projects.jobs import STARTING, report_worker
+from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Answer, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
@@ -78,6 +80,19 @@ def test_each_role_sees_its_pages_and_the_others_refuse(enter: Callable[..., App
     for file in sorted(ALL - SEEN[role]) + sorted(SEEN[role] & {"overview", "projects", "monitor", "people"}):
         page.switch_page(f"../pages/{file}.py").run()
         assert (REFUSED in read(page)) == (file not in SEEN[role]), file
+
+
+def test_without_accounts_the_page_account_says_so_and_a_wrong_address_leads_to_the_menu(
+    engine: Engine, home: Path
+) -> None:
+    make_project(engine, ["a", "b"], name="Mine")
+    page = opened(missing="no/such")
+    assert "/no/such" in page.warning[0].value and page.get_by_key("menu") and "missing" not in page.query_params
+    with writing(engine) as session:
+        report_worker(session, "here", "here", 1, STARTING)
+    page.switch_page("../pages/account.py").run()
+    assert "there are no accounts" in page.info[0].value and not page.warning and not page.error
+    assert any("A worker is starting" in caption.value for caption in page.caption)
 
 
 def test_nobody_sees_anything_but_the_way_to_the_login(
