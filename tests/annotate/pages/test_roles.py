@@ -302,6 +302,7 @@ def test_an_invitation_makes_an_account_without_password(
     page.button(key="join").click().run()
     assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
     assert [(row.name, role) for row, role in people.members(engine, project, now())] == [("Olga", Role.ANNOTATOR)]
+    assert "this invitation was already used" in read(vouched(token, **KNOWN | {"sub": "43"})).lower()
 
 
 def test_groups_of_the_provider_make_an_account_and_decide_on_roles_at_each_sign_in(
