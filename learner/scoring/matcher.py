@@ -30,7 +30,7 @@ from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
 SECOND_STAGE, COLUMNS = "second_stage", "columns"  # in a matcher's details
-READS = "reads"  # the form of the texts that it was trained on; texts as they are written if it does not say
+READS = "reads"  # the form in which its vectors have read the texts; as they are written if it does not say
 
 
 @dataclass(frozen=True)

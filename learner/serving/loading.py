@@ -11,7 +11,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Matcher, Project
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
-from allpairs.learner.jobs.data.stored_vectors import FILE, load_vectors, vectors_of
+from allpairs.learner.jobs.data.stored_vectors import FILE, are_outdated, load_vectors, vectors_of
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.inner_product import Factor, Space, as_left, as_right
@@ -46,9 +46,10 @@ def load_served(
 
 def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
     """Return the model's blended vectors (items, d), memory-mapped."""
-    path = (artifacts() / str(row.folder)).parent / FILE
+    folder = artifacts() / str(row.folder)
+    path = folder.parent / FILE
     with suppress(InputError):
-        if len(stored := load_vectors(path)) >= len(data.item_ids):
+        if len(stored := load_vectors(path)) >= len(data.item_ids) and not are_outdated(folder, data):
             return stored
     vectors_of(row.project_id, row, data, data.settings, progress)  # encodes those of added texts, or all
     return load_vectors(path)

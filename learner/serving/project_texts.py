@@ -11,6 +11,7 @@ from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
+from allpairs.db.identity import identity
 from allpairs.db.projects.items import chunks, identifiers_of
 from allpairs.db.schema.tables import Item
 from allpairs.learner.data.fields import RecordTexts
@@ -30,8 +31,15 @@ class ProjectTexts:
     def records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
         """Return what is asked for as records of this side.
 
-        Raises InputError for a column that there is not, and for texts among records.
+        Raises InputError for a column that there is not, for texts among records, and where there is nothing to read.
         """
+        records = self._records(asked, of_left)
+        for number, text in enumerate(records.texts, 1):
+            if not identity(text):
+                raise InputError(f"there is nothing to read in text {number} of {len(asked)}: leave it out")
+        return records
+
+    def _records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
         side, texts = self.side(of_left), [one.strip() for one in asked if isinstance(one, str)]
         if len(texts) == len(asked):
             return RecordTexts(texts, [None] * len(texts), [side] * len(texts), ONE_COLUMN)

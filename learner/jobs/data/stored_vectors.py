@@ -18,6 +18,7 @@ from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.files.checksums import Damaged, is_whole, seal
+from allpairs.db.identity import FORM, identity
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
@@ -26,6 +27,7 @@ from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, ext
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.scoring.matcher import READS, add_details, read_details
 from allpairs.learner.scoring.score import Blend, blended
 
 FILE = "vectors.npy"
@@ -73,10 +75,21 @@ def vectors_of(
         folder = artifacts() / matcher.folder
         blend = blend_of(matcher)
         path = folder.parent / FILE
+        if are_outdated(folder, data):
+            vectors = _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress)
+            add_details(folder, **{READS: FORM})
+            return vectors
         stored = _whole(path, data, lambda kept: extended_by_matcher(folder, kept, data, path.parent / MORE, progress))
         return _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress) if stored is None else stored
     measured = data.settings.model_copy(update={"encoder": matcher.encoder, "hubness": blend_of(matcher).hubness})
     return pretrained_vectors(project_id, data, measured, progress)
+
+
+def are_outdated(folder: Path, data: ProjectData) -> bool:
+    """Return whether the vectors stored beside a model's folder are of texts as written, not of their normal form."""
+    details = read_details(folder)
+    reads_otherwise = bool(details) and details.get(READS) != FORM
+    return reads_otherwise and any(identity(text) != text for text in data.dataset.texts)
 
 
 def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
@@ -88,7 +101,7 @@ def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progres
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
     """Return blended vectors (items, d) under these settings' encoder, which may differ from the project's."""
-    name = sha256(f"{settings.encoder} {settings.hubness}".encode()).hexdigest()[:8]
+    name = sha256(f"{settings.encoder} {settings.hubness} {FORM}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
     load = partial(load_encoder, settings.encoder)
     more = partial(extended_by_encoder, load, settings.hubness, data=data, making=path.parent / MORE, progress=progress)

@@ -12,12 +12,17 @@ from starlette.testclient import TestClient
 from allpairs import Matcher
 from allpairs.annotate.publish.publications import end, publish, read_service
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import PublicationKind, Side
+from allpairs.db.domain import PublicationKind, Settings, Side
 from allpairs.db.errors import InputError
+from allpairs.db.identity import FORM
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item
 from allpairs.db.schema.tables import Matcher as Row
+from allpairs.learner.data.dataset import make_dataset
+from allpairs.learner.jobs.data.project_data import ProjectData
+from allpairs.learner.jobs.data.stored_vectors import are_outdated
 from allpairs.learner.scoring.any_pairs import explain_pairs, see
+from allpairs.learner.scoring.matcher import READS, add_details
 from allpairs.learner.serving.agreement import Compared, counts
 from allpairs.learner.serving.candidates import make_candidates
 from allpairs.learner.serving.desk import Desk, Question
@@ -32,6 +37,7 @@ from tests.helpers.projects.trained import trained
 from tests.helpers.services.workers import wait_for
 from tests.helpers.tiny import tiny_encoder
 
+WIDE = {code: code + 0xFEE0 for code in range(ord("!"), ord("~") + 1)}  # NFKC takes full width back
 ASKED = ["topic1 word3 word4", "topic2 word1", *texts(60)[:2]]  # two new texts, and two of the project
 SETTINGS: dict[str, dict[str, Any]] = {
     "one list": {"hubness": 0.25, "lexical": True},
@@ -72,6 +78,8 @@ def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Pat
             assert [one["why"] for one in found] == why(
                 matcher, text, [one["text"] for one in found], side == Side.LEFT
             )
+        wide = [text.translate(WIDE) for text in ASKED]
+        assert desk.match(Question(row.project_id, wide, k=5, side=side))[0]["results"] == answer["results"]
     assert answer["round"] == 1 and answer["recall"] is None
     with reading(engine) as session:
         names = session.scalars(select(Identifier.external_id).where(Identifier.item_id == found[0]["item"])).all()
@@ -80,7 +88,7 @@ def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Pat
 
 def why(matcher: Matcher, text: str, others: list[str], of_left: bool) -> list[list[Any]]:
     """Return the parts of the pairs' log-odds, as `match --why` computes them."""
-    loaded, rows = matcher._loaded, np.arange(len(others))
+    loaded, rows = matcher.loaded, np.arange(len(others))
     sides = see(loaded, [text] * len(others), of_left), see(loaded, others, not of_left)
     found = explain_pairs(loaded, *(sides if of_left else sides[::-1]), rows, rows)
     return [[{"part": part.title, "amount": pytest.approx(part.amount, abs=2e-3), "words": list(part.words)}
@@ -99,6 +107,9 @@ def test_a_record_is_asked_for_by_its_columns(engine: Engine, encoder: Path) -> 
     assert project.records([{"name": "C"}], False).texts == ["C"] and project.records([" D "], True).texts == ["D"]
     with pytest.raises(InputError, match="'city', but this list has 'title', 'year'"):
         project.records([{"city": "X"}], True)
+    for nothing in ("", " ", "\u200b\xad", {"title": "\ufeff"}, {}):
+        with pytest.raises(InputError, match="nothing to read in text 1 of 1"):
+            project.records([nothing], True)
     with pytest.raises(InputError, match="one or the other"):
         project.records(["A", {"title": "B"}], True)
 
@@ -151,6 +162,19 @@ def test_a_published_model_keeps_its_vectors_over_the_next_rounds(engine: Engine
     with reading(engine) as session:
         others = session.scalars(select(Row.folder).where(Row.number == 2)).one()
     assert not ((artifacts() / str(others)).parent / "vectors.npy").exists()
+
+
+def test_vectors_of_texts_as_written_are_made_anew(tmp_path: Path) -> None:
+    def outdated(*texts: str) -> bool:
+        sides, splits = ["left"] * len(texts), ["both"] * len(texts)
+        dataset = make_dataset(texts, sides, splits, True, np.empty((0, 2)))
+        return are_outdated(tmp_path, ProjectData(Settings(), dataset, np.arange(len(texts))))
+
+    assert not outdated("ＫＩＴ")  # of a pre-trained encoder
+    add_details(tmp_path, w=1.0)
+    assert outdated("ＫＩＴ") and not outdated("KIT")
+    add_details(tmp_path, **{READS: FORM})
+    assert not outdated("ＫＩＴ")
 
 
 def test_texts_that_come_and_go_are_noticed_and_groups_named(engine: Engine, encoder: Path, tmp_path: Path) -> None:
