@@ -137,7 +137,7 @@ function fit(s) {
 }
 
 function lengthOf(pair) {
-  const lengths = (pair?.rows ?? []).map((row) => Math.max(...row.slice(1).map(lengthOfRuns)))
+  const lengths = (pair?.rows ?? []).map((row) => Math.max(...row.slice(1, 3).map(lengthOfRuns)))
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
