@@ -32,6 +32,7 @@ COLUMNS: dict[str, dict[str, type]] = {
         "score": float,
         "p": float,
         "known": str,
+        "reason": str,
         "text1": str,
         "text2": str,
         "rerank": float,

@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from allpairs.db.domain import Side
-from allpairs.db.identity import identity
-
 ALL = 100  # pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text
 MODEL, EQUAL, KNOWN = "model", "equal", "known"  # why a pair is a match
 
@@ -59,15 +56,6 @@ def left_out(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
 def _beyond(first: int, second: int) -> int:
     every, few = (first * second, first + second - 1) if second else (first * (first - 1) // 2, first - 1)
     return every - few if every > ALL else 0
-
-
-def in_both_lists(texts: Sequence[str], sides: Sequence[str]) -> np.ndarray:
-    """Return the pairs of a left and a right text that are equal, as places, (k, 2) int64."""
-    keys = [identity(text) for text in texts]
-    right = {key: place for place, key in enumerate(keys) if sides[place] == Side.RIGHT}
-    left = [place for place, key in enumerate(keys) if key and sides[place] == Side.LEFT]
-    pairs = [(place, right[keys[place]]) for place in left if keys[place] in right]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from allpairs.db.domain import GroupEvent
 
 @dataclass(frozen=True)
 class Numbered:
-    """The texts in groups of two or more.
+    """The texts in groups: of two or more ids, which may be those of one text.
 
     items: (n,) int64 ids, ascending, each once. number: (n,) int64, that of each one's group, from 1.
     """
@@ -45,10 +45,11 @@ class Change:
 def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: int) -> Numbered:
     """Return new groups with the numbers of the earlier ones whose texts they hold.
 
-    items: (n,) int64 ids, each once; group: (n,) the group of each, under any name. The earlier and the new group that
+    items: (n,) int64 ids of the texts in groups, each once; group: (n,) the group of each, under any name. The earlier
+    and the new group that
     share the most texts get the same number, then those of the remaining ones, and so on. Of equal shares that of the
     smallest number comes first, then that of the new group with the smallest item. Other groups get the numbers from
-    `unused` on, by their smallest items. A text that is alone has no group.
+    `unused` on, by their smallest items.
 
     Source: Gale and Shapley (1962): no earlier and new group share more texts than each of them does with its own.
     It takes no longer than sorting, and at least half as many texts keep their number as could at most.
@@ -66,13 +67,10 @@ def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: i
 
 
 def _in_groups(items: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the texts that are not alone, ascending, and the place of each one's group by its smallest text."""
+    """Return the texts, ascending, and the place of each one's group by its smallest text."""
     order = np.argsort(items)
-    _, first, of, count = np.unique(group[order], return_index=True, return_inverse=True, return_counts=True)
-    large = count[of] > 1
-    place = np.empty(len(first), dtype=np.int64)
-    place[np.argsort(np.where(count > 1, first, len(items)), kind="stable")] = np.arange(len(first))
-    return items[order][large].astype(np.int64), place[of][large]
+    _, first, of = np.unique(group[order], return_index=True, return_inverse=True)
+    return items[order].astype(np.int64), np.argsort(np.argsort(first))[of]
 
 
 def _shares(before: Numbered, items: np.ndarray, place: np.ndarray) -> Iterator[tuple[int, int]]:

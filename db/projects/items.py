@@ -99,27 +99,32 @@ def items_by_identifier(session: Session, project_id: int, side: Side) -> Mappin
     return ById(session.execute(named.where(Identifier.side == side)).tuples())
 
 
-def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """Return one imported id, always the same, of each of these items; of a withdrawn one, an id that it had."""
-    item_ids = set(item_ids)
-    found = _first(session, Identifier.item_id, Identifier.external_id, item_ids)
-    had = IdentifierChange.before_id, IdentifierChange.external_id
-    return found | _first(session, *had, item_ids - found.keys())
-
-
-def _first(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> dict[int, str]:
-    named = select(item, func.min(name)).group_by(item)
-    return {id_: one for chunk in chunks(item_ids) for id_, one in session.execute(named.where(item.in_(chunk)))}
-
-
 def identifiers_of(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
     """Return all imported ids of each of these items, ascending: identical texts are one item."""
-    found: dict[int, list[str]] = {}
+    return _named(session, Identifier.item_id, Identifier.external_id, item_ids)
+
+
+def known_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the same, and of withdrawn items the ids that they had."""
+    item_ids = set(item_ids)
+    present_ids = identifiers_of(session, item_ids)
+    had = IdentifierChange.before_id, IdentifierChange.external_id
+    return present_ids | _named(session, *had, item_ids - present_ids.keys())
+
+
+def _named(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    named: dict[int, list[str]] = {}
     for chunk in chunks(item_ids):
-        named = select(Identifier.item_id, Identifier.external_id).where(Identifier.item_id.in_(chunk))
-        for id_, name in session.execute(named.order_by(Identifier.external_id)):
-            found.setdefault(id_, []).append(name)
-    return found
+        rows = select(item, name).where(item.in_(chunk)).distinct().order_by(name)
+        for id_, external_id in session.execute(rows):
+            named.setdefault(id_, []).append(external_id)
+    return named
+
+
+def id_counts(session: Session, project_id: int) -> dict[int, int]:
+    """Return how many ids each item of the project has that has several."""
+    mine = select(Identifier.item_id, func.count()).where(Identifier.project_id == project_id)
+    return dict(session.execute(mine.group_by(Identifier.item_id).having(func.count() > 1)).tuples().all())
 
 
 def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:

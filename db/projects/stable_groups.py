@@ -11,14 +11,13 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Clustering, NoticeKind, Representative, Settings, Side
-from allpairs.db.projects.items import CHUNK, chunks, first_identifiers
+from allpairs.db.projects.items import CHUNK, chunks, known_identifiers
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.notices import add_notice
 from allpairs.db.projects.projects import project_of
-from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Identifier, Item, Project
+from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item, Project
 
 PREFIX = "g"
-MANY = 100_000  # texts
 Named = tuple[str, str]  # side and id
 HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
 SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
@@ -134,21 +133,11 @@ def wrong_groups(session: Session, project_id: int) -> list[int]:
     return sorted(number for number in sizes | said if sizes.get(number, 0) != said.get(number, 0))
 
 
-def names_of(session: Session, project_id: int, items: set[int]) -> dict[int, Named]:
-    """Return side and one imported id, always the same, of each of these texts, and maybe of others.
-
-    Of a withdrawn text: an id that it had.
-    """
-    table = Identifier.__table__.c
-    first = select(table.item_id, table.side, func.min(table.external_id))
-    first = first.where(table.project_id == project_id).group_by(table.item_id, table.side)
-    # Reading those of the whole project is faster than naming very many texts in statements.
-    parts = [first.where(table.item_id.in_(chunk)) for chunk in chunks(items)] if len(items) < MANY else [first]
-    rows = (row for part in parts for row in session.execute(part.execution_options(yield_per=CHUNK)))
-    found = {item: (side, name) for item, side, name in rows}
-    had = first_identifiers(session, items - found.keys())
-    sides = sides_of(session, had)
-    return found | {item: (sides[item], name) for item, name in had.items()}
+def names_of(session: Session, items: set[int]) -> dict[int, list[Named]]:
+    """Return side and imported id of each of these texts, all of its ids; of a withdrawn text: those that it had."""
+    ids = known_identifiers(session, items)
+    sides = sides_of(session, ids)
+    return {item: [(sides[item], name) for name in names] for item, names in ids.items()}
 
 
 def sides_of(session: Session, items: Iterable[int]) -> dict[int, str]:

@@ -25,6 +25,9 @@ GROUP_COLUMNS = {
 class Matches:
     """A search's result: the model's round, the threshold, and the numbers of pairs, groups and texts in groups.
 
+    pairs: of texts; below: how many of them score below the threshold, but are known to match; rows: pairs of ids, of
+    which so many are left out because they are many; alike: texts that have several ids.
+
     reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs. clustering,
     representative, newest_by: how they were grouped; searches of earlier versions do not say, and were so. changed: how
     many groups of the project are not what they were; None if the project's groups are still others.
@@ -43,6 +46,10 @@ class Matches:
     changed: int | None = None
     texts: int = 0  # number of the newest change of texts
     note: str = ""  # on the column that the newest texts were found by
+    below: int = 0
+    rows: int = 0
+    left_out: int = 0
+    alike: int = 0
 
 
 def folder_of_matches(project_id: int) -> Path:

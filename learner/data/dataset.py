@@ -8,6 +8,7 @@ import numpy as np
 
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side, Split
+from allpairs.db.identity import identity
 from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
 from allpairs.learner.data.fields import Field, RecordTexts
 from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
@@ -94,6 +95,14 @@ class Dataset:
     def right(self) -> np.ndarray:
         """The rows of the right list that have a split, ascending int64; those of the only list if symmetric."""
         return np.union1d(self.train_right, self.evaluation_right)
+
+    @property
+    def equal_pairs(self) -> np.ndarray:
+        """The pairs of a left and a right text that are equal, (k, 2) rows, not empty; of one list there are none."""
+        second = {} if self.symmetric else {identity(self.whole_texts[row]): row for row in self.right.tolist()}
+        keys = ((row, identity(self.whole_texts[row])) for row in self.left.tolist() if second)
+        pairs = [(row, second[key]) for row, key in keys if key and key in second]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def without(self, rows: np.ndarray) -> "Dataset":
         """Return the dataset with these rows withdrawn: they are in no pair any more."""

@@ -10,9 +10,9 @@ import pandas as pd
 
 from allpairs.db.corpus.cells import counted
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.equal_texts import ALL, EQUAL, MODEL, IdPairs, in_both_lists, left_out, pairs_of_ids
+from allpairs.db.corpus.equal_texts import ALL, EQUAL, MODEL, IdPairs, left_out, pairs_of_ids
 from allpairs.db.corpus.table_files import require_writable, write_frame
-from allpairs.db.domain import Kind, Side, Split
+from allpairs.db.domain import Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import Grouping
 from allpairs.db.identity import identity
@@ -24,7 +24,7 @@ from allpairs.learner.files.groups import column_order, group_table
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher
-from allpairs.learner.search.exact import Pairs, no_pairs
+from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import as_left, as_right, scores
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 
@@ -155,8 +155,8 @@ def _found(
         rescored=rescored.within(left, right), progress=progress,
     )  # fmt: skip
     best = Pairs(left[best.left], right[best.right], best.score)
-    same = _in_both(dataset)
-    same = replace(same, score=rescored.replace(same.left, same.right, scores(vectors, same.left, same.right, space)))
+    one, other = dataset.equal_pairs.T
+    same = Pairs(one, other, rescored.replace(one, other, scores(vectors, one, other, space)))
     rows = len(dataset.texts)
     others = best.take(~np.isin(best.keys(rows), same.keys(rows)))
     others = others.take(slice(None if cut.top is None else max(cut.top - len(same), 0)))
@@ -176,16 +176,6 @@ def _several(ids: Sequence[Sequence[Any]], one_list: bool) -> np.ndarray:
 def _counting(cut: Cut, pairs: int) -> Cut:
     """Return the cut after so many pairs that come first."""
     return cut if cut.top is None else replace(cut, top=max(cut.top - pairs, 0))
-
-
-def _in_both(dataset: Dataset) -> Pairs:
-    """Return the equal texts of two lists, without scores."""
-    if dataset.symmetric:
-        return no_pairs()
-    right = set(dataset.right.tolist())
-    sides = [Side.RIGHT if row in right else Side.LEFT for row in range(len(dataset.texts))]
-    left, right = in_both_lists(dataset.whole_texts, sides).T
-    return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
 def check_cut(cut: Cut) -> None:

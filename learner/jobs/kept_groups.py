@@ -25,7 +25,7 @@ from allpairs.db.projects.stable_groups import (
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
 
-MOST_NAMED = 20  # other groups, and texts, that a change names; the numbers beside them count all
+MOST_NAMED = 20  # other groups, and ids, that a change names; the numbers beside them count all groups and texts
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndar
     before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
     after = renumbered(before, items, group, highest_number(session, project_id) + 1)
     found = list(changes(before, after))
-    names = names_of(session, project_id, {item for change in found for item in _shown(change)})
+    names = names_of(session, {item for change in found for item in _shown(change)})
     rows = [_row(change, names) for change in found]
     return Kept(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
 
@@ -71,7 +71,7 @@ def _shown(change: Change) -> Iterator[int]:
     yield from change.items_removed[:MOST_NAMED]
 
 
-def _row(change: Change, names: dict[int, Named]) -> dict[str, Any]:
+def _row(change: Change, names: dict[int, list[Named]]) -> dict[str, Any]:
     return {
         "number": change.number,
         "event": change.event,
@@ -82,10 +82,15 @@ def _row(change: Change, names: dict[int, Named]) -> dict[str, Any]:
         "details": {
             "from_groups": change.from_groups[:MOST_NAMED],
             "to_groups": change.to_groups[:MOST_NAMED],
-            "items_added": [names[item] for item in change.items_added[:MOST_NAMED] if item in names],
-            "items_removed": [names[item] for item in change.items_removed[:MOST_NAMED] if item in names],
+            "items_added": _named(change.items_added, names),
+            "items_removed": _named(change.items_removed, names),
         },
     }
+
+
+def _named(items: list[int], names: dict[int, list[Named]]) -> list[Named]:
+    """Return the first ids of these texts, all ids of a text before those of the next."""
+    return [name for item in items[:MOST_NAMED] for name in names.get(item, [])][:MOST_NAMED]
 
 
 def _moved(before: Numbered, after: Numbered) -> tuple[list[int], list[tuple[int, int]]]:

@@ -5,7 +5,7 @@ Human knowledge overrides the model: a pair labelled negative is never a match, 
 Labels override known pairs that came with the data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,18 @@ import pyarrow.parquet
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
+from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, left_out, pairs_of_ids
 from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
+from allpairs.db.groups.equal_texts import of_ids, with_equal_texts
 from allpairs.db.groups.grouping import USUAL, Grouping, group_rows
 from allpairs.db.groups.links import Links
 from allpairs.db.groups.newest import NO_ORDER, Order
 from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
-from allpairs.db.projects.items import first_identifiers
+from allpairs.db.projects.items import id_counts, identifiers_of
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.records import column_values, require_column
@@ -79,7 +81,7 @@ def find_matches(
     with database() as engine:
         with reading(engine) as session:
             data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
-            known = _known(session, project_id, data)
+            known, counts = _known(session, project_id, data), _id_counts(session, project_id, data)
             if matcher is None:
                 raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
             wanted.require_possible(Kind.SYMMETRIC if data.dataset.symmetric else Kind.BIPARTITE, matcher.w is not None)
@@ -100,32 +102,37 @@ def find_matches(
             raise InputError(f"{what}: choose a higher threshold")
         layer = _layer(matcher)
         least = float(_p(layer, np.append(found.score, threshold)).min())  # rounding may put a pair below the threshold
-        pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors, rescored)
+        by_model = Pairs(left[found.left], right[found.right], found.score)
+        equal = dict.fromkeys(map(tuple, data.dataset.equal_pairs.tolist()), AnswerKind.POSITIVE)
+        matching = equal | known  # people may say no to equal texts
+        pairs = _with_known(by_model, matching, vectors, rescored)
         order = None
         if reranker is not None:
             with reporting(engine, job_id, 1 - share, share) as progress:
                 pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
-        links = _links(data, pairs, known, layer)
-        groups = described(links, pairs.score, clustered(links, wanted.how, least))
+        links = _links(data, pairs, matching, layer)
+        groups = with_equal_texts(described(links, pairs.score, clustered(links, wanted.how, least)), counts)
         with reading(engine) as session:
-            texts = _Texts(session, data, pairs)
+            texts = _Texts(session, data, pairs, groups)
             by_column = _order(session, project_id, data, wanted)
-        inside, counts = groups.of >= 0, (len(pairs), len(groups.size), int(groups.size.sum()))
+        inside, sizes = groups.of >= 0, (len(groups.size), int(groups.size.sum()))
         ids, changed = None, None
         if keep:  # before the files, so that these never name an id that is not stored
             p = None if layer is None else float(layer.probability(np.array([threshold]))[0])
             update = GroupUpdate(
                 project_id=project_id, matcher=number, threshold=threshold, p=p, clustering=wanted.how,
-                representative=wanted.representative, newest_by=wanted.newest_by, groups=counts[1], texts=counts[2],
+                representative=wanted.representative, newest_by=wanted.newest_by, groups=sizes[0], texts=sizes[1],
             )  # fmt: skip
             kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
             ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.plan.changes)
         with writing_matches(project_id) as folder:
-            _write_pairs(folder / PAIRS, pairs, known, layer, texts, order)
-            _write_groups(folder / GROUPS, groups, wanted.representatives(groups, texts.text, by_column), texts, ids)
+            rows, omitted = _write_pairs(folder / PAIRS, pairs, known, set(equal), layer, texts, order)
+            _write_groups(folder / GROUPS, groups, counts, wanted, by_column, texts, ids)
+            below = _added(by_model, known)
             about = Matches(
-                job_id, number, threshold, *counts, reranker, *wanted.words, changed, data.version, by_column.note
-            )
+                job_id, number, threshold, len(pairs), *sizes, reranker, *wanted.words, changed, data.version,
+                by_column.note, below, rows, omitted, int((counts > 1).sum()),
+            )  # fmt: skip
             write_about(folder, about)
     return f"{len(pairs)} matches in {len(groups.size)} groups"
 
@@ -154,6 +161,21 @@ def _known(session: Session, project_id: int, data: ProjectData) -> Known:
     kept = data.in_pairs(rows[:, 0], rows[:, 1]).tolist()
     answers = zip(rows.tolist(), known.values(), kept, strict=True)
     return {(left, right): answer for (left, right), answer, there in answers if there}
+
+
+def _added(by_model: Pairs, known: Known) -> int:
+    """Return how many known matches the model does not find."""
+    there = set(zip(by_model.left.tolist(), by_model.right.tolist(), strict=True))
+    return sum(answer == AnswerKind.POSITIVE and pair not in there for pair, answer in known.items())
+
+
+def _id_counts(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
+    """Return how many ids each text has, (n,) int64; withdrawn ones have none."""
+    counts = np.ones(len(data.item_ids), dtype=np.int64)
+    several = id_counts(session, project_id)
+    counts[data.rows(np.array(list(several), dtype=np.int64))] = list(several.values())
+    counts[np.union1d(data.dataset.gone_left, data.dataset.gone_right)] = 0
+    return counts
 
 
 def _with_known(found: Pairs, known: Known, vectors: np.ndarray, rescored: Rescored) -> Pairs:
@@ -202,52 +224,78 @@ def _order(session: Session, project_id: int, data: ProjectData, grouping: Group
 
 
 class _Texts:
-    """Id, side and text, by row, of the texts that occur in some pairs."""
+    """Ids, side and text, by row, of the texts that occur in some pairs or groups."""
 
-    def __init__(self, session: Session, data: ProjectData, pairs: Pairs) -> None:
-        rows = np.union1d(pairs.left, pairs.right)
+    def __init__(self, session: Session, data: ProjectData, pairs: Pairs, groups: Groups) -> None:
+        rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.of >= 0))
         items = data.item_ids[rows].tolist()
-        names = first_identifiers(session, items)
+        names, dataset = identifiers_of(session, items), data.dataset
         self.names = {row: names[item] for row, item in zip(rows.tolist(), items, strict=True)}
-        self.text = data.dataset.whole_texts
-        left = set(pairs.left.tolist()) | (set(pairs.right.tolist()) if data.dataset.symmetric else set())
-        self.side = {row: (Side.LEFT if row in left else Side.RIGHT).value for row in rows.tolist()}
+        self.text = dataset.whole_texts
+        second = np.zeros(len(rows), dtype=bool) if dataset.symmetric else np.isin(rows, dataset.right)
+        self.side = {
+            row: (Side.RIGHT if it else Side.LEFT).value for row, it in zip(rows.tolist(), second, strict=True)
+        }
+        self.alone = [row for row in rows.tolist() if dataset.symmetric and len(self.names[row]) > 1]
 
 
 def _write_pairs(
-    path: Path, pairs: Pairs, known: Known, layer: OutputLayer | None, texts: _Texts, order: np.ndarray | None
-) -> None:
-    left, right = pairs.left.tolist(), pairs.right.tolist()
-    columns = {
-        "id1": [texts.names[row] for row in left],
-        "id2": [texts.names[row] for row in right],
-        "score": pyarrow.array(pairs.score.astype(np.float64)),
-        "p": pyarrow.array([None] * len(left) if layer is None else layer.probability(pairs.score), pyarrow.float64()),
-        "known": [known[pair].value if pair in known else None for pair in zip(left, right, strict=True)],
-        "text1": [texts.text[row] for row in left],
-        "text2": [texts.text[row] for row in right],
-    }
+    path: Path, pairs: Pairs, known: Known, equal: set[tuple[int, int]], layer: OutputLayer | None, texts: _Texts,
+    order: np.ndarray | None,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the pairs of ids, those of equal texts of one list first; return how many, and how many are left out."""
+    left, right = [*texts.alone, *pairs.left.tolist()], [*texts.alone, *pairs.right.tolist()]
+    names = pairs_of_ids(texts.names, left, right)
+    between, alone = list(zip(left, right, strict=True)), len(texts.alone)
+    p = [None] * len(pairs) if layer is None else layer.probability(pairs.score).tolist()
+    number = pyarrow.float64()
+    of_texts = {
+        "score": pyarrow.array([*[None] * alone, *pairs.score.tolist()], number),
+        "p": pyarrow.array([1.0 if _is_equal(pair, equal) else one for pair, one in
+                            zip(between, [*[None] * alone, *p], strict=True)], number),
+        "known": _strings(known[pair].value if pair in known else None for pair in between),
+        "reason": _strings(_reason(pair, known, equal) for pair in between),
+        "text1": _strings(texts.text[row] for row in left),
+        "text2": _strings(texts.text[row] for row in right),
+    }  # fmt: skip
     if order is not None:
-        columns["rerank"] = pyarrow.array(order.astype(np.float64))
-    text = pyarrow.string()
-    pyarrow.parquet.write_table(
-        pyarrow.table({n: pyarrow.array(c, text) if isinstance(c, list) else c for n, c in columns.items()}), path
-    )
+        of_texts["rerank"] = pyarrow.array([*[None] * alone, *order.tolist()], number)
+    columns = {"id1": _strings(names.first), "id2": _strings(names.second)}
+    columns |= {name: column.take(pyarrow.array(names.text_pair)) for name, column in of_texts.items()}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return len(names.first), left_out(texts.names, left, right)
+
+
+def _is_equal(pair: tuple[int, int], equal: set[tuple[int, int]]) -> bool:
+    return pair[0] == pair[1] or pair in equal
+
+
+def _reason(pair: tuple[int, int], known: Known, equal: set[tuple[int, int]]) -> str:
+    """Return why the pair is a match."""
+    if _is_equal(pair, equal):
+        return EQUAL
+    return KNOWN if pair in known else MODEL
+
+
+def _strings(values: Iterable[str | None]) -> pyarrow.Array:
+    return pyarrow.array(list(values), pyarrow.string())
 
 
 def _write_groups(
-    path: Path, groups: Groups, representatives: np.ndarray, texts: _Texts, ids: list[str | None] | None
-) -> None:
-    """Write the texts in groups. ids: of each row's group, where the groups are the project's."""
-    inside, columns = group_rows(groups, representatives)
-    rows = inside.tolist()
+    path: Path, groups: Groups, counts: np.ndarray, grouping: Grouping, order: Order, texts: _Texts,
+    ids: list[str | None] | None,
+) -> None:  # fmt: skip
+    """Write all ids in groups. ids: of each row's group, where the groups are the project's."""
+    text, of_names = of_ids(groups, counts)
+    read, by_column = [texts.text[row] for row in text], Order(order.rank[text] if len(order.rank) else order.rank)
+    inside, columns = group_rows(of_names, grouping.representatives(of_names, read, by_column))
+    rows, place = text[inside].tolist(), (inside - np.searchsorted(text, text[inside])).tolist()
     named = {
-        "side": [texts.side[row] for row in rows],
-        "id": [texts.names[row] for row in rows],
-        "text": [texts.text[row] for row in rows],
+        "side": _strings(texts.side[row] for row in rows),
+        "id": _strings(texts.names[row][number] for row, number in zip(rows, place, strict=True)),
+        "text": _strings(texts.text[row] for row in rows),
     }
     if ids is not None:
-        named["group_id"] = [ids[row] for row in rows]
-    table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()}  # no NaN
-    table |= {name: pyarrow.array(column, pyarrow.string()) for name, column in named.items()}
+        named["group_id"] = _strings(ids[row] for row in rows)
+    table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()} | named  # no NaN
     pyarrow.parquet.write_table(pyarrow.table({name: table[name] for name in GROUP_COLUMNS if name in table}), path)

@@ -39,12 +39,13 @@ from allpairs.annotate.projects.projects import delete_project, list_projects, p
 from allpairs.db.domain import AnswerKind, Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.labels.answers import current_labels
-from allpairs.db.projects.items import first_identifiers, item_texts
+from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item, Job, Project, Task, now
 from allpairs.learner.jobs.queue.job_state import job_state
 from tests.helpers.factories import make_project, make_round, row_counts
 from tests.helpers.figures.measured import add_gold, add_job, answer_on, make_measured_project
+from tests.helpers.projects.first_ids import first_ids
 
 P, N, U, S, R = AnswerKind
 
@@ -252,7 +253,7 @@ def content(engine: Engine, project_id: int) -> tuple[list[Any], ...]:
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
         texts = item_texts(session, [item.id for item in items])
-        ids = first_identifiers(session, texts)
+        ids = first_ids(session, texts)
         gold = session.scalars(select(Gold).where(Gold.project_id == project_id)).all()
         labels = current_labels(session, project_id)
         return (

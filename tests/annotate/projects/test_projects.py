@@ -15,11 +15,12 @@ from allpairs.annotate.projects.projects import (
 from allpairs.db.corpus.corpus import Corpus, GoldPair, Item
 from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
-from allpairs.db.projects.items import first_identifiers, item_texts, items_by_identifier
+from allpairs.db.projects.items import item_texts, items_by_identifier
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Matcher, Task
 from allpairs.db.schema.tables import Item as ItemRow
 from tests.helpers.factories import make_round, row_counts
+from tests.helpers.projects.first_ids import first_ids
 
 SETTINGS = Settings(evaluation_share=0.5)
 
@@ -41,7 +42,7 @@ def test_a_project_is_stored_as_it_was_read(engine: Engine) -> None:
         ids = items_by_identifier(session, project_id, Side.LEFT)
         stored = {(pair.left_id, pair.right_id, pair.positive, pair.closure) for pair in session.scalars(select(Gold))}
         texts = item_texts(session, ids.values())
-        names = first_identifiers(session, ids.values())
+        names = first_ids(session, ids.values())
     assert stored == {(ids[str(pair.left)], ids[f"{pair.right} too"], *pair[2:]) for pair in gold}
     assert all(left < right for left, right, *_ in stored)
     assert [texts[ids[f"{i}"]] for i in range(8)] == [item.text for item in corpus().items]
@@ -160,7 +161,7 @@ def test_a_corpus_larger_than_a_chunk_is_stored_in_order(engine: Engine, monkeyp
     project_id = create_project(engine, "Questions", corpus(10), SETTINGS)
     with reading(engine) as session:
         stored = session.scalars(select(ItemRow.text).order_by(ItemRow.id)).all()
-        names = first_identifiers(session, items_by_identifier(session, project_id, Side.LEFT).values())
+        names = first_ids(session, items_by_identifier(session, project_id, Side.LEFT).values())
     assert stored == [item.text for item in corpus(10).items]
     assert len(names) == 10
 

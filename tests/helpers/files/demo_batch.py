@@ -10,13 +10,13 @@ import numpy as np
 from allpairs.annotate import demo
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus
-from allpairs.db.projects.items import first_identifiers
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.loop.round import choose
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED
+from tests.helpers.projects.first_ids import first_ids
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:
@@ -27,7 +27,7 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     project_id = create_project(engine, demo.NAME, corpus, demo.SETTINGS)
     with reading(engine) as session:
         data = read_project(session, project_id)
-        ids = first_identifiers(session, data.item_ids.tolist())
+        ids = first_ids(session, data.item_ids.tolist())
     vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.hubness))
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve

@@ -11,9 +11,9 @@ from sqlalchemy import Engine, func, select
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.audits import newest_design
-from allpairs.db.projects.items import first_identifiers
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Task
+from tests.helpers.projects.first_ids import first_ids
 
 P, N, U, S, R = (
     AnswerKind.POSITIVE,
@@ -42,7 +42,7 @@ def answer(
 def labelled(engine: Engine, project_id: int) -> set[tuple[str, str, AnswerKind, str]]:
     with reading(engine) as session:
         labels = current_labels(session, project_id)
-        ids = first_identifiers(session, [item for at in labels for item in (at.left_id, at.right_id)])
+        ids = first_ids(session, [item for at in labels for item in (at.left_id, at.right_id)])
         return {(ids[at.left_id], ids[at.right_id], at.answer, at.annotator) for at in labels}
 
 

@@ -13,7 +13,6 @@ from allpairs.db.corpus.fields import joined
 from allpairs.db.domain import AnswerKind, Clustering, Representative, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import USUAL, Grouping
-from allpairs.db.projects.items import first_identifiers
 from allpairs.db.projects.jobs import MATCHES, add_job
 from allpairs.db.projects.stable_groups import changes_after, group_id, page_of_groups, wrong_groups
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
@@ -28,6 +27,7 @@ from allpairs.learner.jobs.next_round import follow_with_groups
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.factories import make_project
+from tests.helpers.projects.first_ids import first_ids
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 
@@ -66,7 +66,7 @@ def names(engine: Engine, project_id: int, kind: AnswerKind) -> set[tuple[str, s
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.round_id == 1)).all()
         wanted = [task for task in tasks if task.position < 6 and half(task.position) == kind]
-        ids = first_identifiers(session, [item for task in wanted for item in (task.left_id, task.right_id)])
+        ids = first_ids(session, [item for task in wanted for item in (task.left_id, task.right_id)])
         return {(ids[task.left_id], ids[task.right_id]) for task in wanted}
 
 
@@ -144,7 +144,7 @@ def kept(engine: Engine, project_id: int) -> dict[str, set[str]]:
     """Return the ids of the texts of each kept group, after checking that the newest file names the same."""
     with reading(engine) as session:
         texts = page_of_groups(session, project_id, 0, 100)
-        names = first_identifiers(session, [item for group in texts.values() for item in group])
+        names = first_ids(session, [item for group in texts.values() for item in group])
         assert not wrong_groups(session, project_id)
     found = {group_id(number): {names[item] for item in group} for number, group in texts.items()}
     written: dict[str, set[str]] = {}
