@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Engine
@@ -21,7 +21,7 @@ from allpairs.db.labels.audits import audit_labels, designs_of
 from allpairs.db.labels.labels import LabelRow, history_rows, label_rows
 from allpairs.db.labels.pairs import splits_of
 from allpairs.db.labels.withdrawn import withdrawn_items
-from allpairs.db.projects.items import first_identifiers, item_texts
+from allpairs.db.projects.items import item_texts, known_identifiers
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.raters.judged import all_verdicts
 from allpairs.db.schema.engine import reading
@@ -69,26 +69,36 @@ def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]
     return {split: counts[Form.LABELS, split] for split in SPLITS}
 
 
-def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the first labels after the answer `after`, with the columns of an export, and the next cursor.
+class Page(NamedTuple):
+    """Rows with the columns of an export, where the next page starts, and whether there may be more now."""
+
+    rows: list[dict[str, Any]]
+    cursor: int
+    more: bool
+
+
+def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> Page:
+    """Return the first labels after the answer `after`, each for all ids of its texts.
 
     The cursor is the last answer's id; later it finds labels that were given or changed since.
     """
     with reading(engine) as session:
         rows = label_rows(session, project_id, after, limit)
         found = _with_texts(session, project_of(session, project_id), rows, rows=rows)
-    described = [dict(zip(COLUMNS[Form.LABELS], row, strict=True)) for row in table(found, Form.LABELS)]
-    return described, rows[-1].answer_id if rows else after
+    return _page(found, Form.LABELS, rows[-1].answer_id if rows else after, len(rows) == limit)
 
 
-def page_of_verdicts(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the first verdicts after the verdict `after`, with the columns of an export, and the next cursor."""
+def page_of_verdicts(engine: Engine, project_id: int, after: int, limit: int) -> Page:
+    """Return the first verdicts after the verdict `after`."""
     with reading(engine) as session:
         rows = all_verdicts(session, project_id, after, limit)
         verdicts = [one for one, _ in rows]
         found = _with_texts(session, project_of(session, project_id), verdicts, verdicts=rows)
-    described = [dict(zip(COLUMNS[Form.VERDICTS], row, strict=True)) for row in table(found, Form.VERDICTS)]
-    return described, verdicts[-1].id if verdicts else after
+    return _page(found, Form.VERDICTS, verdicts[-1].id if verdicts else after, len(rows) == limit)
+
+
+def _page(labels: Labels, form: Form, cursor: int, more: bool) -> Page:
+    return Page([dict(zip(COLUMNS[form], row, strict=True)) for row in table(labels, form)], cursor, more)
 
 
 def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
@@ -115,7 +125,7 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
 def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:
     """Return what to write, with the ids and texts of these pairs."""
     items = set(chain.from_iterable((one.left_id, one.right_id) for one in pairs))
-    ids, texts = first_identifiers(session, items), item_texts(session, items)
+    ids, texts = known_identifiers(session, items), item_texts(session, items)
     gone = frozenset(withdrawn_items(session, project.id))
     found = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=gone)
     return replace(found, **parts)

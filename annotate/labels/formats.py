@@ -7,6 +7,7 @@ from itertools import cycle, islice, zip_longest
 from typing import Any
 
 from allpairs.annotate.labels.checksum_chain import CHAIN, chained
+from allpairs.db.corpus.equal_texts import further_ids, pairs_of_ids
 from allpairs.db.domain import AnswerKind, Kind, Purpose
 from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
@@ -29,7 +30,8 @@ class Form(StrEnum):
 
 
 ABOUT = {
-    Form.LABELS: "The current label of each pair: ids, texts, label, annotator, time, why the pair was chosen, and "
+    Form.LABELS: "The current label of each pair, in a row for each pair of ids that has its texts: ids, texts, label, "
+    "annotator, time, why the pair was chosen, and "
     "whether one of its texts has been withdrawn.",
     Form.HISTORY: "Every answer ever given, with corrections, skips and undone ones; `counts` is 1 for current labels. "
     "Each row has a checksum over itself and the rows before it: `labels verify` detects any change.",
@@ -55,30 +57,33 @@ _PROVENANCE = {
     "guidelines": str,
 }
 _TEXTS = {"id1": str, "id2": str, "text1": str, "text2": str}
+_ALSO = {"also1": str, "also2": str}  # where a row stands for a pair of texts: their other ids, as JSON
 _PAIR = _TEXTS | {"label": int, "answer": str}
 COLUMNS: dict[Form, dict[str, type]] = {
     Form.LABELS: _PAIR | _PROVENANCE | {"withdrawn": int},
-    Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int} | CHAIN,
+    Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int} | _ALSO | CHAIN,
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.POSITIVES: {"anchor": str, "positive": str},
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
     Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int, "band": int}
-    | {"verdict": int, "read": int, "called": int},
+    | {"verdict": int, "read": int, "called": int}
+    | _ALSO,
     Form.IMPLIED: _TEXTS | {"implied": int},
     Form.VERDICTS: _TEXTS
-    | {"rater": str, "number": int, "verdict": str, "p": float, "prompt": str, "created_at": str, "cost": float},
+    | {"rater": str, "number": int, "verdict": str, "p": float, "prompt": str, "created_at": str, "cost": float}
+    | _ALSO,
 }
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The answers of a project to write, and their items' ids and texts."""
+    """The answers of a project to write, and their items' ids, all of each, and texts."""
 
     kind: Kind
     rows: list[LabelRow]
     audits: list[AuditLabel]
     designs: list[Design]
-    ids: dict[int, str]
+    ids: dict[int, list[str]]
     texts: dict[int, str]
     implied: Sequence[tuple[int, int, bool]] = ()  # for the implied format: pairs, and whether they match
     verdicts: Sequence[tuple[PairVerdict, MachineRater]] = ()  # for the format of that name
@@ -106,22 +111,38 @@ def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
 
 def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
     for row in labels.rows:
-        yield *_described(labels, row), int(labels.has_gone(row))
+        for names in _all_texts(labels, row.left_id, row.right_id):
+            yield *names, *_answer(row), int(labels.has_gone(row))
 
 
 def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    rows = [(*_described(labels, row), row.seconds, int(row.counts)) for row in labels.rows]
+    rows = [
+        (*_texts(labels, row.left_id, row.right_id), *_answer(row), row.seconds, int(row.counts),
+         *_also(labels, row.left_id, row.right_id))
+        for row in labels.rows
+    ]  # fmt: skip
     return chained(list(COLUMNS[Form.HISTORY]), rows)
 
 
-def _described(labels: Labels, row: LabelRow) -> tuple[Any, ...]:
+def _answer(row: LabelRow) -> tuple[Any, ...]:
     who = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value, row.note
     answer = NUMBERS.get(row.answer), row.answer.value
-    return *_texts(labels, row.left_id, row.right_id), *answer, *who, row.model, row.guidelines
+    return *answer, *who, row.model, row.guidelines
 
 
 def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
-    return labels.ids[left], labels.ids[right], labels.texts[left], labels.texts[right]
+    return labels.ids[left][0], labels.ids[right][0], labels.texts[left], labels.texts[right]
+
+
+def _all_texts(labels: Labels, left: int, right: int) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the same for every pair of ids that the pair of texts stands for."""
+    names = pairs_of_ids(labels.ids, [left], [right])
+    for one, other in zip(names.first, names.second, strict=True):
+        yield one, other, labels.texts[left], labels.texts[right]
+
+
+def _also(labels: Labels, left: int, right: int) -> tuple[str, str]:
+    return further_ids(labels.ids[left]), further_ids(labels.ids[right])
 
 
 def _pairs(labels: Labels) -> Iterator[tuple[Any, ...]]:
@@ -172,18 +193,20 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
             by_rater = (None, None, None)
             if said is not None:
                 by_rater = said if said < 2 else None, rated["read"][stratum], rated["called"][stratum]
-            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, of["size"], band, *by_rater
+            first = labels.ids[left][0], labels.ids[right][0]
+            yield *first, label, inclusion, stratum, of["size"], band, *by_rater, *_also(labels, left, right)
 
 
 def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
     for left, right, match in labels.implied:
-        yield *_texts(labels, left, right), int(match)
+        yield from ((*names, int(match)) for names in _all_texts(labels, left, right))
 
 
 def _verdicts(labels: Labels) -> Iterator[tuple[Any, ...]]:
     for one, rater in labels.verdicts:
         said = rater.setup["name"], rater.number, str(one.verdict), one.p, one.prompt, one.at.isoformat(), one.cost
-        yield *_texts(labels, one.left_id, one.right_id), *said
+        pair = one.left_id, one.right_id
+        yield *_texts(labels, *pair), *said, *_also(labels, *pair)
 
 
 _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {

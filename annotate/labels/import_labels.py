@@ -174,9 +174,16 @@ class _Reader:
                 raise _Wrong(Trouble.UNKNOWN, what, which)
             items.append(self.known.items[which][name])
         if items[0] == items[1]:
-            raise _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is not a pair; remove the row", 1)
+            raise self._same_text(row)
         left, right = sorted(items) if self.known.symmetric else items
         return left, right, self._annotator(row)
+
+    def _same_text(self, row: Row) -> _Wrong:
+        """Return what is the matter with a label of one text: equal texts match already."""
+        names = {value.strip() for value in row.values[:2]}
+        if len(names) > 1 and self._answer(row) == AnswerKind.POSITIVE:
+            return _Wrong(Trouble.DOUBLE, "both ids have the same text, so they match already", 1)
+        return _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is not a pair; remove the row", 1)
 
     def _annotator(self, row: Row) -> str:
         name = self._optional(row, "annotator").strip()

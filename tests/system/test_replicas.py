@@ -156,8 +156,8 @@ def test_whoever_read_up_to_an_answer_has_not_missed_an_earlier_one(
         second = pool.submit(tell, "ben", tasks[1])
         with pytest.raises(TimeoutError):
             second.result(timeout=0.5)
-        seen, cursor = page_of_labels(shared, project, 0, 10)
+        seen, cursor, _ = page_of_labels(shared, project, 0, 10)
         go_on.set()
         first.result(), second.result()
-    later, _ = page_of_labels(shared, project, cursor, 10)
+    later, *_ = page_of_labels(shared, project, cursor, 10)
     assert {row["annotator"] for row in (*seen, *later)} == {"ann", "ben"}

@@ -98,11 +98,11 @@ class LabelsAfter(Asked):
     """Where a page of labels starts, and how many it holds."""
 
     cursor: int = Field(0, ge=0, le=LARGEST, description="The cursor of the previous page; 0: the first page.")
-    limit: int = Field(100, ge=1, le=MOST_LABELS)
+    limit: int = Field(100, ge=1, le=MOST_LABELS, description="Pairs of texts; equal texts have a label for each id.")
 
 
 class Label(Given):
-    """The current label of a pair, with the columns of an exported file."""
+    """The current label of a pair of ids, with the columns of an exported file."""
 
     id1: str
     id2: str

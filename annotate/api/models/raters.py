@@ -180,6 +180,8 @@ class RaterVerdict(Given):
     prompt: str = Field(description="The version of the prompt.")
     created_at: datetime
     cost: float
+    also1: str = Field(description="The other ids of the first text, as a JSON list; empty for none.")
+    also2: str = Field(description="The other ids of the second text.")
 
 
 class Verdicts(Given):

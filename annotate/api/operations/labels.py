@@ -55,9 +55,9 @@ def _key(call: Call, key: str) -> str:
 
 
 def labels(call: Call) -> m.Labels:
-    """List the labels that count now, one for each pair, in the order in which they were given."""
-    rows, cursor = page_of_labels(call.engine, call.here.id, call.given.cursor, call.given.limit)
-    return m.Labels(labels=[m.Label(**row) for row in rows], cursor=cursor, more=len(rows) == call.given.limit)
+    """List the labels that count now, one for each pair of ids, in the order in which they were given."""
+    page = page_of_labels(call.engine, call.here.id, call.given.cursor, call.given.limit)
+    return m.Labels(labels=[m.Label(**row) for row in page.rows], cursor=page.cursor, more=page.more)
 
 
 OPERATIONS = (

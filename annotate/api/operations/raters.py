@@ -50,11 +50,9 @@ def end_rater(call: Call) -> m.Raters:
 
 def verdicts(call: Call) -> m.Verdicts:
     """List what machine raters said of pairs, in the order in which they said it."""
-    rows, cursor = page_of_verdicts(call.engine, call.here.id, call.given.cursor, call.given.limit)
-    return m.Verdicts(
-        verdicts=[m.RaterVerdict.model_validate(row) for row in rows], cursor=cursor,
-        more=len(rows) == call.given.limit,
-    )  # fmt: skip
+    page = page_of_verdicts(call.engine, call.here.id, call.given.cursor, call.given.limit)
+    listed = [m.RaterVerdict.model_validate(row) for row in page.rows]
+    return m.Verdicts(verdicts=listed, cursor=page.cursor, more=page.more)
 
 
 RATER, C = f"{ONE}/rater", Right.CHANGE

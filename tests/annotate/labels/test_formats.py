@@ -76,7 +76,16 @@ def labels_of(words: list[str]) -> Labels:
     design = Design(strata=[{"size": 8}], details={"sample": sample})
     rater = MachineRater(number=1, setup={"name": words[1]})
     said = PairVerdict(left_id=0, right_id=1, verdict=Verdict.YES, p=0.5, prompt="0a1b2c3d", at=time, cost=0.5)
-    return Labels(Kind.SYMMETRIC, rows, audits, [design], items, items, [(0, 1, True)], [(said, rater)])
+    return Labels(
+        Kind.SYMMETRIC,
+        rows,
+        audits,
+        [design],
+        {at: [word] for at, word in items.items()},
+        items,
+        [(0, 1, True)],
+        [(said, rater)],
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.labels.export import export_labels
+from allpairs.annotate.labels.export import export_labels, page_of_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.labels.import_labels import import_labels
 from allpairs.annotate.labels.import_report import Trouble
@@ -51,13 +51,13 @@ def outcome(engine: Engine, project: str, path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_an_export_has_the_label_that_counts(engine: Engine, project: int, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"labels.{suffix}"
-    assert export_labels(engine, "Questions", path) == 3
+    assert export_labels(engine, "Questions", path) == 3 * 2 * 2  # each text has two ids
     rows = {(row["id1"], row["id2"]): row for row in read(path)}
+    answers = {1: "positive", 2: "unsure", 4: "negative"}
     assert {pair: str(row["answer"]) for pair, row in rows.items()} == {
-        ("another 0", "id 1"): "positive",
-        ("another 0", "id 2"): "unsure",
-        ("another 0", "id 4"): "negative",
-    }
+        (first, f"{second} {i}"): answers[i]
+        for first in ("another 0", "id 0") for second in ("id", "other") for i in answers
+    }  # fmt: skip
     found = rows["another 0", "id 1"]
     assert str(found["label"]) == "1"
     assert rows["another 0", "id 2"]["label"] is None
@@ -74,10 +74,10 @@ def test_an_export_comes_back_the_same(engine: Engine, project: int, tmp_path: P
     path = tmp_path / f"labels.{suffix}"
     export_labels(engine, "Questions", path)
     other = make(engine, "Other")
-    assert outcome(engine, "Other", path) == (3, 0)
+    assert outcome(engine, "Other", path) == (3, 9)
     assert labelled(engine, other) == labelled(engine, project)
-    assert outcome(engine, "Other", path) == (0, 3)
-    assert outcome(engine, "Questions", path) == (0, 3)  # they are there already, with their tasks
+    assert outcome(engine, "Other", path) == (0, 12)
+    assert outcome(engine, "Questions", path) == (0, 12)  # they are there already, with their tasks
 
 
 def test_an_empty_project_exports_a_header(engine: Engine, tmp_path: Path) -> None:
@@ -165,6 +165,8 @@ def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: i
             "verdict": None,
             "read": None,
             "called": None,
+            "also1": None,
+            "also2": None,
         },
         {
             "id1": "left-4",
@@ -177,6 +179,8 @@ def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: i
             "verdict": None,
             "read": None,
             "called": None,
+            "also1": None,
+            "also2": None,
         },
     ]
 
@@ -238,7 +242,7 @@ def test_a_correction_after_an_import_survives_the_same_file(engine: Engine, tmp
         (["nope,id 1,1"], ["row 3, column 'id1'", "'nope'"]),
         (["id 0,id 1,perhaps"], ["row 3, column 'label'", "'perhaps'", "unsure"]),
         (["id 0,id 1,"], ["row 3, column 'label'"]),
-        (["id 1,other 1,1"], ["row 3, column 'id2'", "same text"]),
+        (["id 1,other 1,0"], ["row 3, column 'id2'", "same text"]),
         (["id 4,id 5,0"], ["row 3, column 'label'", "negative here but positive in row 2"]),
     ],
 )
@@ -267,3 +271,24 @@ def test_unknown_projects_are_refused(engine: Engine, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no project named 'Nope'"):
             act(engine, "Nope", path)
     assert list_projects(engine) == []
+
+
+def test_a_label_leaves_for_every_id_of_its_texts(engine: Engine, tmp_path: Path) -> None:
+    make(engine)
+    file = tmp_path / "labels.csv"
+    file.write_text("id1,id2,label\nanother 0,other 1,1\nid 2,other 2,1\n")
+    report = import_labels(engine, "Questions", file)
+    assert (report.stored, report.counts) == (1, {Trouble.DOUBLE: 1})  # equal texts match already
+    export_labels(engine, "Questions", file)
+    assert {(row["id1"], row["id2"], row["label"]) for row in read(file)} == {
+        (first, second, "1") for first in ("id 0", "another 0") for second in ("id 1", "other 1")
+    }
+    page = page_of_labels(engine, 1, 0, 1)
+    assert (len(page.rows), page.more) == (4, True)
+    export_labels(engine, "Questions", tmp_path / "history.jsonl", Form.HISTORY)
+    assert [(row["id1"], row["also1"], row["also2"]) for row in read(tmp_path / "history.jsonl")] == [
+        ("another 0", '["id 0"]', '["other 1"]')
+    ]
+    file.write_text("id1,id2,label\nid 2,other 2,0\n")
+    with pytest.raises(InputError, match="same text"):
+        import_labels(engine, "Questions", file)
