@@ -1,6 +1,7 @@
 """Groups of the matches above a threshold and of people's answers, and one answer for all pairs of a group."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from uuid import uuid4
 
@@ -10,16 +11,18 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.explore.prepared import Round, Scored, known_pairs, probability
+from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, known_pairs, probability
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind, Clustering, Kind
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Changes, Groups, changes, described
+from allpairs.db.groups.equal_texts import with_equal_texts
 from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
+from allpairs.db.projects.items import id_counts
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher, Project
 
@@ -53,11 +56,20 @@ class ItemGroups:
 
 @dataclass(frozen=True)
 class Answered:
-    """Pairs that people, or else gold, answered with yes and with no, (k, 2) int64 item ids, and scores of the yes."""
+    """Pairs that people, or else gold, answered with yes and with no, (k, 2) int64 item ids, and scores of the yes.
+
+    Equal texts of two lists are a yes where nobody says no. several: how many ids a text has, if not one.
+    """
 
     yes: np.ndarray
     no: np.ndarray
     score: np.ndarray  # NaN where the round does not have the pair
+    several: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> np.ndarray:
+        """The texts with several ids, (k,) int64."""
+        return np.array(list(self.several), dtype=np.int64)
 
 
 def answered_pairs(engine: Engine, found: Round) -> Answered:
@@ -66,13 +78,35 @@ def answered_pairs(engine: Engine, found: Round) -> Answered:
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
     named = np.flatnonzero(known.gold >= 0)
     gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
-    said = {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
+    said = dict.fromkeys(known.scored.take(known.equal).pairs, AnswerKind.POSITIVE)
+    said |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
     with reading(engine) as session:
         said |= labelled_pairs(session, found.matcher.project_id)
+        several = id_counts(session, found.matcher.project_id)
     yes = [pair for pair, answer in said.items() if answer == AnswerKind.POSITIVE]
     no = [pair for pair, answer in said.items() if answer == AnswerKind.NEGATIVE]
     held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
-    return Answered(_rows(yes), _rows(no), held)
+    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best_pairs(found)), several)
+
+
+def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:
+    """Return the scores (k,), those that are NaN from the best pairs where these have the pair."""
+    lacking = np.flatnonzero(np.isnan(score))
+    later = best.take(_among(best, pairs[lacking]))
+    known = dict(zip(later.pairs, later.score.tolist(), strict=True))
+    score[lacking] = [known.get((left, right), np.nan) for left, right in pairs[lacking].tolist()]
+    return score
+
+
+def matches_at(scored: Scored, at: float, answered: Answered) -> Scored:
+    """Return the matches, best first: pairs that score at least `at`, less each no, and each yes that has a score."""
+    pairs = _with_answers(scored.take(slice(count_above(scored, at))), answered)
+    return pairs.take(np.argsort(-pairs.score, kind="stable"))
+
+
+def count_above(scored: Scored, at: float) -> int:
+    """Return how many of the pairs, the best first, score at least `at`."""
+    return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
 
 
 def _rows(pairs: list[Pair]) -> np.ndarray:
@@ -84,19 +118,21 @@ def groups_of(
 ) -> ItemGroups:
     """Return the groups that the matches, all that score `at` or more, and the answers make."""
     matches = _with_answers(matches, answered)
-    ids, places = np.unique(np.concatenate([matches.left, matches.right, *answered.yes.T]), return_inverse=True)
-    left, right, yes = places[: len(matches)], places[len(matches) : 2 * len(matches)], places[2 * len(matches) :]
+    every = [matches.left, matches.right, *answered.yes.T]
+    ids = np.unique(np.concatenate([*every, answered.texts]))
+    left, right, *yes = (np.searchsorted(ids, items) for items in every)
     no = answered.no[np.isin(answered.no, ids).all(axis=1)]
     second = np.isin(ids, np.concatenate([matches.right, answered.yes[:, 1]])) if kind == Kind.BIPARTITE else None
     found = probability(matcher, np.append(matches.score, at))
     p = np.append(matches.score.astype(np.float64), at) if found is None else found
-    links = Links(len(ids), left, right, p[:-1], yes.reshape(2, -1).T, np.searchsorted(ids, no), second)
+    links = Links(len(ids), left, right, p[:-1], np.column_stack(yes), np.searchsorted(ids, no), second)
     # Rounding may put the last match below the threshold, but a yes stands for itself.
     unsaid = np.append(~_among(matches, answered.yes), True)
     least = float(p[unsaid].min())
     group = clustered(links, how, least)
     before = group if how == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
-    return ItemGroups(ids, described(links, matches.score, group), changes(before, group))
+    counts = np.array([answered.several.get(item, 1) for item in ids.tolist()], dtype=np.int64)
+    return ItemGroups(ids, with_equal_texts(described(links, matches.score, group), counts), changes(before, group))
 
 
 def _with_answers(matches: Scored, answered: Answered) -> Scored:

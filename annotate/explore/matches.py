@@ -11,16 +11,28 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
-from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.explore.groups import answered_pairs, matches_at
+from allpairs.annotate.explore.prepared import (
+    Round,
+    Scored,
+    best_pairs,
+    kind_of,
+    known_pairs,
+    probability,
+    shown_pairs,
+)
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import threshold
+from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, pairs_of_ids
 from allpairs.db.corpus.table_files import write_table
-from allpairs.db.projects.items import first_identifiers
+from allpairs.db.domain import Kind
+from allpairs.db.projects.items import identifiers_of, item_texts
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation
 
 COLUMNS: dict[str, type] = {
-    "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "label": int, "gold": int,
+    "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "reason": str,
+    "label": int, "gold": int,
 }  # fmt: skip
 
 
@@ -81,11 +93,6 @@ def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
     return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
 
 
-def count_above(scored: Scored, at: float) -> int:
-    """Return how many of the pairs, the best first, score at least `at`."""
-    return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
-
-
 def mean_p(found: Round, scored: Scored) -> float | None:
     """Return the mean probability of the pairs: the precision that the model itself expects."""
     p = probability(found.matcher, scored.score)
@@ -99,21 +106,36 @@ def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame
 
 
 def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
-    """Write the matches, the best first, to the CSV file and return their number.
+    """Write the matches for all ids, equal texts of one list first, to the CSV file and return the number of rows.
 
     Raises Refused without the right to export the project's data.
     """
     with reading(engine) as session:
         require(session, Right.CHANGE, found.matcher.project_id)
-    scored = best_pairs(found)
-    return write_table(
-        path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))), for_people=True
-    )
+    return write_table(path, COLUMNS, _rows(engine, found, at), for_people=True)
 
 
-def _rows(engine: Engine, found: Round, scored: Scored) -> Iterator[tuple[Any, ...]]:
+def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
+    answered = answered_pairs(engine, found)
+    pairs = matches_at(best_pairs(found), at, answered)
+    alone = answered.texts.tolist() if kind_of(engine, found.matcher.project_id) == Kind.SYMMETRIC else []
     with reading(engine) as session:
-        ids = first_identifiers(session, {*scored.left.tolist(), *scored.right.tolist()})
-    for pair in shown_pairs(engine, found.matcher, scored):
-        known = NUMBERS.get(pair.label) if pair.label else None, None if pair.gold is None else int(pair.gold)
-        yield ids[pair.left_id], ids[pair.right_id], pair.left, pair.right, pair.score, pair.p, *known
+        ids = identifiers_of(session, {*alone, *pairs.left.tolist(), *pairs.right.tolist()})
+        texts = item_texts(session, alone)
+    for item in alone:
+        for names in _names(ids, item, item):
+            yield *names, texts[item], texts[item], None, 1.0, EQUAL, None, None
+    known = known_pairs(found)
+    reasons = dict.fromkeys(map(tuple, answered.yes.tolist()), KNOWN)
+    reasons |= dict.fromkeys(known.scored.take(known.equal).pairs, EQUAL)
+    for pair in shown_pairs(engine, found.matcher, pairs):
+        reason = reasons.get((pair.left_id, pair.right_id), MODEL)
+        p = 1.0 if reason == EQUAL else pair.p
+        answers = NUMBERS.get(pair.label) if pair.label else None, None if pair.gold is None else int(pair.gold)
+        for names in _names(ids, pair.left_id, pair.right_id):
+            yield *names, pair.left, pair.right, pair.score, p, reason, *answers
+
+
+def _names(ids: dict[int, list[str]], left: int, right: int) -> Iterator[tuple[str, str]]:
+    names = pairs_of_ids(ids, [left], [right])
+    return zip(names.first, names.second, strict=True)

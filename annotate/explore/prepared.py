@@ -52,11 +52,12 @@ class Scored:
 
 @dataclass(frozen=True)
 class Known:
-    """All labelled and all gold pairs; label, gold: (n,) int8: 1, 0, or -1 for none."""
+    """All labelled and all gold pairs, and equal texts of two lists; label, gold: (n,) int8: 1, 0, or -1 for none."""
 
     scored: Scored
     label: np.ndarray
     gold: np.ndarray
+    equal: np.ndarray
 
     @property
     def truth(self) -> np.ndarray:
@@ -155,7 +156,8 @@ def best_pairs(found: Round) -> Scored:
 def known_pairs(found: Round) -> Known:
     """Return the pairs of the round that people or gold have answered, in no order."""
     stored = _arrays(found.folder / KNOWN)
-    return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"])
+    equal = stored.get("equal", np.zeros(len(stored["left"]), dtype=bool))  # what was prepared before has none
+    return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"], equal)
 
 
 def _arrays(path: Path) -> Mapping[str, np.ndarray]:

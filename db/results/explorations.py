@@ -1,7 +1,8 @@
 """Explorations: what the worker prepares of a project under one matcher, in a folder that the app reads.
 
 A folder holds `pairs.npz`, the best pairs of all items, the best first: left, right (int64, item ids), score (float32);
-and `known.npz`, every labelled and every gold pair: left, right, score, label and gold (int8: 1, 0, or -1 for none).
+and `known.npz`, every labelled and every gold pair: left, right, score, label and gold (int8: 1, 0, or -1 for none),
+and equal texts of two lists, equal: bool.
 `exploration.json` is written last: a folder that has it is complete.
 """
 

@@ -125,14 +125,24 @@ def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: in
     right = data.rows(np.array([label.right_id for label in labels], dtype=np.int64)).tolist()
     labelled = dict(zip(zip(left, right, strict=True), [LABELS[label.answer] for label in labels], strict=True))
     rows = [(*pair, labelled.get(pair, -1), gold.get(pair, -1)) for pair in {**gold, **labelled}]
-    found = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    return found[data.in_pairs(found[:, 0], found[:, 1])]
+    known = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return known[data.in_pairs(known[:, 0], known[:, 1])]
+
+
+def _with_equal(known: np.ndarray, data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
+    """Return the known pairs, then the equal texts of two lists that are not known, and which are equal, (n,) bool."""
+    dataset, equal = data.dataset, data.dataset.equal_pairs
+    keys, of_equal = dataset.keys(known[:, 0], known[:, 1]), dataset.keys(equal[:, 0], equal[:, 1])
+    more = equal[~np.isin(of_equal, keys)]
+    whole = np.concatenate([known, np.column_stack([more, np.full_like(more, -1)])])
+    return whole, np.isin(dataset.keys(whole[:, 0], whole[:, 1]), of_equal)
 
 
 def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, rescored: Rescored, known: np.ndarray) -> None:
+    known, equal = _with_equal(known, data)
     left, right, label, gold = known.T
     score = rescored.replace(left, right, scores(vectors, left, right, BLENDED))
     save_arrays(
         path, left=data.item_ids[left], right=data.item_ids[right], score=score,
-        label=label.astype(np.int8), gold=gold.astype(np.int8),
+        label=label.astype(np.int8), gold=gold.astype(np.int8), equal=equal,
     )  # fmt: skip

@@ -9,10 +9,12 @@ from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.text.clusterings import TITLES
 from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_status import EVERY, failure, progress
 from allpairs.annotate.ui.state import engine
+from allpairs.db.corpus.equal_texts import ALL
 from allpairs.db.domain import Clustering, Representative
 from allpairs.db.groups.grouping import Grouping
 from allpairs.db.projects.jobs import OPEN
@@ -110,13 +112,29 @@ def _grouping(work: MatchWork, has_p: bool) -> Grouping:
     return Grouping(how, *stands[chosen])
 
 
+def _apart(found: Matches) -> list[str]:
+    """Return what the number of pairs holds, and how many rows the file has for them."""
+    words = [f"The file of pairs has {counted(found.rows, 'row')}, one for each pair of ids."]
+    if found.below:
+        words.insert(0, f"{found.below:,} of the pairs score below the threshold: they are known to match.")
+    if found.alike:
+        words.append(f"{counted(found.alike, 'text')} with several ids: these ids match, with the reason “equal”.")
+    if found.left_out:
+        words.append(
+            f"{counted(found.left_out, 'row')} left out: where two texts make more than {ALL} pairs of ids, each id "
+            "stands beside the first one of the other text. Groups name every id."
+        )
+    return words
+
+
 def _files(project_id: int, found: Matches, texts: int) -> None:
     """Draw what the last search found, and its files."""
     model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
     st.markdown(
-        f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
+        f"**{counted(found.pairs, 'pair')} of texts, {found.groups:,} groups of {found.grouped:,} texts** "
         f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"
     )
+    st.caption(" ".join(_apart(found)))
     if found.changed is not None:
         st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
     if found.note:

@@ -6,7 +6,6 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import ItemGroups
-from allpairs.annotate.explore.matches import count_above
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
 from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import beginning, literal
@@ -19,7 +18,7 @@ from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
 from allpairs.db.groups.description import Changes
-from allpairs.db.projects.items import item_texts
+from allpairs.db.projects.items import identifiers_of, item_texts
 from allpairs.db.schema.engine import reading
 
 SHOWN = 10  # groups on one page
@@ -43,10 +42,11 @@ def groups_view(project_id: int, found: Round) -> None:
         return
     news(project_id)
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    above = scored.take(slice(count_above(scored, at)))
-    expectation(found, above, at)
+    answered = grouping.answered_pairs(engine(), found)
+    above = grouping.matches_at(scored, at, answered)
+    expectation(found, scored, above, at)
     _undo(project_id)
-    if not len(above):
+    if not len(above) and not answered.several:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
@@ -97,14 +97,15 @@ def _group(
     """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
     items, groups = found.items(group), found.groups
     with reading(engine()) as session:
-        texts = item_texts(session, items[:TEXTS])
+        texts, ids_of = item_texts(session, items[:TEXTS]), identifiers_of(session, items)
     with st.container(border=True, key=f"group_{min(items)}"):
         matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
         named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept)) else ""
-        st.caption(
-            f"{named}**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
-            f"mean score {groups.score[group]:.3f}"
-        )
+        count = sum(map(len, ids_of.values()))
+        ids_in_all = f" with {counted(count, 'id')}" if count > len(items) else ""
+        score = f" · {matching} (coherence {groups.coherence[group]:.2f}) · mean score {groups.score[group]:.3f}"
+        equal_texts = " · equal texts"
+        st.caption(f"{named}**{counted(len(items), 'text')}**{ids_in_all}{score if len(items) > 1 else equal_texts}")
         first, *others = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])
         lines = [f"- **{first}**", *(f"- {text}" for text in others)]
         more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
@@ -112,7 +113,8 @@ def _group(
         if weakest is not None:
             with st.expander(f"Weakest link: {score_in_words(weakest.score, weakest.p)}"):
                 pair_rows(project_id, [(weakest, "")])
-        _answer(project_id, items)
+        if len(items) > 1:
+            _answer(project_id, items)
 
 
 def _answer(project_id: int, items: list[int]) -> None:

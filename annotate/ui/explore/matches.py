@@ -11,6 +11,7 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
+from allpairs.annotate.explore.groups import answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
@@ -30,8 +31,10 @@ def matches_view(project_id: int, found: Round) -> None:
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    above = scored.take(slice(matches.count_above(scored, at)))
-    expectation(found, above, at)
+    answered = answered_pairs(engine(), found)
+    above = matches_at(scored, at, answered)
+    expectation(found, scored, above, at)
+    st.caption(" ".join(_apart(above, at, len(answered.several))))
     if found.evaluation is not None:
         _curve(found, found.evaluation, scored, at)
     _table(project_id, found, above, at)
@@ -48,13 +51,24 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     )  # fmt: skip
 
 
-def expectation(found: Round, above: Scored, at: float) -> None:
+def _apart(above: Scored, at: float, several: int) -> list[str]:
+    """Return what the number of matches holds, and what it does not."""
+    below = int((above.score < np.float32(at)).sum())
+    words = ["Pairs of texts, without known non-matches."]
+    if below:
+        words.append(f"{below:,} of them score below the threshold: they are known to match, or equal.")
+    if several:
+        words.append(f"{counted(several, 'text')} with several ids: the download has a row for each pair of ids.")
+    return words
+
+
+def expectation(found: Round, scored: Scored, above: Scored, at: float) -> None:
     """Draw the number of matches, and the precision and recall that the stored evaluation estimates for them."""
     evaluation = found.evaluation
     expected = matches.expected_at(evaluation, at) if evaluation else None
     p = probability(found.matcher, np.array([at]))
     figures = {
-        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, above) else ""),
+        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, scored) else ""),
         "Estimated precision": "–" if expected is None else _at_most(expected.precision, expected.beyond),
         "Estimated recall": "–" if expected is None else f"{expected.recall:.1%}",
         "p at the threshold": "–" if p is None else f"{p[0]:.3f}",
@@ -65,10 +79,10 @@ def expectation(found: Round, above: Scored, at: float) -> None:
     st.caption(" ".join(_words(found, above, expected)))
 
 
-def _lowest(found: Round, above: Scored) -> float:
+def _lowest(found: Round, scored: Scored) -> float:
     """Return the score down to which the list is complete; pairs that score lower were not kept."""
     kept = found.exploration
-    return -1e9 if kept is None or kept.kept == kept.pairs or len(above) < kept.kept else float(above.score[-1])
+    return -1e9 if kept is None or kept.kept == kept.pairs else float(scored.score[-1])
 
 
 def _at_most(precision: float, beyond: bool) -> str:

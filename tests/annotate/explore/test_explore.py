@@ -21,7 +21,7 @@ from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs,
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
-from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Split
+from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.groups.description import Changes
 from allpairs.db.labels.answers import current_labels
@@ -29,7 +29,7 @@ from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Gold, Job, Matcher, Task
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, Matcher, Task
 from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher
@@ -165,7 +165,7 @@ def test_precision_falls_where_wrong_matches_are_more() -> None:
 def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[float], at: float) -> None:
     score = np.sort(np.array(scores, dtype=np.float32))[::-1]
     ids = np.arange(len(score))
-    assert exploring_matches.count_above(Scored(ids, ids, score), at) == int((score >= np.float32(at)).sum())
+    assert exploring_groups.count_above(Scored(ids, ids, score), at) == int((score >= np.float32(at)).sum())
 
 
 def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
@@ -183,14 +183,18 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
     ids = item_ids(engine, project)
     answer(engine, project, (ids[0], ids[1]), POSITIVE)
     answer(engine, project, (ids[0], ids[2]), UNSURE)
-    assert exploring_matches.write_matches(engine, found, 0.7, tmp_path / "m.csv") == 3
-    with (tmp_path / "m.csv").open() as file:
+    with writing(engine) as session:
+        session.add(Identifier(project_id=project, side=Side.LEFT, external_id="zz", item_id=ids[2]))
+    assert exploring_matches.write_matches(engine, found, 0.7, tmp_path / "m.csv") == 6
+    with (tmp_path / "m.csv").open(encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id1"], row["id2"], row["text2"]) for row in rows] == [
-        ("left-0", "left-1", "text 1"), ("left-0", "left-2", "text 2"), ("left-3", "left-4", "text 4")
+        ("left-2", "zz", "text 2"), ("left-0", "left-1", "text 1"), ("left-0", "left-2", "text 2"),
+        ("left-0", "zz", "text 2"), ("left-1", "left-2", "text 2"), ("left-1", "zz", "text 2"),
     ]  # fmt: skip
-    assert [row["label"] for row in rows] == ["1", "", ""]
-    assert float(rows[0]["score"]) == pytest.approx(0.9)
+    assert [row["label"] for row in rows] == ["", "1", "", "", "", ""]
+    assert [row["reason"] for row in rows] == ["equal", "known", "model", "model", "known", "known"]
+    assert float(rows[1]["score"]) == pytest.approx(0.9)
     _, viewer = make_member(engine, project, Role.VIEWER)
     with pytest.raises(Refused):
         exploring_matches.write_matches(viewer, found, 0.7, tmp_path / "n.csv")
@@ -207,7 +211,7 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
 
 def grouped(engine: Engine, found: Round, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
     scored = best_pairs(found)
-    above, answered = scored.take(slice(exploring_matches.count_above(scored, at))), answered_pairs(engine, found)
+    above, answered = scored.take(slice(exploring_groups.count_above(scored, at))), answered_pairs(engine, found)
     return groups_of(found.matcher, above, at, Kind.SYMMETRIC, answered, how)
 
 
@@ -440,4 +444,8 @@ def test_items_are_found_by_their_words(engine: Engine, home: Path) -> None:
 
 def test_truth_is_the_label_before_gold() -> None:
     scored = Scored(np.arange(3), np.arange(3), np.zeros(3))
-    assert Known(scored, np.array([0, -1, 1]), np.array([1, 1, -1])).truth.tolist() == [0, 1, 1]
+    assert Known(scored, np.array([0, -1, 1]), np.array([1, 1, -1]), np.zeros(3, dtype=bool)).truth.tolist() == [
+        0,
+        1,
+        1,
+    ]
