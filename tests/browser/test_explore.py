@@ -164,8 +164,8 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     with page.expect_download() as downloading:
         page.get_by_role("button", name="as CSV").click()
     downloading.value.save_as(tmp_path / "matches.csv")
-    lines = (tmp_path / "matches.csv").read_text().splitlines()
-    assert lines[0] == "id1,id2,text1,text2,score,p,label,gold" and len(lines) == metric(page, "Matches") + 1
+    lines = (tmp_path / "matches.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == "id1,id2,text1,text2,score,p,reason,label,gold" and len(lines) == metric(page, "Matches") + 1
 
     show(page, "Groups")
     with reading(engine) as session:
