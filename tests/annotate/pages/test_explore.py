@@ -173,6 +173,7 @@ def test_pages_of_matches(engine: Engine, project: int, monkeypatch: pytest.Monk
 
 
 def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> None:
+    explore(engine, project, 2, SCORED, KNOWN[:2])
     ids, page = item_ids(engine, project), open_page("Matches")
     page.button(key=f"pick_{project}_{ids[3]}_{ids[4]}").click().run()
     assert "next pair of batch 1" in captions(page)
