@@ -202,7 +202,7 @@ def test_matches_are_asked_for_and_taken_away(
         pq.write_table(groups, folder / "groups.parquet")
         write_about(folder, Matches("job", 2, 0.625, 1, 1, 2))
     page.run()
-    assert any("1 pairs, 1 groups of 2 texts" in text.value for text in page.markdown)
+    assert any("1 pair of texts, 1 groups of 2 texts" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,'=b,0.5,0.7,,x,y"
     assert get.get(f"/{links(page)['Groups as CSV']}").text.splitlines()[1] == "1,2,left,a,x"
 
