@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, require
 from allpairs.annotate.labelling.queue import ask_if_due
-from allpairs.db.domain import LONGEST_NOTE, AnswerKind
+from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import (
     OwnAnswer,
@@ -20,6 +20,7 @@ from allpairs.db.labels.answers import (
     store_answers,
 )
 from allpairs.db.labels.labels import LabelRow, pair_rows
+from allpairs.db.maintenance.row_checks import stored_note
 from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
@@ -87,7 +88,7 @@ def correct(
         store_answers(session, [{
             "project_id": project_id, "task_id": old.task_id, "left_id": old.left_id, "right_id": old.right_id,
             "annotator": annotator, "answer": answer, "key": f"history-{uuid4()}", "seconds": None,
-            "note": (old.note if note is None else note.strip()[:LONGEST_NOTE]) or None, "created_at": now(),
+            "note": old.note if note is None else stored_note(note), "created_at": now(),
             "settles": settled and answer != AnswerKind.RETRACT,
         }])  # fmt: skip
     ask_if_due(engine, project_id)

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting, require
-from allpairs.db.domain import LONGEST_NOTE, EventKind, PublicationKind
+from allpairs.db.domain import EventKind, PublicationKind
 from allpairs.db.errors import InputError
-from allpairs.db.maintenance.row_checks import wrong_text
+from allpairs.db.maintenance.row_checks import stored_note
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
@@ -52,8 +52,7 @@ def publish(
     A shadow that is published is the shadow no longer. Raises InputError if the round has no trained model, for a
     shadow of nothing or of itself, and for a note that cannot be stored.
     """
-    if wrong := wrong_text(note, LONGEST_NOTE):
-        raise InputError(f"the note cannot be stored: {wrong}")
+    stored_note(note)
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
         matcher = _trained(session, project_id, number)

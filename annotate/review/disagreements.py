@@ -10,10 +10,11 @@ from sqlalchemy import Engine
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.labelling.queue import ask_if_due
-from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import Label, lasting_label, store_answers
 from allpairs.db.labels.reviews import Open, Vote, open_pairs, votes_on
+from allpairs.db.maintenance.row_checks import stored_note
 from allpairs.db.projects.records import Records, Rows, read_records
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
@@ -95,5 +96,5 @@ def settling(project_id: int, who: str, pair: Label, answer: AnswerKind, key: st
     return {
         "project_id": project_id, "task_id": pair.task_id, "left_id": pair.left_id, "right_id": pair.right_id,
         "annotator": who, "answer": answer, "key": key, "seconds": None,
-        "note": note.strip()[:LONGEST_NOTE] or None, "created_at": now(), "settles": True,
+        "note": stored_note(note), "created_at": now(), "settles": True,
     }  # fmt: skip

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Column, String
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import LONGEST_NOTE, EventKind, RaterSetup, Side
+from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import (
     Answer,
     Base,
@@ -58,6 +59,13 @@ def wrong_text(text: str, most: int = MAX_CELL) -> str:
         except UnicodeEncodeError as error:
             return f"character {error.start + 1} is only half a character (a lone surrogate)"
     return ""
+
+
+def stored_note(note: str) -> str | None:
+    """Return the note as it is stored, None for none. Raises InputError if it cannot be: no note is cut."""
+    if wrong := wrong_text(note.strip(), LONGEST_NOTE):
+        raise InputError(f"the note cannot be stored: {wrong}")
+    return note.strip() or None
 
 
 def _check(column: Column[Any], annotation: Any) -> Wrong:

@@ -37,6 +37,13 @@ def test_a_note_takes_all_letters_until_it_is_closed(page: Page, make_desk: Make
     page.keyboard.press("Backspace")
     page.keyboard.type("!")
     expect(page.locator(NOTE)).to_have_value("nihon1ny2u !")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.insert_text("a" * 1999 + "😀" + "b" * 1000)  # as a paste does
+    expect(page.get_by_role("alert").filter(has_text="1002")).to_be_visible()
+    assert len(page.locator(NOTE).input_value()) == 1999  # no half of a character
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.insert_text("nihon1ny2u !")
+    expect(page.locator(".note-cut")).to_be_hidden()
     assert desk.answers == []
     page.keyboard.press("Enter")
     page.keyboard.press("2")

@@ -171,7 +171,10 @@ function drawNote(s) {
   const pair = s.buffer[0], box = s.root.querySelector(".note"), field = box.querySelector("textarea")
   const note = pair ? (s.notes.get(pair.id) ?? "") : ""
   if (s.writing !== pair?.id || s.view.grouped) s.writing = null
-  if (field.value !== note) field.value = note
+  if (field.value !== note) {
+    field.value = note
+    box.querySelector(".note-cut").hidden = true
+  }
   box.hidden = s.view.grouped || (!note && s.writing === null)
   s.root.querySelector("[data-act=note]").disabled = !pair || s.view.grouped
 }
