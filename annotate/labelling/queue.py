@@ -22,10 +22,10 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answered_since, known_keys, store_answers
 from allpairs.db.labels.audits import design_of
 from allpairs.db.labels.hidden_checks import own_checks, store_check_answers
+from allpairs.db.labels.leases import end_leases
 from allpairs.db.labels.tasks import (
     BatchProgress,
     batch_progress,
-    end_leases,
     free_tasks,
     labelled_among,
     lease_tasks,

@@ -1,8 +1,9 @@
-"""Tasks: which pairs an annotator sees next, who has leased them, and the progress of the batch."""
+"""Tasks: which pairs an annotator sees next, and the progress of the batch."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -12,7 +13,6 @@ from sqlalchemy import (
     SQLColumnExpression,
     and_,
     case,
-    delete,
     func,
     insert,
     or_,
@@ -20,15 +20,15 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import lock_answers, purpose_counts
+from allpairs.db.labels.leases import lease, leases_of_others, surplus
 from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
-LEASE = timedelta(minutes=10)
 LEAST = 5  # tasks that a device holds while others of its annotator hold many: nobody reserves a whole batch
 _SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an uninformative order
 
@@ -102,12 +102,12 @@ def lease_tasks(
     device: which of the annotator's browsers. Each gets tasks of its own while there are enough, and keeps its leases.
     """
     queue_of(session, project_id, audit_batch, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device)
+    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device, held)
     elsewhere = _held_elsewhere(session, annotator, device, now)
     here = [task.id for task in tasks if task.id not in elsewhere]
     if held is not None:
         held = max(held - len(tasks) + len(here), min(held, LEAST))
-    _lease(session, here[:held], annotator, now + LEASE, device)
+    lease(session, here[:held], annotator, now, device)
     return tasks
 
 
@@ -126,18 +126,26 @@ def free_tasks(
     audit_batch: bool = False,
     grouped: bool = False,
     device: str = "",
+    held: int | None = None,
 ) -> list[Task]:
     """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
     They come from the newest batch, then its reserve, then pairs of earlier batches that need another vote; or from the
-    newest audit batch. grouped: tasks that show the same text first follow each other.
+    newest audit batch. If there are fewer than `held` (n), what others have leased beyond a fair part is free as well.
+    grouped: tasks that show the same text first follow each other.
     """
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
     looks = double_check(session, project_id)
     for part in _parts(batch, looks, audit_batch):
-        if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped, device):
+        select_free = partial(_free_in, session, batch, part, looks, annotator, n, now, grouped, device)
+        tasks = select_free()
+        if len(tasks) < (held or n):
+            part_tasks = _open_tasks(project_id, part, annotator, looks)
+            lost = surplus(session, part_tasks, annotator, now, len(tasks), min(n, held or n))
+            tasks = select_free(lost) if lost else tasks
+        if tasks:
             return tasks
     return []
 
@@ -162,7 +170,9 @@ def _free_in(
     now: datetime,
     grouped: bool,
     device: str,
+    lost: Collection[int] = (),
 ) -> list[Task]:
+    """Return the first n free tasks of the part; lost: tasks that are free although somebody else has leased them."""
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
     elsewhere = and_(mine, Lease.device.not_in(("", device)))
@@ -182,8 +192,8 @@ def _free_in(
         first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
         order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]
     wanted = _open_tasks(batch.project_id, part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
-    held = _leases_of_pair(annotator, now, batch.number is None)
-    return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
+    free = or_(~leases_of_others(annotator, now).exists(), Task.id.in_(lost))
+    return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
 
 
 def _share_of(session: Session, project_id: int, annotator: str, device: str, now: datetime) -> ColumnElement[bool]:
@@ -205,44 +215,12 @@ def _open_tasks(project_id: int, part: ColumnElement[bool], annotator: str, look
     return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), is_there(Task, project_id))
 
 
-def _leases_of_pair(annotator: str, now: datetime, audit_batch: bool) -> Select[datetime]:
-    """Select when each lease ends that blocks the task: somebody else's, or one of an older task of its pair.
-
-    A batch may contain a pair of the previous one that is still in somebody's buffer. One's own leases in the other
-    queue (batch or audit batch) do not block: whoever switches leaves those pairs unseen.
-    """
-    lease, leased = aliased(Lease), aliased(Task)
-    audit_batches = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
-    elsewhere = leased.round_id.not_in(audit_batches) if audit_batch else leased.round_id.in_(audit_batches)
-    own = and_(lease.annotator == annotator, or_(lease.task_id == Task.id, elsewhere))
-    return (
-        select(lease.expires_at)
-        .join(leased, leased.id == lease.task_id)
-        .where(leased.project_id == Task.project_id, leased.left_id == Task.left_id, leased.right_id == Task.right_id)
-        .where(lease.expires_at > now, ~own)
-    )
-
-
 def _skips(batch: Round, annotator: str) -> CTE:
     """Select the annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
     own = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
     last = own.where(Answer.annotator == annotator).group_by(Answer.task_id)
     skips = select(Answer.task_id, Answer.id.label("skip_id"))
     return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).cte("skips").prefix_with("MATERIALIZED")
-
-
-def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: datetime, device: str = "") -> None:
-    if not task_ids:
-        return
-    session.execute(delete(Lease).where(Lease.task_id.in_(task_ids)))
-    lease = {"annotator": annotator, "device": device, "expires_at": until}
-    session.execute(insert(Lease), [lease | {"task_id": id_} for id_ in task_ids])
-
-
-def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
-    """End the annotator's leases of these tasks, or all their leases."""
-    held = delete(Lease).where(Lease.annotator == annotator)
-    session.execute(held if task_ids is None else held.where(Lease.task_id.in_(task_ids)))
 
 
 def next_lease_end(
@@ -253,7 +231,7 @@ def next_lease_end(
     if batch is None:
         return None
     looks = double_check(session, project_id)
-    ends = _leases_of_pair(annotator, now, audit_batch)
+    ends = leases_of_others(annotator, now)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
     parts = (_open_tasks(project_id, part, annotator, looks) for part in _parts(batch, looks, audit_batch))
     found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
@@ -281,7 +259,7 @@ def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: st
     task = Task(project_id=batch.project_id, round_id=batch.id, position=0, **row)
     session.add(task)
     session.flush()
-    _lease(session, [task.id], annotator, now + LEASE)
+    lease(session, [task.id], annotator, now)
 
 
 def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from allpairs.db.labels.leases import end_leases_before
 from allpairs.db.projects.notices import announce_batch
 from allpairs.db.schema.tables import Item, PairLabel, Project, Round, Task
 
@@ -43,8 +44,13 @@ def drop_withdrawn_tasks(session: Session, project_id: int) -> None:
 
 
 def open_batch(session: Session, batch: Round) -> None:
-    """Drop tasks of the stored batch whose texts were withdrawn while it was made, and tell that it waits."""
+    """Drop tasks of the stored batch whose texts were withdrawn while it was made, and tell that it waits.
+
+    A batch ends the leases of those before.
+    """
     drop_withdrawn_tasks(session, batch.project_id)
+    if batch.number is not None:
+        end_leases_before(session, batch)
     announce_batch(session, batch)
 
 

@@ -246,8 +246,10 @@ def test_reasons_for_having_nothing_to_label(engine: Engine, asked: list[int]) -
     make_round(engine, project_id, 2, reserve=1)
     assert look(engine, project_id, "ann").reason is None
     serve(engine, project_id, "bob")
-    assert look(engine, project_id, "ann").reason is None  # the reserve
+    assert look(engine, project_id, "ann").reason is None  # a fair part of the batch
     serve(engine, project_id, "cat")
+    assert look(engine, project_id, "ann").reason is None  # the reserve
+    serve(engine, project_id, "dan")
     standing = look(engine, project_id, "ann")
     assert standing.reason is Reason.LEASED
     assert standing.free_at is not None and standing.free_at > now()
@@ -357,7 +359,9 @@ def test_an_audit_batch_is_served_apart_from_the_batch(engine: Engine, audited: 
     assert [pair.task_id for pair in pairs] == ids_of(engine, audit_batch)
     assert (standing.progress.round_id, standing.progress.size, standing.reason) == (audit_batch, 3, None)
     assert standing.audit_batch == AuditBatch(audit_batch, DesignKind.AUDIT, 3) == audit_batch_of(engine, audited)
-    assert look(engine, audited, "bob", audit_batch=True).reason is Reason.LEASED
+    assert len(serve(engine, audited, "bob", audit_batch=True)[0]) == 1  # of three, a fair part
+    assert len(serve(engine, audited, "cat", audit_batch=True)[0]) == 1
+    assert look(engine, audited, "dan", audit_batch=True).reason is Reason.LEASED
     assert look(engine, audited, "bob").progress.number == 1
     assert [pair.task_id for pair in serve(engine, audited, "bob")[0]] == batch_ids
 

@@ -120,6 +120,7 @@ def test_who_waits_for_votes_of_an_earlier_batch_is_told_when_one_is_free(engine
     for task in offered(engine, project, "ann"):
         say(engine, project, "ann", task, NO)
     assert len(offered(engine, project, "ben")) == 3
+    assert [len(offered(engine, project, who)) for who in ("dan", "eve")] == [1, 1]  # they share
     told = look(engine, project, "cem")
     assert told.reason is Reason.LEASED and told.free_at is not None
     assert why_empty(told).endswith("free in 10 minutes.")

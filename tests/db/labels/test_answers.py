@@ -12,7 +12,8 @@ from sqlalchemy import Engine, delete, func, select
 
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.answers import current_labels, label_counts, store_answers
-from allpairs.db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
+from allpairs.db.labels.leases import LEASE
+from allpairs.db.labels.tasks import batch_progress, lease_tasks, next_lease_end
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Task, now
 from tests.helpers.examples import examples
@@ -116,8 +117,10 @@ def test_labels_of_other_projects_stay_apart(engine: Engine, project: int) -> No
 def test_the_batch_is_served_in_order_and_the_reserve_when_nothing_of_it_is_free(engine: Engine, project: int) -> None:
     at = now()
     assert lease(engine, project, "ann", 4, at) == [0, 1, 2, 3]
-    assert lease(engine, project, "bob", 40, at) == [4, 5]
-    assert lease(engine, project, "cat", 2, at) == [6, 7]
+    assert lease(engine, project, "bob", 2, at) == [4, 5]
+    parts = [lease(engine, project, waiting, 1, at) for waiting in ("cat", "dan", "eve", "fay")]
+    assert parts[:2] == [[3], [2]] and sorted(parts[2:]) == [[1], [5]]  # the last ones of whoever has most
+    assert lease(engine, project, "guy", 2, at) == [6, 7]  # nobody has two
     for task in tasks_of(engine, project)[:6]:
         act(engine, task, N)
     assert lease(engine, project, "ann", 40, at) == [8]
@@ -136,10 +139,10 @@ def test_a_lease_of_another_ends_after_ten_minutes(engine: Engine, project: int)
     at = now()
     lease(engine, project, "ann", 40, at)
     with reading(engine) as session:
-        assert next_lease_end(session, project, "bob", at) == at + LEASE
+        assert next_lease_end(session, project, "bob", at) == at + LEASE - timedelta(microseconds=5)  # of six
         assert next_lease_end(session, project, "ann", at) is None
-    assert lease(engine, project, "bob", 1, at + LEASE - timedelta(seconds=1)) == [6]
-    assert lease(engine, project, "bob", 1, at + LEASE) == [0]
+    assert lease(engine, project, "bob", 1, at + LEASE - timedelta(seconds=1)) == [5]  # a fair part
+    assert lease(engine, project, "bob", 40, at + LEASE) == [5, 0, 1, 2, 3, 4]
 
 
 def test_skipped_tasks_go_to_the_back_of_this_annotators_queue(engine: Engine, project: int) -> None:
