@@ -15,7 +15,6 @@ from allpairs.db.errors import InputError
 from allpairs.db.people import logins
 from allpairs.db.people.people import add_person, anybody, checked_person_name, role_in, set_role
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.projects import live_project
 from allpairs.db.schema.engine import as_system, person_of, reading, writing
 from allpairs.db.schema.tables import Invitation, Person, Project
 
@@ -59,7 +58,6 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
     if not 1 <= days <= LONGEST:
         raise InputError(f"an invitation can be valid for 1 to {LONGEST} days, not {days}")
     with acting(engine, Right.PEOPLE, project_id) as session:
-        live_project(session, project_id)
         token = logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))
         add_event(session, person_of(engine), EventKind.INVITED, project_id, new={"role": role, "days": days})
         return f"{PATH}/{token}"
@@ -128,7 +126,7 @@ def _add_invited(
 
 def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
     """Revoke the invitation. Raises Refused without the right to manage people."""
-    with acting(engine, Right.PEOPLE, project_id) as session:
+    with acting(engine, Right.PEOPLE, project_id, put_away=True) as session:
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
             invitation.expires_at = min(at, invitation.created_at)  # over even if the clock is set back

@@ -103,7 +103,7 @@ def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None,
 
     Raises Refused without the right, and InputError for one's own role, so that nobody locks themselves out.
     """
-    with acting(engine, Right.PEOPLE, project_id) as session:
+    with acting(engine, Right.PEOPLE, project_id, put_away=True) as session:
         if person_of(engine) == person_id:
             raise InputError("you cannot change your own role: ask another administrator")
         person = _person(session, person_id)

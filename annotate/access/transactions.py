@@ -10,6 +10,7 @@ from allpairs.annotate.access.roles import WRITES, Right, may
 from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import role_in
+from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.schema.engine import as_system, person_of, reading, scopes_of, writing
 from allpairs.db.schema.tables import Person, Project
 
@@ -20,18 +21,26 @@ class Refused(InputError):
 
 @contextmanager
 def acting(
-    engine: Engine, right: Right, project_id: int | None = None, annotator: str | None = None
+    engine: Engine,
+    right: Right,
+    project_id: int | None = None,
+    annotator: str | None = None,
+    *,
+    put_away: bool = False,
 ) -> Iterator[Session]:
     """Open a write transaction for somebody who has this right in the project (without a project: everywhere).
 
-    annotator: the name under which answers are stored; it must be the person's own. The check and the write share one
-    transaction, so that no role changes in between. In it, too, projects that the person may not see do not exist.
-    Raises Refused.
+    annotator: the name under which answers are stored; it must be the person's own. put_away: the project may be
+    archived or in the bin; otherwise nothing goes on there. The checks and the write share one transaction, so that no
+    role changes in between. In it, too, projects that the person may not see do not exist. Raises Refused, and
+    ProjectGone to whoever has the right.
     """
     require_scope(engine, WRITES[right])
     with writing(as_system(engine)) as session:
         session.connection().execution_options(person=person_of(engine))
         require(session, right, project_id, annotator)
+        if project_id is not None:
+            (project_of if put_away else live_project)(session, project_id)
         yield session
 
 
@@ -85,9 +94,11 @@ def require(session: Session, right: Right, project_id: int | None = None, annot
 
 def _why_not(session: Session, person: Person, right: Right, project_id: int | None) -> str:
     role = role_in(session, person, project_id) if project_id is not None else None
-    if role is None:
-        of = "" if project_id is None else f" of project {project_id}"  # not its name, which they may not know
-        return f"you may not {right}: ask an administrator{of}"
+    if role is None and (project_id is None or right is Right.INSTALL):
+        return f"you may not {right}: ask an administrator"
+    if role is None:  # not the project's name, which they may not know
+        why = f"project {project_id} was removed, or you have no role in it"
+        return f"you may not {right}: {why}; ask an administrator"
     project = session.get(Project, project_id)
     name = project.name if project is not None else str(project_id)
     return f"as {role} of {name!r} you may not {right}: ask an administrator of the project for another role"

@@ -13,6 +13,7 @@ from allpairs.annotate.projects.projects import Contents, project_contents
 from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side, renamed
 from allpairs.db.estimate import stored_estimate
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
 
@@ -66,7 +67,7 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, usage: Usage) ->
     folder: its name in the exported archive; usage: the Python that uses it.
     """
     with reading(engine) as session:
-        project = session.get_one(Project, matcher.project_id)
+        project = project_of(session, matcher.project_id)
     report, contents = read_report(engine, project.id), project_contents(engine, project.id)
     parts = [
         _yaml(matcher),

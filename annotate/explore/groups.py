@@ -23,8 +23,9 @@ from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.projects.items import id_counts
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Matcher
 
 MOST_PAIRS = 1_000  # that can be answered at once
 ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing
@@ -175,7 +176,7 @@ def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]
     """Return all pairs of these items. Raises InputError for too many."""
     if len(items) > MOST_PAIRS:  # a connected group of n items has at least n - 1 pairs
         raise InputError(_too_many(f"{len(items):,} texts"))
-    if session.get_one(Project, project_id).kind == Kind.SYMMETRIC:
+    if project_of(session, project_id).kind == Kind.SYMMETRIC:
         pairs = list(combinations(sorted(items), 2))
     else:
         left = left_items(session, items)

@@ -20,10 +20,11 @@ from allpairs.db.labels.pairs import Pair, gold_of, in_round, labels_of
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.jobs import EXPLORE, OPEN
+from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Evaluation, Matcher, Project
+from allpairs.db.schema.tables import Evaluation, Matcher
 from allpairs.db.texts.changes import version_of_texts
 
 Ids = np.ndarray  # (n,) int64
@@ -116,7 +117,7 @@ def _prepared(matcher: Matcher, version: int) -> Exploration | None:
 def kind_of(engine: Engine, project_id: int) -> Kind:
     """Return whether the project has one list of texts or two."""
     with reading(engine) as session:
-        return Kind(session.get_one(Project, project_id).kind)
+        return Kind(project_of(session, project_id).kind)
 
 
 def ask(engine: Engine, project_id: int, number: int) -> str:

@@ -320,7 +320,7 @@ def cancel(engine: Engine, job_id: str) -> None:
         found = session.get(Job, job_id)
     if found is None:
         return
-    with acting(engine, Right.CHANGE, found.project_id) as session:
+    with acting(engine, Right.CHANGE, found.project_id, put_away=True) as session:
         job = session.get(Job, job_id)
         if job is None or job.state not in jobs.OPEN:
             return

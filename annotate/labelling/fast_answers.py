@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import LABELS, AnswerKind, Settings
+from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
 from allpairs.db.labels.votes import double_check
-from allpairs.db.schema.tables import FastAnswers, Project
+from allpairs.db.projects.projects import project_settings
+from allpairs.db.schema.tables import FastAnswers
 
 # People read 238 words a minute in silence (Brysbaert 2019), about 20 characters a second. Nobody reads five times as
 # fast. The beginnings of two texts are enough to see that they have nothing in common.
@@ -60,7 +61,7 @@ def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[A
 
 def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: int) -> None:
     """Store the fast answers among the annotator's last `fresh` acts, and queue some of their pairs again."""
-    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    settings = project_settings(session, project_id)
     if not settings.fast_answers:
         return
     wanted = settings.fast_answers - 1 + fresh  # an earlier run is stored already, and grows

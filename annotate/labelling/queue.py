@@ -198,8 +198,6 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     checks are stored apart. Requests the job that is due.
     """
     valid, refused = _checked(events)
-    if not valid:
-        return Receipt([], refused)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         known, at = known_keys(session, project_id, valid), _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})

@@ -14,9 +14,10 @@ from allpairs.db.labels.label_counts import Tally, label_tally
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
 from allpairs.db.projects.items import item_counts
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.projects.rounds import audit_counts, rounds_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Evaluation, Matcher, Project, Round
+from allpairs.db.schema.tables import Evaluation, Matcher, Round
 from allpairs.db.texts.changes import last_of_measuring, measuring_changed
 
 BIASED = (
@@ -106,7 +107,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
             gold_measurable=measurable,
             evaluation_items=has_evaluation_items(session, project_id),
             audit_batch=unanswered(session, audit_batch) if audit_batch else 0,
-            settings=Settings.model_validate(session.get_one(Project, project_id).settings),
+            settings=project_settings(session, project_id),
             texts=last_of_measuring(session, project_id),
             changed=_changed(session, project_id),
         )

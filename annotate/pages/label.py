@@ -34,6 +34,7 @@ from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
+from allpairs.db.projects.projects import ProjectGone
 from allpairs.db.schema.tables import Job
 
 STYLE = Path(__file__).parent.parent / "ui" / "label" / "page.css"
@@ -63,7 +64,10 @@ def main() -> None:
 def desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
     """Store the answers that the browser sent, and draw the next pairs."""
     with explained():  # the browser keeps an unacknowledged answer and sends it again
-        _desk(database, project_id, name, who, settings, bipartite)
+        try:
+            _desk(database, project_id, name, who, settings, bipartite)
+        except ProjectGone:  # the frame says where it is, in place of the card
+            st.rerun()
 
 
 def _desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
@@ -234,7 +238,8 @@ def without_keyboard(
 
 def answer_pair(database: Engine, project_id: int, who: str, task_id: int, answer: AnswerKind) -> None:
     """Store the answer."""
-    record(database, project_id, who, [{"key": f"button-{uuid4()}", "task_id": task_id, "answer": answer}])
+    with told(st.toast):
+        record(database, project_id, who, [{"key": f"button-{uuid4()}", "task_id": task_id, "answer": answer}])
 
 
 main()

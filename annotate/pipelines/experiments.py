@@ -21,10 +21,10 @@ from allpairs.db.files.report import ENCODERS
 from allpairs.db.labels.answers import purpose_counts
 from allpairs.db.projects.evaluations import gold_counts
 from allpairs.db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
-from allpairs.db.projects.projects import all_projects
+from allpairs.db.projects.projects import all_projects, project_of, project_settings
 from allpairs.db.results.experiments import RunState, experiment_folder, experiment_names, read_stored
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Project
+from allpairs.db.schema.tables import Job
 from allpairs.learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
@@ -120,7 +120,7 @@ def request(engine: Engine, project_id: int, wish: Wish) -> str:
     if reason := hindrance(engine, project_id):
         raise InputError(reason)
     with reading(engine) as session:
-        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+        settings = project_settings(session, project_id)
     return jobs.request_experiment(engine, project_id, definition_of(wish, settings))
 
 
@@ -169,7 +169,7 @@ def request_encoders(engine: Engine, project_id: int, encoders: Sequence[str]) -
         raise InputError("name at least two encoders to compare")
     with acting(engine, Right.CHANGE, project_id) as session:
         require_models(session, names)
-        project = session.get_one(Project, project_id)
+        project = project_of(session, project_id)
         settings, name = Settings.model_validate(project.settings), project.name
     common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed", "encoder"})
     rows = [{"name": row, "kind": "encoder", "backbone": encoder} for row, encoder in _rows_of(names).items()]
@@ -201,7 +201,7 @@ def delete(engine: Engine, id_: str) -> None:
         job = _job(session, id_)
     # An experiment of the command line belongs to no project: only the installation's administrators may delete it.
     right, project_id = (Right.CHANGE, job.project_id) if job is not None else (Right.INSTALL, None)
-    with acting(engine, right, project_id) as session:
+    with acting(engine, right, project_id, put_away=True) as session:
         job = _job(session, id_)
         if job is not None and job.state in OPEN:
             raise InputError("the experiment is running: cancel it first")

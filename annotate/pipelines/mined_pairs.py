@@ -128,7 +128,6 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
     pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
     annotator = annotator_of(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
         run_of(session, project_id, run_id)
         lock_answers(session, project_id)
         use = _use(session, project_id, pairs)

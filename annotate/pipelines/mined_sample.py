@@ -27,7 +27,6 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.jobs import AUDIT, CORRECTION, ENTITIES, open_job, run_of
-from allpairs.db.projects.projects import live_project
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design, Project, Round
 
@@ -44,7 +43,6 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
     """
     mined = mined_pairs(engine, project_id, run_id, number)
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
         run_of(session, project_id, run_id)
         session.scalar(
             select(Project.id).where(Project.id == project_id).with_for_update()

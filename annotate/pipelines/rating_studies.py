@@ -21,7 +21,6 @@ from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.jobs import run_of
-from allpairs.db.projects.projects import live_project
 from allpairs.db.projects.studies import (
     CRITERIA,
     Scores,
@@ -142,7 +141,6 @@ def start(
         raise InputError(f"choose 1 to {most}, not {passages:,}: people can rate {MOST:,} questions in all")
     units = draw(read_asked(found.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
         run_of(session, project_id, run_id)
         study = Study(project_id=project_id, run_id=run_id, models=list(models), per_model=passages, seed=seed)
         return add_study(session, study, units)
@@ -188,7 +186,6 @@ def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scor
     if set(scores) != set(CRITERIA):
         raise InputError(f"a rating needs {', '.join(CRITERIA)}, not {', '.join(scores) or 'nothing'}")
     with acting(engine, Right.LABEL, project_id, rater) as session:
-        live_project(session, project_id)
         unit = session.get(StudyUnit, unit_id)
         if unit is None or unit.project_id != project_id:
             raise InputError(f"this project has no question number {unit_id} to rate: reload the page")

@@ -18,10 +18,10 @@ from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs, run_of
-from allpairs.db.projects.projects import require_unused
+from allpairs.db.projects.projects import project_of, require_unused
 from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Project
+from allpairs.db.schema.tables import Job
 from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.catalog.from_project import (
     FEWEST,
@@ -85,7 +85,7 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
         return "It cannot run on a project yet: run it on files, with `allpairs pipeline`."
     if name in TWO_LISTS:
         with reading(engine) as session:
-            if session.get_one(Project, project_id).kind != Kind.BIPARTITE:
+            if project_of(session, project_id).kind != Kind.BIPARTITE:
                 return "It needs a project of two lists: questions on the left, passages on the right."
     begins = FROM_PROJECT[name]()
     return "" if isinstance(begins, SourcePairs) else _too_few(engine, project_id, begins)
@@ -173,7 +173,7 @@ def delete(engine: Engine, project_id: int, run_id: str) -> None:
     Raises InputError while it is open, and while a project uses its encoder or re-ranker.
     """
     folder = pipeline_folder(run_id)
-    with acting(engine, Right.CHANGE, project_id) as session:
+    with acting(engine, Right.CHANGE, project_id, put_away=True) as session:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
             raise InputError("the run is not finished: cancel it first")

@@ -27,7 +27,7 @@ from allpairs.db.identity import same_id
 from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Person, Project, TextChange
 from allpairs.db.texts.changes import changes_of, newest_change, store_change, undo_change
@@ -223,7 +223,7 @@ def _plan(
 
 def _locked(session: Session, project_id: int) -> Project:
     """Return the project; others wait who change its texts or answer in it."""
-    return session.get_one(Project, project_id, with_for_update={"key_share": True})
+    return live_project(session, project_id, lock=True)
 
 
 def _name(session: Session, engine: Engine) -> str:

@@ -28,7 +28,6 @@ from allpairs.db.projects.projects import (
     binned_projects,
     free_name,
     free_name_like,
-    live_project,
     numbered_name,
     project_of,
 )
@@ -89,12 +88,9 @@ def suggested_name(engine: Engine, files: Sequence[str]) -> str:
 
 
 def archive_project(engine: Engine, project_id: int) -> None:
-    """Archive the project: hide it from lists and cancel its jobs.
-
-    Raises InputError for a project that is archived or in the bin.
-    """
+    """Archive the project: hide it from lists and cancel its jobs."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        project = live_project(session, project_id)
+        project = project_of(session, project_id)
         project.archived_at = now()
         stop_jobs(session, project_id)
         add_event(session, person_of(engine), EventKind.ARCHIVED, project_id, project.name)
@@ -105,7 +101,7 @@ def bin_project(engine: Engine, project_id: int) -> None:
 
     Raises InputError for a project that is already there.
     """
-    with acting(engine, Right.CHANGE, project_id) as session:
+    with acting(engine, Right.CHANGE, project_id, put_away=True) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is already in the bin")
@@ -119,7 +115,7 @@ def restore_project(engine: Engine, project_id: int) -> None:
 
     Raises InputError for a project that is neither in the bin nor archived.
     """
-    with acting(engine, Right.CHANGE, project_id) as session:
+    with acting(engine, Right.CHANGE, project_id, put_away=True) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             project.deleted_at = None

@@ -25,7 +25,7 @@ from allpairs.db.projects.project_list import (
     newest_matchers,
     text_states,
 )
-from allpairs.db.projects.projects import all_projects
+from allpairs.db.projects.projects import all_projects, project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project, now
 
@@ -83,7 +83,7 @@ def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
 def read_overview(engine: Engine, project_id: int) -> Overview:
     """Return one project at a glance."""
     with reading(engine) as session:
-        return _overviews(session, [session.get_one(Project, project_id)])[0]
+        return _overviews(session, [project_of(session, project_id)])[0]
 
 
 def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:

@@ -13,8 +13,9 @@ from allpairs.db.labels.tasks import BatchProgress, batch_progress, open_audit_b
 from allpairs.db.projects.evaluations import has_evaluation_items
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN, newest_job
 from allpairs.db.projects.project_list import newest_figures, newest_matchers
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Project
+from allpairs.db.schema.tables import Job
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class NextStep:
 def read_standing(engine: Engine, project_id: int) -> Standing:
     """Return where the project stands."""
     with reading(engine) as session:
-        project = session.get_one(Project, project_id)
+        project = project_of(session, project_id)
         audit, matcher = open_audit_batch(session, project_id), newest_matchers(session, [project_id]).get(project_id)
         figures = newest_figures(session, [project_id]).get(project_id)
         target = Settings.model_validate(project.settings).target_precision

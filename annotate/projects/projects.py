@@ -205,7 +205,7 @@ def delete_project(engine: Engine, project_id: int, binned_before: datetime | No
     Raises InputError while another project uses the encoder or re-ranker of its runs and, with `binned_before`, if it
     was not put into the bin before that time.
     """
-    with acting(engine, Right.CHANGE, project_id) as session:
+    with acting(engine, Right.CHANGE, project_id, put_away=True) as session:
         project = project_of(session, project_id, lock=True)
         if binned_before is not None and (project.deleted_at is None or project.deleted_at >= binned_before):
             raise InputError(f"the project {project.name!r} was restored")

@@ -14,7 +14,6 @@ from allpairs.db.maintenance.row_checks import stored_note
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
-from allpairs.db.projects.projects import live_project
 from allpairs.db.projects.publications import NOTHING_PUBLISHED, counts_of, in_service, publications_of
 from allpairs.db.schema.engine import as_system, person_of, reading
 from allpairs.db.schema.tables import Matcher, Person, Publication, ShadowCounts
@@ -54,7 +53,6 @@ def publish(
     """
     stored_note(note)
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
         matcher = _trained(session, project_id, number)
         published, shadow = (in_service(session, project_id, one) for one in (MODEL, SHADOW))
         if kind is SHADOW and published is None:
@@ -72,7 +70,6 @@ def end(engine: Engine, project_id: int, kind: PublicationKind = MODEL, note: st
     Raises InputError if nothing is in service.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id)
         if in_service(session, project_id, kind) is None:
             raise InputError(NOTHING_PUBLISHED if kind is MODEL else "the published model has no shadow")
         if kind is MODEL and in_service(session, project_id, SHADOW) is not None:

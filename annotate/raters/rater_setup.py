@@ -13,7 +13,6 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, RaterKind, RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.projects import live_project
 from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
 from allpairs.db.schema.engine import person_of
 from allpairs.db.schema.tables import MachineRater, Person, now
@@ -62,7 +61,6 @@ def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
     """
     setup = checked_setup(setup.model_dump())
     with acting(engine, Right.INSTALL, project_id) as session:
-        live_project(session, project_id)
         before = rater_in_use(session, project_id, lock=True)
         if before is not None and setup_of(before) == setup:
             raise InputError("this is the machine rater in use: nothing has changed")
@@ -97,7 +95,6 @@ def resume(engine: Engine, project_id: int) -> None:
 
 
 def _in_use(session: Session, project_id: int) -> MachineRater:
-    live_project(session, project_id)
     rater = rater_in_use(session, project_id, lock=True)
     if rater is None:
         raise InputError(NO_RATER)

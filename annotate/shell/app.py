@@ -8,6 +8,7 @@ from allpairs.annotate.jobs.requests import workers
 from allpairs.annotate.shell.menu import (
     ICON,
     SIGNED_IN,
+    WITHOUT_PROJECT,
     all_pages,
     counting_reviews,
     draw_logo,
@@ -16,12 +17,12 @@ from allpairs.annotate.shell.menu import (
     visible,
 )
 from allpairs.annotate.shell.sign_in import sign_in
-from allpairs.annotate.shell.switcher import choose_language, name_annotator, pick_project, show_progress
+from allpairs.annotate.shell.switcher import choose_language, name_annotator, pick_project, project_away, show_progress
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.upload import visit
 from allpairs.annotate.ui.language import _
-from allpairs.annotate.ui.state import current_project, engine, who_asks
+from allpairs.annotate.ui.state import chosen_project, current_project, engine, who_asks
 from allpairs.annotate.web.frame import MISSING
 from allpairs.db.files.logs import about
 from allpairs.db.projects.jobs import STARTING
@@ -44,8 +45,8 @@ def _show_page() -> None:
     if asking.is_locked_out:
         sign_in()
         return
-    asked = st.query_params.get("project")
     project = current_project(database)
+    away = chosen_project() if project is None else None
     mine = rights(database, project.id if project else None)
     pages, seen = all_pages(), visible(mine, asking.guest is not None)
     # The start page has no address of its own: a page that started here would be unknown at its own one.
@@ -55,7 +56,7 @@ def _show_page() -> None:
         st.switch_page(pages[seen[0]], query_params=st.query_params.to_dict())
     st.set_page_config(page_title=" · ".join([page.title, *([project.name] if project else []), "Allpairs"]))
     with st.sidebar:
-        pick_project(database, asked)
+        pick_project(database, project)
         if project is not None:
             show_progress(database, project, mine, set(seen), shown)
         places = draw_menu(pages, listed(database, seen, project))
@@ -67,6 +68,10 @@ def _show_page() -> None:
     if (path := st.query_params.get(MISSING)) is not None:
         st.warning(_("There is no page at the address {path}. Choose one from the menu.", path=literal(f"/{path}")))
         del st.query_params[MISSING]
+    if away is not None and (shown not in seen or shown not in WITHOUT_PROJECT):
+        st.title(pages[shown].title, anchor=False)
+        project_away(database, away, asking.guest is not None)
+        return
     if shown not in seen:
         refuse(pages[shown].title, project, without_accounts=shown in SIGNED_IN)
         return

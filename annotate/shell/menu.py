@@ -64,6 +64,7 @@ MENU: dict[str, tuple[Entry, ...]] = {
     ),
 }
 APART = (Entry("new_project", later("New project"), ":material/add:", Right.INSTALL),)  # a button leads there
+WITHOUT_PROJECT = ("projects", "people", "rest_api", "account", "new_project")  # pages that need no project
 SIGNED_IN = ("account",)  # where people sign in
 ENTRIES = (*(entry for group in MENU.values() for entry in group), *APART)
 

@@ -3,6 +3,7 @@ in, a name.
 """
 
 from collections.abc import Set
+from typing import Literal
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -10,15 +11,16 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.mode import MAX_ANNOTATOR
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.labelling.queue import leave
 from allpairs.annotate.language.links import language_links
-from allpairs.annotate.projects.lifecycle import list_archive
+from allpairs.annotate.projects.lifecycle import list_archive, list_bin
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.overview.next_step import batch_bar, step_link
-from allpairs.annotate.ui.state import annotator, current_project
-from allpairs.db.projects.projects import all_projects
+from allpairs.annotate.ui.state import annotator, chosen_project
+from allpairs.db.projects.projects import ProjectGone, all_projects, live_project
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 
@@ -27,29 +29,69 @@ EVERY = 10  # seconds between two looks at the project's progress
 
 @st.fragment(run_every=EVERY)
 def show_progress(database: Engine, project: Project, mine: Set[Right], seen: Set[str], page: str) -> None:
-    """Draw the project's progress and its next step, and keep them up to date; on the page Label the card counts."""
+    """Draw the project's progress and its next step, and keep them up to date; on the page Label the card counts.
+
+    Once the project is gone, or the person's role has changed, the whole page is drawn anew.
+    """
+    if not _is_as_before(database, project.id, mine):
+        st.rerun()
     found = read_standing(database, project.id)
     if page != "label":
         batch_bar(found)
     step_link(next_step(found, mine, words()), seen)
 
 
-def pick_project(database: Engine, asked: str | None) -> None:
-    """Draw the choice of a project, which `?project=NAME` keeps on every page. asked: the project in the address."""
-    project = current_project(database)
-    if project is None:
+def _is_as_before(database: Engine, project_id: int, mine: Set[Right]) -> bool:
+    try:
+        with reading(database) as session:
+            live_project(session, project_id)
+    except ProjectGone:
+        return False
+    return rights(database, project_id) == mine
+
+
+def pick_project(database: Engine, project: Project | None) -> None:
+    """Draw the choice of a project, which `?project=NAME` keeps on every page."""
+    name = project.name if project is not None else chosen_project()
+    if name is None:
         return
-    if asked not in (None, project.name):
-        archived = _("{name} is archived. This is {shown}.", name=literal(asked), shown=literal(project.name))
-        unknown = _(
-            "There is no project named {name}. This is {shown}.", name=literal(asked), shown=literal(project.name)
+    key = _show("project", name)
+    if project is None:
+        st.session_state[key] = None
+    _choose(database, key, "collapsed")
+
+
+def project_away(database: Engine, name: str, is_guest: bool) -> None:
+    """Tell that the chosen project is not there, and draw the choice of another; is_guest: somebody is signed in."""
+    if name in list_archive(database):
+        where = _("{name} is archived. An administrator can restore it on the page “Projects”.", name=literal(name))
+    elif name in {binned.name for binned in list_bin(database)}:
+        where = _("{name} is in the bin. An administrator can restore it on the page “Projects”.", name=literal(name))
+    elif is_guest:
+        where = _(
+            "There is no project named {name}. It may have been removed, or your role in it taken away.",
+            name=literal(name),
         )
-        st.warning(archived if asked in list_archive(database) else unknown)
+    else:
+        where = _("There is no project named {name}. It may have been removed.", name=literal(name))
+    st.warning(where, icon=":material/folder_off:")
+    _choose(database, "chosen_instead", "visible")
+
+
+def _choose(database: Engine, key: str, label_visibility: Literal["visible", "collapsed"]) -> None:
     with reading(database) as session:
-        names = [other.name for other in all_projects(session)]
-    key = _show("project", project.name)
-    st.selectbox(_("Project"), names, key=key, on_change=_remember, args=("project",),
-                 label_visibility="collapsed")  # fmt: skip
+        names = [project.name for project in all_projects(session)]
+    if names:
+        st.selectbox(
+            _("Project"),
+            names,
+            index=None,
+            placeholder=_("Choose a project"),
+            key=key,
+            on_change=_remember,
+            args=("project", key),
+            label_visibility=label_visibility,
+        )
 
 
 def name_annotator(database: Engine) -> None:
@@ -71,10 +113,11 @@ def _show(parameter: str, value: str) -> str:
     return key
 
 
-def _remember(parameter: str) -> None:
-    st.query_params[parameter] = st.session_state[parameter] = st.session_state[f"chosen_{parameter}"]
+def _remember(parameter: str, key: str) -> None:
+    if st.session_state[key] is not None:
+        st.query_params[parameter] = st.session_state[parameter] = st.session_state[key]
 
 
 def _rename(database: Engine) -> None:
     leave(database, st.session_state["annotator"])
-    _remember("annotator")
+    _remember("annotator", "chosen_annotator")

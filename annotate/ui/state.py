@@ -96,12 +96,20 @@ def may(right: Right, project_id: int | None = None) -> bool:
     return allowed(engine(), right, project_id)
 
 
+def chosen_project() -> str | None:
+    """Return the project's name in the address, else the last one chosen: a change of page empties the address."""
+    name = st.query_params.get("project", st.session_state.get("project"))
+    return name if isinstance(name, str) else None
+
+
 def current_project(engine: Engine) -> Project | None:
-    """Return the project that `?project=NAME` names, else the last one chosen, else the newest; None without any."""
+    """Return the chosen project, or the newest if none was chosen; None if there is no such project (any more)."""
     with reading(engine) as session:
         projects = all_projects(session)
-    wanted = st.query_params.get("project", st.session_state.get("project"))  # a change of page empties the address
-    return next((project for project in projects if project.name == wanted), projects[0] if projects else None)
+    name = chosen_project()
+    if name is None:
+        return projects[0] if projects else None
+    return next((project for project in projects if project.name == name), None)
 
 
 def site() -> str:

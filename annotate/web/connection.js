@@ -23,14 +23,22 @@ document.body.append(strip)
 const openedAt = Date.now()
 let wasConnected = false, shownAt = 0, lostAt = 0, isAsked = false, reason = ""
 
-// When each answer that is still in this browser was given.
+// When each answer that is still in this browser was given, and why the server does not take it, if it has said so.
 function kept() {
   try {
     const answers = Object.entries({ ...localStorage }).filter(([name]) => /^allpairs:\d+:/.test(name))
-    return answers.map(([, answer]) => Date.parse(JSON.parse(answer).at))
+    const notTaken = window.allpairsNotTaken ?? new Map()
+    return answers.map(([name, answer]) => {
+      return { at: Date.parse(JSON.parse(answer).at), why: notTaken.get(/^allpairs:\d+:[^:]*:/.exec(name)?.[0])?.why }
+    })
   } catch {
     return [] // no storage
   }
+}
+
+function notTakenWords(answers) {
+  const why = answers.at(-1).why
+  return tn("1 answer was not saved: {why}", "{n} answers were not saved: {why}", answers.length, { why })
 }
 
 function words(count) {
@@ -58,10 +66,13 @@ setInterval(() => {
   const isLate = !wasConnected && shownAt > 0 && performance.now() - shownAt > FIRST
   if (isLate && !isAsked) ask()
   lostAt = wasConnected && state !== "CONNECTED" ? lostAt || performance.now() : 0
-  const answers = kept(), overdue = answers.some((at) => at > openedAt && Date.now() - at > OVERDUE)
+  const answers = kept(), waiting = answers.filter(({ why }) => !why)
+  const notTaken = answers.filter(({ at, why }) => why && at > openedAt)
+  const overdue = waiting.some(({ at }) => at > openedAt && Date.now() - at > OVERDUE)
   const isLost = overdue || (lostAt > 0 && performance.now() - lostAt > PATIENCE)
   document.documentElement.classList.toggle("allpairs-lost", isLost)
-  strip.hidden = !isLost && !(isLate && reason)
-  const said = isLate ? reason : isLost ? words(answers.length) : ""
+  strip.hidden = !isLost && !(isLate && reason) && !notTaken.length
+  const explained = notTaken.length ? notTakenWords(notTaken) : ""
+  const said = isLate ? reason : isLost ? words(waiting.length) : explained
   if (strip.textContent !== said) strip.textContent = said
 }, LOOK)

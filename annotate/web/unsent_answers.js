@@ -7,7 +7,10 @@ const PATIENCE = 2_000 // ms for which the card, while it is open, sends its ans
 const MOST = 200 // answers in one request
 const KEEPALIVE = 60_000 // bytes that browsers still send for a page that is being left
 
+const AGAIN = 60_000 // ms after which answers are tried again that the server does not take: a project may be restored
+
 const settled = new Set() // keys that the server refused: the card shows why when it is opened
+window.allpairsNotTaken = new Map() // by project and annotator: why the server does not take their answers, and since when
 let next = 0, busy = false
 
 function kept() {
@@ -16,7 +19,8 @@ function kept() {
     for (const [name, value] of Object.entries({ ...localStorage })) {
       const found = KEPT.exec(name)
       const event = found && JSON.parse(value)
-      if (!event || settled.has(event.key) || Math.abs(now - Date.parse(event.at)) < wait) continue
+      const since = window.allpairsNotTaken.get(found?.[0])?.since ?? -Infinity
+      if (!event || settled.has(event.key) || performance.now() - since < AGAIN || Math.abs(now - Date.parse(event.at)) < wait) continue
       const queue = queues.get(found[0]) ?? { prefix: found[0], project: found[1], annotator: decodeURIComponent(found[2]), events: [] }
       queue.events.push(event)
       queues.set(found[0], queue)
@@ -32,13 +36,15 @@ async function post({ prefix, project, annotator, events }) {
   const some = events.slice(0, MOST), body = JSON.stringify({ annotator, events: some })
   const headers = { "Content-Type": "application/json" }
   const response = await fetch(`./answers/${project}`, { method: "POST", body, headers, keepalive: body.length < KEEPALIVE })
+  window.allpairsNotTaken.delete(prefix)
   if (response.ok) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)
     tellCards(prefix, stored, some)
     for (const key of Object.keys(refused)) settled.add(key)
   } else if (response.status === 403 || response.status === 404) {
-    for (const { key } of some) settled.add(key) // another person's, or of a project that is gone: not ours to send
+    // Another person's, or of a project that is archived, in the bin, or gone.
+    window.allpairsNotTaken.set(prefix, { why: (await response.json()).detail, since: performance.now() })
   } else throw new Error(response.statusText)
 }
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Subquery, and_, false, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import LABELS, AnswerKind, Purpose, Settings, Split
+from allpairs.db.domain import LABELS, AnswerKind, Purpose, Split
 from allpairs.db.labels.answers import changed
 from allpairs.db.labels.votes import double_check, wants_vote_of
-from allpairs.db.schema.tables import Answer, Check, FastAnswersTask, Gold, Item, PairLabel, Project, Task
+from allpairs.db.projects.projects import project_settings
+from allpairs.db.schema.tables import Answer, Check, FastAnswersTask, Gold, Item, PairLabel, Task
 
 RECENT = 300  # of the newest labels of each kind: what is chosen from
 
@@ -59,7 +60,7 @@ def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKi
 
 def _not_to_be_asked(session: Session, pair: Subquery, project_id: int, annotator: str) -> list[ColumnElement[bool]]:
     """Tell which pairs are no audit pair, and no pair that the annotator may still be asked."""
-    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    settings = project_settings(session, project_id)
     fast = select(FastAnswersTask.task_id).where(FastAnswersTask.task_id == Task.id)
     lacking = wants_vote_of(annotator, double_check(session, project_id))
     open_or_audit = or_(Task.purpose == Purpose.AUDIT, fast.exists(), lacking)

@@ -9,13 +9,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import AnswerKind, CheckKind, Settings
+from allpairs.db.domain import AnswerKind, CheckKind
 from allpairs.db.labels.answers import changed
 from allpairs.db.labels.hidden_checks import answered_checks, checks_before
 from allpairs.db.labels.pipeline_seeds import known_pairs
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.votes import double_check, labelled, wants_vote_of
 from allpairs.db.labels.withdrawn import is_there, withdrawn_items
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import (
     Answer,
     Check,
@@ -24,7 +25,6 @@ from allpairs.db.schema.tables import (
     FastAnswersTask,
     Gold,
     PairLabel,
-    Project,
     Task,
 )
 
@@ -153,7 +153,7 @@ def plan_checks(
     session: Session, project_id: int, annotator: str, task_ids: Sequence[int], at: datetime
 ) -> dict[int, Check]:
     """Return the check for this annotator before each of these tasks, by task id; store new ones."""
-    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    settings = project_settings(session, project_id)
     order = _Checks(session, project_id, annotator, at, double_check(session, project_id))
     planned, fast = checks_before(session, annotator, task_ids), order.fast()
     gone = withdrawn_items(session, project_id)

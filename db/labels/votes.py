@@ -3,9 +3,10 @@
 from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import LABELS, AnswerKind, Settings
+from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.answers import changed
-from allpairs.db.schema.tables import Answer, PairLabel, Project, Task
+from allpairs.db.projects.projects import project_settings
+from allpairs.db.schema.tables import Answer, PairLabel, Task
 
 DOUBTFUL = (AnswerKind.POSITIVE, AnswerKind.UNSURE)  # answers that get a double check
 SAME_PAIR = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
@@ -23,7 +24,7 @@ def doubtful() -> ColumnElement[bool]:
 
 def double_check(session: Session, project_id: int) -> int:
     """Return how many annotators label a pair that one of them marked match or unsure; 1: no double check."""
-    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    settings = project_settings(session, project_id)
     return settings.votes if settings.double_check else 1
 
 

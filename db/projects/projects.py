@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from allpairs.db.confusables import skeleton
-from allpairs.db.domain import Kind
+from allpairs.db.domain import Kind, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE
 from allpairs.db.results import experiments, pipelines
@@ -35,6 +35,12 @@ from allpairs.db.schema.tables import (
 )
 
 MAX_NAME = 80
+
+
+class ProjectGone(InputError):
+    """The project is archived, in the bin, or removed, so that nothing goes on in it."""
+
+
 HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
 
 
@@ -135,27 +141,37 @@ def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
 def project_of(session: Session, project_id: int, lock: bool = False) -> Project:
     """Return the project of this id; lock: whoever else locks it waits until this transaction ends.
 
-    Raises InputError if there is none.
+    Raises ProjectGone if there is none.
     """
     mine = visible_to(session, select(Project).where(Project.id == project_id))
     if lock:  # what was read before somebody else let go may be old
         mine = mine.with_for_update(key_share=True).execution_options(populate_existing=True)
     project = session.scalar(mine)
     if project is None:
-        raise InputError(f"there is no project number {project_id}; it may have been deleted")
+        raise ProjectGone("there is no project number {number}: it may have been removed", number=project_id)
     return project
+
+
+_PUT_AWAY = {
+    False: "the project {name!r} is archived: restore it on the page “Projects” first",
+    True: "the project {name!r} is in the bin: restore it on the page “Projects” first",
+}
 
 
 def live_project(session: Session, project_id: int, lock: bool = False) -> Project:
     """Return the project of this id; lock: as in `project_of`.
 
-    Raises InputError if there is none, and if it is archived or in the bin.
+    Raises ProjectGone if there is none, and if it is archived or in the bin.
     """
     project = project_of(session, project_id, lock)
     if project.deleted_at is not None or project.archived_at is not None:
-        where = "archived" if project.deleted_at is None else "in the bin"
-        raise InputError(f"the project {project.name!r} is {where}: restore it on the page “Projects” first")
+        raise ProjectGone(_PUT_AWAY[project.deleted_at is not None], name=project.name)
     return project
+
+
+def project_settings(session: Session, project_id: int) -> Settings:
+    """Return the project's settings. Raises ProjectGone if there is no such project."""
+    return Settings.model_validate(project_of(session, project_id).settings)
 
 
 def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:

@@ -7,10 +7,11 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind, Settings
+from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.corrections import correction_designs
-from allpairs.db.schema.tables import Design, Project, Task
+from allpairs.db.projects.projects import project_settings
+from allpairs.db.schema.tables import Design, Task
 from allpairs.learner.evaluation.false_negatives import Checked, compare, correct
 
 Labels = dict[tuple[int, int], AnswerKind]
@@ -23,7 +24,7 @@ def store_figures(session: Session, project_id: int) -> str:
     An unfinished correction has no figures: pairs that it shares with an earlier correction, labelled already, are no
     fair sample of its own.
     """
-    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    settings = project_settings(session, project_id)
     labels = {(label.left_id, label.right_id): label.answer for label in current_labels(session, project_id)}
     done: list[tuple[Design, list[Checked]]] = []
     designs = correction_designs(session, project_id)

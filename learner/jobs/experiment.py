@@ -13,9 +13,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, publish, publishing
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import EXPERIMENT
+from allpairs.db.projects.projects import project_of
 from allpairs.db.results.experiments import STATE, experiment_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Project
 from allpairs.learner.experiment.display import grid_bar
 from allpairs.learner.experiment.grid import Grid, run_grid
 from allpairs.learner.experiment.process import checked_devices
@@ -45,7 +45,7 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
     labels: write the labels that train, too.
     """
     with database() as engine, reading(engine) as session:
-        name, folder = session.get_one(Project, project_id).name, experiment_folder(job_id) / "data"
+        name, folder = project_of(session, project_id).name, experiment_folder(job_id) / "data"
         files = write_data(session, project_id, folder)
         if labels:
             files["labels"] = write_labels(session, project_id, folder)

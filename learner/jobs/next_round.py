@@ -10,18 +10,19 @@ import numpy as np
 from dbos import DBOS, EnqueueOptions
 from sqlalchemy import func, select
 
-from allpairs.db.domain import DesignKind, Settings, batch_size_of
+from allpairs.db.domain import DesignKind, batch_size_of
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.jobs import OPEN, RATE, last_job
 from allpairs.db.projects.matchers import has_group_figures, matcher_of
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import Asked
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.raters.training import teaching_of
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Job, Matcher, Project, Round, Task
+from allpairs.db.schema.tables import Answer, Job, Matcher, Round, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.batch_order import in_order
@@ -178,7 +179,7 @@ def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, tuple[in
     Returns None, too, while the rater is being asked: both jobs would ask, and pay, for the same pairs.
     """
     with database() as engine, writing(engine) as session:
-        use = Settings.model_validate(session.get_one(Project, project_id).settings).rater_use
+        use = project_settings(session, project_id).rater_use
         batch = newest_round(session, project_id)
         if batch is None or rater_at_work(session, project_id, use) is None:
             return None

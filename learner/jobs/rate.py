@@ -19,6 +19,7 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.jobs import RATE
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.raters.agreement import wrong_too_often
 from allpairs.db.raters.audits import let_read
 from allpairs.db.raters.costs import cost_of, most_cost
@@ -28,7 +29,7 @@ from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.prompt import Prompt
 from allpairs.db.raters.rows import pause, rated_pairs, rater_to_ask, setup_of, spent_by
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import MachineRater, PairVerdict, Project
+from allpairs.db.schema.tables import MachineRater, PairVerdict
 from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
@@ -112,7 +113,7 @@ class _Asking:
 def _read(session: Session, rater_id: int, pairs: list[Pair]) -> _Asking:
     row = session.get_one(MachineRater, rater_id)
     rated, spent = rated_pairs(session, rater_id), spent_by(session, rater_id)
-    settings = Settings.model_validate(session.get_one(Project, row.project_id).settings)
+    settings = project_settings(session, row.project_id)
     left = [pair for pair in pairs if pair not in rated]
     known = with_words(example_pool(session, row.project_id)) if setup_of(row).examples else []
     texts = item_texts(session, set(chain.from_iterable(left)))

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import ROUTED, Purpose, Settings, Verdict
+from allpairs.db.domain import ROUTED, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.raters.judged import verdicts_of
 from allpairs.db.raters.routing import Asked, routed
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.raters.training import trained_weight
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Lease, Project, Round, Task, now
+from allpairs.db.schema.tables import Answer, Lease, Round, Task, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.steps import job_step
 
@@ -31,7 +32,7 @@ def route_batch(project_id: int) -> str:
     """
     with database() as engine:
         with reading(engine) as session:
-            settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+            settings = project_settings(session, project_id)
             rater = rater_at_work(session, project_id, settings.rater_use)
             if settings.rater_use != "route" or rater is None or not trained_weight(session, rater):
                 return ""

@@ -8,8 +8,9 @@ from sqlalchemy import Engine
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_vectors import FILE, are_outdated, load_vectors, vectors_of
 from allpairs.learner.scoring.matcher import load_matcher
@@ -29,7 +30,7 @@ def load_served(
     """
     with reading(engine) as session:
         row, data = session.get(Matcher, matcher_id), read_project(session, project_id)
-        named = TextColumns.read(session.get_one(Project, project_id).text_columns)
+        named = TextColumns.read(project_of(session, project_id).text_columns)
     if row is None or row.folder is None:
         raise InputError("the published model is gone: publish another round's")
     matcher, dataset = load_matcher(str(artifacts() / row.folder)), data.dataset

@@ -9,13 +9,10 @@ from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.labels.export import page_of_labels
 from allpairs.db.domain import Scope
-from allpairs.db.errors import InputError
 
 
 def next_tasks(call: Call) -> m.Tasks:
     """Lease the next pairs to the token's person for ten minutes; pairs they already hold come first."""
-    if call.here.archived_at is not None:
-        raise InputError(f"the project {call.here.name!r} is archived: restore it on the page “Projects” first")
     pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.audit_batch)
     progress = standing.progress
     return m.Tasks(

@@ -14,7 +14,8 @@ from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.projects.items import present
-from allpairs.db.schema.tables import Answer, Gold, Item, Project
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.tables import Answer, Gold, Item
 from allpairs.learner.jobs.data.project_data import read_labels, read_project
 
 Files = dict[str, Any]
@@ -30,7 +31,7 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(*present(project_id))
     items: list[Row] = [tuple(row) for row in session.execute(wanted.order_by(Item.id))]
-    project = session.get_one(Project, project_id)
+    project = project_of(session, project_id)
     columns = TextColumns.read(project.text_columns)
     columns = columns if columns and columns.kinds else None
     mine = Gold.project_id == project_id, ~Gold.closure, is_there(Gold, project_id)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Kind, Settings
+from allpairs.db.domain import Kind
 from allpairs.db.labels.tasks import mark_likely, queue_of, unmarked_tasks
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.projects.projects import project_of, project_settings
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Project
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
@@ -39,7 +39,7 @@ def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> No
 def _passages(session: Session, project_id: int, audit_batch: bool) -> Sequence[tuple[int, str, str]]:
     """Return task, left text and right text of the pairs whose right text is a passage."""
     batch = queue_of(session, project_id, audit_batch)
-    if batch is None or session.get_one(Project, project_id).kind != Kind.BIPARTITE:
+    if batch is None or project_of(session, project_id).kind != Kind.BIPARTITE:
         return []
     tasks = unmarked_tasks(session, batch.id)
     texts = item_texts(session, [item for task in tasks for item in (task.left_id, task.right_id)])
@@ -52,4 +52,4 @@ def _encoder(session: Session, project_id: int) -> str:
     matcher = newest_matcher(session, project_id)
     if matcher is not None and matcher.folder:
         return str(artifacts() / matcher.folder)
-    return Settings.model_validate(session.get_one(Project, project_id).settings).encoder
+    return project_settings(session, project_id).encoder

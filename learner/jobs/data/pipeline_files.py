@@ -48,7 +48,7 @@ def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: P
     seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
     known = [tuple(row) for row in session.execute(known_pairs(project_id))]
     test = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
-    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    two_lists = project_of(session, project_id).kind == Kind.BIPARTITE
     corpora = {"corpus_x": _items(session, project_id, Side.LEFT)}
     if two_lists:
         corpora["corpus_y"] = _items(session, project_id, Side.RIGHT)
@@ -91,7 +91,7 @@ def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
     """Return the project that the source pairs come from: that of the number, whatever has its name by now."""
     if chosen.project.strip() and chosen.source_id is None:
         raise InputError("an earlier version queued this run, without checking who may use its source: start it again")
-    project = session.get_one(Project, project_id)
+    project = project_of(session, project_id)
     source = project
     if chosen.source_id is not None:
         source = project_named(session, project_of(session, chosen.source_id).name)  # refuses one in the bin
@@ -118,7 +118,7 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
         judged |= {(left, right): answer == AnswerKind.POSITIVE for left, right, answer in labels}
     _enough([pair for pair, positive in judged.items() if positive], "positive labels or known pairs")
     test = {(left, right): True for left, right, _ in session.execute(measuring_positives(project_id))}
-    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    two_lists = project_of(session, project_id).kind == Kind.BIPARTITE
     other = Side.RIGHT if two_lists else Side.LEFT
     tables = {"queries": _items(session, project_id, Side.LEFT), "passages": _items(session, project_id, other)}
     if test:

@@ -13,7 +13,8 @@ from allpairs.db.corpus.implied import implied
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
 from allpairs.db.labels.answers import current_labels
-from allpairs.db.schema.tables import Gold, Item, Project, Task
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.tables import Gold, Item, Task
 from allpairs.db.texts.changes import version_of_texts
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
@@ -67,7 +68,7 @@ class ProjectData:
 
 def read_project(session: Session, project_id: int, up_to: int | None = None) -> ProjectData:
     """Return the project's settings, texts, gold positives and known pairs; `up_to`: without items above this id."""
-    project = session.get_one(Project, project_id)
+    project = project_of(session, project_id)
     mine = Item.project_id == project_id if up_to is None else and_(Item.project_id == project_id, Item.id <= up_to)
     columns = TextColumns.read(project.text_columns)
     wanted = Item.id, Item.side, Item.split, Item.text, *([Item.field_lengths] if columns and columns.kinds else [])

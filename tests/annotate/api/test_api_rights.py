@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import serve
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.projects.lifecycle import archive_project, bin_project, restore_project
 from allpairs.db.domain import Role
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading
@@ -111,13 +111,19 @@ def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_
         assert [label.answer for label in current_labels(session, project)] == ["positive"]
 
 
-def test_archived_projects_lease_nothing_but_keep_what_was_answered(engine: Engine, project: int) -> None:
+def test_archived_projects_lease_nothing_and_take_no_answer_until_they_are_restored(
+    engine: Engine, project: int
+) -> None:
     ben, boss = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADMINISTRATOR)
     first = leased(ben, project)[0]
     archive_project(engine, project)
     assert "is archived" in refused(ben.post(of(project, "/tasks"), json={}), 409)
     assert "is archived" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
+    late = {"answers": [answer("late", first)]}
+    assert "is archived" in refused(ben.post(of(project, "/answers"), json=late), 409)
+    restore_project(engine, project)
     assert said(ben, project, answer("late", first))["stored"] == ["late"]
+    archive_project(engine, project)
     assert ben.get(of(project)).json()["state"] == "archived" and ben.get("/projects").json() == {"projects": []}
     bin_project(engine, project)
     assert "in the bin" in refused(ben.get(of(project)), 404)

@@ -10,6 +10,8 @@ from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.labelling import queue as labelling
+from allpairs.annotate.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.projects.projects import delete_project
 from allpairs.annotate.ui.label import card
 from allpairs.db.domain import AnswerKind, DesignKind
 from allpairs.db.labels.answers import current_labels
@@ -97,10 +99,29 @@ def test_the_project_of_the_address_is_shown_and_can_be_changed(
     assert "first batch" in page.text[0].value
 
 
-def test_an_unknown_project_is_named_and_the_newest_shown(engine: Engine, project: int) -> None:
+def test_an_unknown_project_is_named_and_another_one_is_chosen_not_shown(engine: Engine, project: int) -> None:
     page = opened(SCRIPT, project="Gone")
-    assert page.warning[0].value == "There is no project named Gone. This is Questions."
-    assert page.query_params["project"] == "Questions"
+    page.switch_page("../pages/label.py").run()
+    assert "There is no project named Gone" in page.main.warning[0].value
+    assert not page.main.header and not page.main.button and page.sidebar.selectbox[0].value is None
+    assert page.query_params["project"] == "Gone"
+    page.selectbox(key="chosen_instead").select("Questions").run()
+    assert page.main.header[0].value == "Questions" and page.query_params["project"] == "Questions"
+
+
+@pytest.mark.parametrize(("put_away", "where"), [(archive_project, "archived"), (bin_project, "in the bin"),
+                                                 (delete_project, "removed")])  # fmt: skip
+def test_whoever_labels_in_a_project_that_is_put_away_hears_where_it_is(
+    engine: Engine, project: int, put_away: Callable[[Engine, int], None], where: str
+) -> None:
+    make_round(engine, make_project(engine, ["a", "b"], name="Newer"), 1)
+    page = opened(SCRIPT, project="Questions").switch_page("../pages/label.py").run()
+    yes = next(button for button in page.main.button if button.label == "Yes")
+    put_away(engine, project)
+    yes.click().run()
+    assert not page.exception and where in page.main.warning[0].value and not page.main.button
+    with reading(engine) as session:
+        assert not session.scalars(select(Answer)).all()
 
 
 def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., AppTest]) -> None:

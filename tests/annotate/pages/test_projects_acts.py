@@ -177,7 +177,9 @@ def test_a_link_to_an_archived_project_says_so(engine: Engine) -> None:
     page = AppTest.from_file(str(APP), default_timeout=30)
     page.query_params["project"] = "Old"
     page.run()
-    assert page.warning[0].value == "Old is archived. This is New."
+    assert "Old is archived" in page.main.warning[0].value
+    page.selectbox(key="chosen_instead").select("New").run()
+    assert not page.main.warning and page.title[0].value == "New"
 
 
 @pytest.mark.parametrize("labels", [False, True])
