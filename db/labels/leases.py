@@ -58,12 +58,17 @@ def leases_of_others(annotator: str, now: datetime) -> Select[datetime]:
     return ends.where(*same, held.expires_at > now, held.annotator != annotator)
 
 
-def surplus(session: Session, tasks: Select[Task], annotator: str, now: datetime, free: int, most: int) -> list[int]:
+def surplus(
+    session: Session, tasks: Select[Task], project_id: int, annotator: str, now: datetime, free: int, most: int
+) -> list[int]:
     """Return which of these tasks others lose to the annotator, who has so many free ones: all beyond a fair part.
 
     Up to `most`, and to an equal part of the tasks, each from whoever has most: of their device with most, the one that
     it shows last. Nobody loses their last one, which they may be reading.
     """
+    anybody = select(Lease.task_id).join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
+    if session.scalar(anybody.where(Lease.expires_at > now, Lease.annotator != annotator).limit(1)) is None:
+        return []
     held, leased = aliased(Lease), aliased(Task)
     same = (getattr(leased, column) == getattr(Task, column) for column in _PAIR)
     rows = (

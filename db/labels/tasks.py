@@ -139,11 +139,11 @@ def free_tasks(
         return []
     looks = double_check(session, project_id)
     for part in _parts(batch, looks, audit_batch):
-        select_free = partial(_free_in, session, batch, part, looks, annotator, n, now, grouped, device)
+        open_tasks = _open_tasks(project_id, part, annotator, looks)
+        select_free = partial(_free_in, session, batch, open_tasks, annotator, n, now, grouped, device)
         tasks = select_free()
         if len(tasks) < (held or n):
-            part_tasks = _open_tasks(project_id, part, annotator, looks)
-            lost = surplus(session, part_tasks, annotator, now, len(tasks), min(n, held or n))
+            lost = surplus(session, open_tasks, project_id, annotator, now, len(tasks), min(n, held or n))
             tasks = select_free(lost) if lost else tasks
         if tasks:
             return tasks
@@ -163,8 +163,7 @@ def _parts(batch: Round, looks: int, audit_batch: bool) -> list[ColumnElement[bo
 def _free_in(
     session: Session,
     batch: Round,
-    part: ColumnElement[bool],
-    looks: int,
+    open_tasks: Select[Task],
     annotator: str,
     n: int,
     now: datetime,
@@ -172,7 +171,7 @@ def _free_in(
     device: str,
     lost: Collection[int] = (),
 ) -> list[Task]:
-    """Return the first n free tasks of the part; lost: tasks that are free although somebody else has leased them."""
+    """Return the first n free ones of these tasks; lost: tasks that are free although somebody else has leased them."""
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
     elsewhere = and_(mine, Lease.device.not_in(("", device)))
@@ -191,7 +190,7 @@ def _free_in(
     if grouped:
         first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
         order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]
-    wanted = _open_tasks(batch.project_id, part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
+    wanted = open_tasks.outerjoin(skipped, skipped.c.task_id == Task.id)
     free = or_(~leases_of_others(annotator, now).exists(), Task.id.in_(lost))
     return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
 

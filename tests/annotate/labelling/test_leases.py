@@ -10,6 +10,7 @@ from allpairs.annotate.labelling.queue import Reason, look, record, serve
 from allpairs.annotate.ui.label.card import why_empty
 from allpairs.db.labels.leases import LEASE, end_leases, end_leases_before
 from allpairs.db.labels.tasks import free_tasks, lease_tasks, next_lease_end
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
@@ -147,3 +148,33 @@ def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_audit_batch_and_
         assert [task.id for task in lease_tasks(session, project, "ann", 10, at, audit_batch=True)] == in_audit_batch
         assert next_lease_end(session, project, "ann", at, audit_batch=True) is None
     assert ask(engine, project, "ann", 2) == in_batch
+
+
+def test_six_people_share_a_small_batch_and_a_new_audit_batch(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(60)], evaluation=20, auto_train=False)
+    make_round(engine, project, 40, reserve=40)
+    make_design(engine, project)
+    make_audit_batch(engine, project, 12)
+    people = ["ann", "ben", "cem", "dan", "eve", "fay"]
+    for audit_batch, least in ((False, 6), (True, 2)):
+        first = {who: serve(engine, project, who, audit_batch=audit_batch)[0] for who in people}
+        assert all(len(pairs) >= least and pairs[0].in_batch for pairs in first.values())
+        shown = [{pair.task_id for pair in serve(engine, project, who, audit_batch=audit_batch)[0]} for who in people]
+        assert len(set.union(*shown)) == sum(map(len, shown)) == (12 if audit_batch else 40)  # nobody has another's
+        for who, pairs in first.items():  # the first that each one saw is still theirs
+            assert pairs[0].task_id in shown[people.index(who)]
+
+
+def test_pairs_of_the_old_reserve_are_shown_in_the_new_batch(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(20)], auto_train=False)
+    make_round(engine, project, 4, reserve=6)
+    for pair in serve(engine, project, "ann")[0]:
+        record(engine, project, "ann", [event(pair.task_id, "negative", f"first-{pair.task_id}")])
+    reserve = [pair.task_id for pair in serve(engine, project, "ann")[0]]
+    newest = make_round(engine, project, 6)
+    with writing(engine) as session:
+        for old, new in zip(reserve, session.scalars(select(Task).where(Task.round_id == newest)), strict=True):
+            pair = session.get_one(Task, old)
+            new.left_id, new.right_id = pair.left_id, pair.right_id
+        open_batch(session, session.get_one(Round, newest))
+    assert [len(serve(engine, project, who)[0]) for who in ("ann", "ben")] == [6, 3]

@@ -43,8 +43,8 @@ def test_numbers_and_plurals_are_those_of_the_language() -> None:
 
 
 def test_values_stay_as_they_are() -> None:
-    said = GERMAN("There is no project named {name}. This is {shown}.", name="{n} % \\_", shown="B")
-    assert said == "Es gibt kein Projekt namens {n} % \\_. Dies ist B."
+    said = GERMAN("There is no project named {name}. It may have been removed.", name="{n} % \\_")
+    assert said == "Es gibt kein Projekt namens {n} % \\_. Vielleicht wurde es entfernt."
     assert GERMAN("") == "" and GERMAN("Nobody has translated {this}.") == "Nobody has translated {this}."
 
 
