@@ -17,7 +17,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.projects.items import item_texts
-from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.raters.audits import pairs_like_unread
 from allpairs.db.raters.costs import Estimate, estimate
 from allpairs.db.raters.examples import prompt_for, with_words
@@ -104,6 +104,7 @@ def dry_run(engine: Engine, project_id: int, most: int, purpose: RatedFor = Rate
     """
     with reading(engine) as session:
         require(session, Right.CHANGE, project_id)
+        live_project(session, project_id)
         rater = rater_in_use(session, project_id)
         if rater is None:
             raise InputError(NO_RATER)
