@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from sqlalchemy import Engine
 
 from allpairs.db.errors import InputError
-from allpairs.db.people.people import anybody
+from allpairs.db.people.people import anybody, folded, known_names
 from allpairs.db.schema.engine import reading
 
 REQUIRED = "required"
@@ -26,9 +26,14 @@ def is_loopback(address: str | None) -> bool:
         return False
 
 
-def annotator_named(name: str) -> str:
-    """Return the name to store answers under, where nobody signs in and somebody gives this name."""
-    return "".join(char for char in name if char.isprintable()).strip()[:MAX_ANNOTATOR] or ANNOTATOR
+def annotator_named(engine: Engine, name: str) -> str:
+    """Return the name to store answers under, where nobody signs in and somebody gives this name.
+
+    It is written as that person's answers have it, whatever the case and the Unicode form that was typed.
+    """
+    name = "".join(char for char in name if char.isprintable()).strip()[:MAX_ANNOTATOR] or ANNOTATOR
+    with reading(engine) as session:
+        return known_names(session).get(folded(name), name)
 
 
 def host_of(header: str) -> str:

@@ -17,6 +17,7 @@ from allpairs.annotate.labelling.queue import record
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.annotate.web.problems import Wrong, json_body, problem, wrong_input
 from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import PutAway
 from allpairs.db.schema.engine import make_engine
 
 PATH = "/answers/{project_id:int}"
@@ -56,8 +57,7 @@ def _store(request: Request, body: bytes) -> Response:
     except (ValueError, RecursionError):
         raise Wrong(400, "body: this is not JSON") from None
     guest, project_id = request.scope.get("state", {}).get("guest"), request.path_params["project_id"]
-    annotator = annotator_named(sent.annotator)
-    if guest is not None and guest.name != annotator:
+    if guest is not None and guest.name != sent.annotator:
         raise Wrong(403, NOT_YOURS)
     try:
         IN_PATH["project_id"].validate_python(project_id)
@@ -65,9 +65,12 @@ def _store(request: Request, body: bytes) -> Response:
         raise Wrong(404, f"there can be no project {project_id}") from None
     engine = engine_for(request, make_engine())
     try:
+        annotator = sent.annotator if guest is not None else annotator_named(engine, sent.annotator)
         receipt = record(engine, project_id, annotator, sent.events)
     except Refused as error:
         raise Wrong(403, str(error)) from None
+    except PutAway as error:
+        raise Wrong(409, str(error)) from None
     except InputError as error:
         raise Wrong(404, str(error)) from None
     finally:

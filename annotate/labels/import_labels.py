@@ -18,7 +18,7 @@ from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import Label, current_labels, lock_answers, store_answers, votes
-from allpairs.db.people.people import IMPORTED
+from allpairs.db.people.people import IMPORTED, folded, known_names
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import CHUNK, items_by_identifier
 from allpairs.db.schema.engine import person_of, reading
@@ -103,13 +103,14 @@ class _Known:
     symmetric: bool
     labels: dict[tuple[int, int], Label]
     own: dict[Act, AnswerKind]
+    names: dict[str, str]  # of annotators, as they are written, by their form for comparison
 
 
 def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
     left = items_by_identifier(session, project_id, Side.LEFT)
     right = left if symmetric else items_by_identifier(session, project_id, Side.RIGHT)
     labels = {(label.left_id, label.right_id): label for label in current_labels(session, project_id)}
-    return _Known((left, right), symmetric, labels, votes(session, project_id))
+    return _Known((left, right), symmetric, labels, votes(session, project_id), known_names(session))
 
 
 class _Wrong(Exception):
@@ -190,7 +191,7 @@ class _Reader:
         if len(name) > MAX_ANNOTATOR:
             what = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, 3)
-        return name or IMPORTED
+        return self.known.names.setdefault(folded(name), name) if name else IMPORTED
 
     def _note(self, row: Row) -> str:
         note = self._optional(row, "note").strip()

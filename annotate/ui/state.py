@@ -19,6 +19,8 @@ from allpairs.db.schema.tables import Project, now
 
 KEPT = 1.0  # seconds for which the person is remembered
 ASKED = "who_asks"  # in the session
+SPELT = "spelt_annotator"  # in the session: when the typed name was looked up, that name, and how it is written
+SPELT_FOR = 60.0  # seconds
 NOBODY = 0  # the engine's person id where nobody is signed in; no person has it
 
 
@@ -123,4 +125,9 @@ def annotator() -> str:
     guest = who_asks().guest
     if guest is not None:
         return guest.name
-    return mode.annotator_named(st.query_params.get("annotator", st.session_state.get("annotator", "")))
+    typed = st.query_params.get("annotator", st.session_state.get("annotator", ""))
+    moment, *known = st.session_state.get(SPELT, (0.0, None, ""))
+    if known[0] != typed or time.monotonic() - moment > SPELT_FOR:
+        known = [typed, mode.annotator_named(engine(), typed)]
+        st.session_state[SPELT] = time.monotonic(), *known
+    return str(known[1])

@@ -42,7 +42,7 @@ async function post({ prefix, project, annotator, events }) {
     for (const key of stored) localStorage.removeItem(prefix + key)
     tellCards(prefix, stored, some)
     for (const key of Object.keys(refused)) settled.add(key)
-  } else if (response.status === 403 || response.status === 404) {
+  } else if ([403, 404, 409].includes(response.status)) {
     // Another person's, or of a project that is archived, in the bin, or gone.
     window.allpairsNotTaken.set(prefix, { why: (await response.json()).detail, since: performance.now() })
   } else throw new Error(response.statusText)

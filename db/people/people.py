@@ -4,15 +4,16 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 
-from sqlalchemy import exists, select, text, union
+from sqlalchemy import exists, func, select, text, union
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from allpairs.db.confusables import skeleton
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
-from allpairs.db.schema.tables import Answer, Membership, Person, Rating
+from allpairs.db.schema.tables import Answer, Lease, Membership, Person, Rating
 
 MAX_NAME = 80
 IMPORTED = "import"  # the annotator of imported labels that name none
@@ -120,6 +121,19 @@ def add_person(
 def _names_of_answers(session: Session) -> set[str]:
     """Return the names under which answers and ratings are stored, and that of imported labels without one."""
     return {IMPORTED, *session.scalars(union(select(Answer.annotator), select(Rating.rater)))}
+
+
+def known_names(session: Session) -> dict[str, str]:
+    """Return everybody's name as it is written, by its form for comparison: casey and Casey are one person.
+
+    An account's spelling comes first, then that of the first answer.
+    """
+    answered = select(Answer.annotator).group_by(Answer.annotator).order_by(func.min(Answer.id))
+    others = select(Person.name), answered, select(Rating.rater).distinct(), select(Lease.annotator).distinct()
+    spellings: dict[str, str] = {}
+    for name in chain.from_iterable(session.scalars(names) for names in others):
+        spellings.setdefault(folded(name), name)
+    return spellings
 
 
 def _looks(name: str) -> set[str]:

@@ -41,6 +41,10 @@ class ProjectGone(InputError):
     """The project is archived, in the bin, or removed, so that nothing goes on in it."""
 
 
+class PutAway(ProjectGone):
+    """The project is archived or in the bin, from where it can be restored."""
+
+
 HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
 
 
@@ -161,11 +165,11 @@ _PUT_AWAY = {
 def live_project(session: Session, project_id: int, lock: bool = False) -> Project:
     """Return the project of this id; lock: as in `project_of`.
 
-    Raises ProjectGone if there is none, and if it is archived or in the bin.
+    Raises ProjectGone if there is none, and PutAway if it is archived or in the bin.
     """
     project = project_of(session, project_id, lock)
     if project.deleted_at is not None or project.archived_at is not None:
-        raise ProjectGone(_PUT_AWAY[project.deleted_at is not None], name=project.name)
+        raise PutAway(_PUT_AWAY[project.deleted_at is not None], name=project.name)
     return project
 
 

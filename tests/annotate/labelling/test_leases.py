@@ -1,11 +1,13 @@
 """Leases: renewed by every message of a page, released by a silent one, and shared by all tabs of a person."""
 
+import unicodedata
 from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
 from sqlalchemy import Engine, func, select
 
+from allpairs.annotate.access.mode import annotator_named
 from allpairs.annotate.labelling.queue import Reason, look, record, serve
 from allpairs.annotate.ui.label.card import why_empty
 from allpairs.db.labels.leases import LEASE, end_leases, end_leases_before
@@ -178,3 +180,15 @@ def test_pairs_of_the_old_reserve_are_shown_in_the_new_batch(engine: Engine) -> 
             new.left_id, new.right_id = pair.left_id, pair.right_id
         open_batch(session, session.get_one(Round, newest))
     assert [len(serve(engine, project, who)[0]) for who in ("ann", "ben")] == [6, 3]
+
+
+def test_a_typed_name_is_one_person_whatever_its_case(engine: Engine, project: int) -> None:
+    assert annotator_named(engine, " Zoë ") == "Zoë"
+    serve(engine, project, annotator_named(engine, "Zoë"))
+    alike = unicodedata.normalize("NFD", "ZOË")
+    assert annotator_named(engine, alike) == "Zoë"  # by her leases, before she has answered
+    task = serve(engine, project, annotator_named(engine, alike))[0][0].task_id
+    record(engine, project, annotator_named(engine, "zoë"), [event(task, "positive", "first")])
+    assert annotator_named(engine, "ZOË") == "Zoë" and annotator_named(engine, "Zoe") == "Zoe"
+    with reading(engine) as session:
+        assert set(session.scalars(select(Answer.annotator))) == {"Zoë"}

@@ -4,12 +4,17 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from sqlalchemy import select, update
 
+from allpairs.annotate.labelling.queue import serve
+from allpairs.annotate.projects.lifecycle import archive_project, restore_project
+from allpairs.db.domain import AnswerKind
+from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Lease, Task, now
-from tests.helpers.browser import Desk, drawn, open_card
+from allpairs.db.schema.tables import Lease, Round, Task, now
+from tests.helpers.browser import PAUSE, Desk, MakeDesk, drawn, open_card, press, settle
+from tests.helpers.factories import make_round
 from tests.helpers.services.workers import wait_for
 
 
@@ -54,3 +59,62 @@ def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, d
     page.mouse.move(300, 300)
     page.clock.fast_forward("00:02")
     wait_for_more(desk, soon)
+
+
+def test_all_answers_of_the_next_batch_count_and_six_people_share_one(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(40, reserve=20)
+    open_card(page, f"{desk.url}&annotator=ann")
+    for _ in range(45):
+        press(page, "2")
+    settle(page, 45)
+    new_batch(desk, 60, again=15)
+    expect(page.locator(".counts")).to_contain_text("Batch 2: 0 of 60 answered")
+    page.wait_for_timeout(PAUSE)
+    for _ in range(60):
+        press(page, "2")
+    settle(page, 105)
+    expect(page.locator(".counts")).to_contain_text("Batch 2: 60 of 60 answered")
+
+    new_batch(desk, 40)
+    expect(page.locator(".counts")).to_contain_text("Batch 3: 0 of 40 answered")
+    others = [serve(desk.engine, desk.project_id, who)[0] for who in ("ben", "cem", "dan", "eve", "fay")]
+    assert all(len(pairs) >= 6 and pairs[0].in_batch for pairs in others)
+    page.wait_for_timeout(PAUSE)
+    for count in range(1, 6):
+        press(page, "2")
+        settle(page, 105 + count)
+    held = {pair.task_id for pairs in others for pair in pairs}
+    assert not held & {answer.task_id for answer in desk.answers}
+
+
+def new_batch(desk: Desk, size: int, again: int = 0) -> None:
+    """Make a batch, of which so many pairs are unlabelled ones of the reserve before."""
+    left = [task for task, label in zip(desk.tasks, desk.labels, strict=True) if label is None][:again]
+    newest = make_round(desk.engine, desk.project_id, size)
+    with writing(desk.engine) as session:
+        tasks = session.scalars(select(Task).where(Task.round_id == newest).order_by(Task.position))
+        for task, old in zip(tasks, left, strict=False):
+            task.left_id, task.right_id = old.left_id, old.right_id
+        open_batch(session, session.get_one(Round, newest))
+
+
+def test_a_project_that_is_archived_under_ones_hands_closes_the_card(page: Page, make_desk: MakeDesk) -> None:
+    desk, other = make_desk(5), make_desk(5)
+    open_card(page, f"{desk.url}&annotator=ann")
+    press(page, "2")
+    settle(page, 1)
+    archive_project(desk.engine, desk.project_id)
+    page.keyboard.press("2")
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text("is archived")
+    expect(page.locator(".card")).to_have_count(0)
+    for key in ("1", "2", "1"):
+        page.keyboard.press(key)
+    strip = page.locator("#allpairs-strip")
+    expect(strip).to_contain_text("1 answer was not saved")
+    expect(strip).to_contain_text("is archived")
+    assert len(desk.answers) == 1 and not other.answers
+    restore_project(desk.engine, desk.project_id)
+    open_card(page, f"{desk.url}&annotator=ann")
+    wait_for(lambda: len(desk.answers) == 2, 30)
+    assert [answer.answer for answer in desk.answers] == [AnswerKind.NEGATIVE] * 2
