@@ -80,7 +80,7 @@ def test_what_is_no_answer_of_this_project_is_refused(site: TestClient, engine: 
         )
     assert site.post("/answers/" + "9" * 5_000, json={}, headers={"Origin": HERE}).status_code == 414
     archive_project(engine, task.project_id)
-    assert send(site, task).status_code == 404 and stored(engine) == []
+    assert send(site, task).status_code == 409 and stored(engine) == []
 
 
 def test_where_people_sign_in_only_their_own_answers_are_taken(site: TestClient, engine: Engine, task: Task) -> None:

@@ -426,7 +426,7 @@ def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: 
 def test_pairs_of_others_are_not_shown_and_the_page_says_so(
     page: Page, context: BrowserContext, make_desk: MakeDesk
 ) -> None:
-    desk = make_desk(5)
+    desk = make_desk(1)
     open_card(page, f"{desk.url}&annotator=ann")
     other = context.new_page()
     other.goto(f"{desk.url}&annotator=bob")
