@@ -1,22 +1,34 @@
-"""Nothing goes on in a project that is archived, in the bin or removed: operations and commands say where it is."""
+"""Nothing goes on in a project that is away: pages, operations and commands say where it is, and what they lack."""
 
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.access import logins, people
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.projects.projects import delete_project, project_by_name
+from allpairs.annotate.shell.menu import ENTRIES, WITHOUT_PROJECT
+from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
+from allpairs.db.files.home import artifacts
+from allpairs.db.schema.tables import now
 from tests.helpers.api import body_of, member
+from tests.helpers.every_page import NAME, WHO, fill
 from tests.helpers.factories import make_project, make_round, row_counts
+from tests.helpers.pages import open_page, said
+from tests.helpers.paths import ROOT
+from tests.helpers.people import PASSWORD
 from tests.helpers.services.annotate_cli import annotate
 
-NAME = "Questions"
-FOREIGN = re.compile(r"Traceback|sqlalchemy|\w+(Error|Exception)\b|NoneType")
+APP = ROOT / "annotate" / "shell" / "app.py"
+QUESTIONS = "Questions"
+FOREIGN = re.compile(r"Traceback|Errno|No such file|sqlalchemy|\w+(Error|Exception)\b|NoneType|object has no")
 READING = ("project", "labels", "groups", "group_changes", "text_changes", "metrics", "list_jobs", "job", "show_rater",
            "list_webhooks", "list_deliveries", "list_publications", "verdicts")  # fmt: skip
 COMMANDS = (
@@ -35,7 +47,7 @@ PUT_AWAY = [(archive_project, "archived"), (bin_project, "in the bin"), (delete_
 
 
 def commands(templates: tuple[str, ...], folder: Path) -> list[list[str]]:
-    places = {"FILE": str(folder / "rows.csv"), "OUT": str(folder / "out.csv"), "{0}": NAME}
+    places = {"FILE": str(folder / "rows.csv"), "OUT": str(folder / "out.csv"), "{0}": QUESTIONS}
     return [
         [places.get(word, word) for word in (line if "{0}" in line else f"{line} {{0}}").split()] for line in templates
     ]
@@ -46,7 +58,7 @@ def test_every_operation_and_command_says_where_the_project_is(
     engine: Engine, tmp_path: Path, put_away: Callable[[Engine, int], None], where: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    project_id = make_project(engine, [f"text {i}" for i in range(8)], name=NAME, auto_train=False)
+    project_id = make_project(engine, [f"text {i}" for i in range(8)], name=QUESTIONS, auto_train=False)
     make_round(engine, project_id, 4)
     (tmp_path / "rows.csv").write_text("id,text,id1,id2,label\nleft-0,a new text,left-0,left-1,1\n")
     root = member(engine, project_id, None, "Root", administrator=True)
@@ -75,3 +87,44 @@ def test_every_operation_and_command_says_where_the_project_is(
                 said = "no project named" if where == "removed" else where
                 assert code == 2 and said in words and words.count("\n") == 1, (command, words)
     assert row_counts(engine) == before  # nothing was written
+
+
+def every_page(page: AppTest, step: int = 1) -> Iterator[tuple[str, str]]:
+    """Open every page of the menu; yield its file and what it says, after checking that it says it in our words."""
+    for entry in ENTRIES[::step]:
+        page.query_params["project"] = NAME
+        page.switch_page(f"../pages/{entry.file}.py").run()
+        assert not page.exception, (entry.file, page.exception)
+        words = said(page) + "\n".join(toast.value for toast in page.toast)
+        assert not FOREIGN.search(words), (entry.file, words)
+        assert str(artifacts()) not in words, (entry.file, words)
+        yield entry.file, words
+
+
+def test_every_page_says_what_is_the_matter(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(engine, home)
+    monkeypatch.setattr(state, "KEPT", 0.0)
+    who = {name: logins.log_in(engine, name, PASSWORD, "1.1.1.1", now()) for name in (WHO, "Vera")}
+    project_id = project_by_name(engine, NAME).id
+    monkeypatch.setattr(state, "login_token", lambda: who[WHO])
+    root = open_page(APP, project=NAME)
+    shutil.rmtree(artifacts(), ignore_errors=True)  # its models and all that jobs have left
+    assert sum(NAME in words for _, words in every_page(root)) > len(ENTRIES) / 2
+
+    monkeypatch.setattr(state, "login_token", lambda: who["Vera"])
+    vera = open_page(APP, project=NAME)
+    people.set_role_by_name(engine, "Vera", NAME, None, now())
+    for file, words in every_page(vera):
+        assert file in ("projects", "rest_api", "account") or f"There is no project named {NAME}" in words, file
+        assert "Empty" not in words and "Busy" not in words
+
+    monkeypatch.setattr(state, "login_token", lambda: who[WHO])
+    states = (
+        (archive_project, f"{NAME} is archived", 1),
+        (bin_project, f"{NAME} is in the bin", 3),  # the frame says it in the same way on each page
+        (delete_project, f"There is no project named {NAME}", 4),
+    )
+    for put_away, where, step in states:
+        put_away(engine, project_id)
+        for file, words in every_page(root, step):
+            assert file in WITHOUT_PROJECT or where in words, (file, where)
