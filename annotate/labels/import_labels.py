@@ -1,6 +1,6 @@
 """Import of labels from a file: none is stored twice, and a report covers every row that is not stored."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
-from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.cells import Ids, bad, plain_label, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import Label, current_labels, lock_answers, store_answers, votes
@@ -30,6 +30,7 @@ ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": An
     "negative": AnswerKind.NEGATIVE,
     "unsure": AnswerKind.UNSURE,
 }
+OPTIONAL = ("annotator", "note")
 MAX_ANNOTATOR = 200
 
 Act = tuple[int, int, str]  # left item, right item, annotator
@@ -61,7 +62,8 @@ def import_labels(
     columns = _columns(path)
     with reading(engine) as session:
         found = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
-    rows = list(read_rows(path, columns))  # before the transaction: a long file must not block annotators
+    # Before the transaction: a long file must not block annotators.
+    rows = list(read_rows(path, columns, optional=OPTIONAL))
     with _deciding(engine, found.id, choices.dry) as session, recording(report, problems) as recorder:
         known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
         reader = _Reader(path, columns, known, choices, recorder)
@@ -92,14 +94,14 @@ def _deciding(engine: Engine, project_id: int, dry: bool) -> Iterator[Session]:
 def _columns(path: Path) -> Sequence[str]:
     present = column_names(path)
     answer = "answer" if "answer" in present else "label"
-    return ("id1", "id2", answer, *(name for name in ("annotator", "note") if name in present))
+    return ("id1", "id2", answer, *(name for name in OPTIONAL if name in present))
 
 
 @dataclass(frozen=True)
 class _Known:
     """The project's items by id for both sides, current labels, and each annotator's answers."""
 
-    items: tuple[Mapping[str, int], Mapping[str, int]]
+    items: tuple[Ids, Ids]
     symmetric: bool
     labels: dict[tuple[int, int], Label]
     own: dict[Act, AnswerKind]
@@ -107,8 +109,8 @@ class _Known:
 
 
 def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
-    left = items_by_identifier(session, project_id, Side.LEFT)
-    right = left if symmetric else items_by_identifier(session, project_id, Side.RIGHT)
+    left = Ids(items_by_identifier(session, project_id, Side.LEFT))
+    right = left if symmetric else Ids(items_by_identifier(session, project_id, Side.RIGHT))
     labels = {(label.left_id, label.right_id): label for label in current_labels(session, project_id)}
     return _Known((left, right), symmetric, labels, votes(session, project_id), known_names(session))
 
@@ -169,11 +171,12 @@ class _Reader:
         items = []
         for which in (0, 1):
             name = row.values[which].strip()
-            if name not in self.known.items[which]:
+            item = self.known.items[which].get(name)
+            if item is None:
                 where = "the project" if self.known.symmetric else f"the project's {('left', 'right')[which]} list"
                 what = f"{where} has no id {shown(name)}; correct it or remove the row"
                 raise _Wrong(Trouble.UNKNOWN, what, which)
-            items.append(self.known.items[which][name])
+            items.append(item)
         if items[0] == items[1]:
             raise self._same_text(row)
         left, right = sorted(items) if self.known.symmetric else items
@@ -201,7 +204,10 @@ class _Reader:
         return note
 
     def _answer(self, row: Row) -> AnswerKind:
-        answer = ANSWERS.get(row.values[2].strip().lower())
+        word = plain_label(row.values[2])
+        if not word:
+            raise _Wrong(Trouble.UNLABELLED, "the row has no label", 2)
+        answer = ANSWERS.get(word)
         if answer is None:
             what = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
             raise _Wrong(Trouble.UNUSABLE, what, 2)

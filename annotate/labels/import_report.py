@@ -20,9 +20,10 @@ class Trouble(StrEnum):
     CONTRADICTION = "contradiction"  # with another row of the file
     CONFLICT = "conflict"  # with the project's current label
     DOUBLE = "double"  # of another row, or of what is stored
+    UNLABELLED = "without a label"
 
 
-HARMLESS = (Trouble.DOUBLE, Trouble.CONFLICT)  # not necessarily mistakes of the file
+HARMLESS = (Trouble.DOUBLE, Trouble.CONFLICT, Trouble.UNLABELLED)  # not necessarily mistakes of the file
 
 
 class Problem(NamedTuple):

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from allpairs.db.corpus.corpus import Columns, Corpus, make_corpus, read_items
 from allpairs.db.corpus.fields import count_long, note_on_long_texts
+from allpairs.db.corpus.gold import USUAL_COLUMNS, GoldColumns
 from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import READ_TOKENS, Side
 from allpairs.db.errors import InputError
@@ -23,7 +24,7 @@ class Source:
     right: Path | None = None
     right_columns: Columns | None = None
     gold: Path | None = None
-    gold_columns: tuple[str, str, str] = ("id1", "id2", "label")  # if the label column is empty, every pair is positive
+    gold_columns: GoldColumns = USUAL_COLUMNS
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,22 @@
-"""What all table formats share: rows, limits, cell values as text, and the form of error messages."""
+"""What all table formats share: rows, limits, cell values as text, labels and ids, and the form of error messages."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 
 MAX_CELL = 100_000  # characters in one cell
 MAX_COLUMNS = 10_000
 MAX_LINE = 10_000_000  # bytes in one line; reading stops there, so that one endless line cannot fill the memory
+LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}
+_NUMBER = re.compile(r"([01])[.,]0*")  # 1.0, as pandas writes a 1 in a column with empty cells; 1,0 in other countries
+_WHOLE = re.compile(r"(-?[0-9]+)(\.0+)?")
 
 
 class Row(NamedTuple):
@@ -104,3 +110,69 @@ def _check_encodable(value: str, path: Path, row: int, column: str) -> None:
     except UnicodeEncodeError as error:
         what = f"character {error.start + 1} is only half a character (a lone surrogate); save the text as UTF-8"
         raise bad(what, path, row, column) from None
+
+
+def label_of(value: str, path: Path, row: int, column: str = "label") -> bool | None:
+    """Return what the label says; None for one that is empty or unsure. Raises InputError for anything else."""
+    word = plain_label(value)
+    if word in ("", AnswerKind.UNSURE):
+        return None
+    if word not in LABELS:
+        raise bad(f"the {column} is {shown(value)}; write 1, 0, or nothing if it is not known", path, row, column)
+    return LABELS[word]
+
+
+def plain_label(value: str) -> str:
+    """Return the label without white space, in small letters, and `1` for `1.0` or `1,0`."""
+    word = value.strip().lower()
+    number = _NUMBER.fullmatch(word)
+    return number[1] if number else word
+
+
+def plain_id(name: str) -> str:
+    """Return the id without white space, and `7` for `7.0`; only where all ids are whole numbers."""
+    number = _WHOLE.fullmatch(name.strip())
+    return number[1] if number else name.strip()
+
+
+def are_whole(names: Iterable[str]) -> bool:
+    """Return whether all ids are whole numbers, perhaps as `7.0`."""
+    return all(map(_WHOLE.fullmatch, names))
+
+
+def number_spellings(name: str) -> tuple[str, ...]:
+    """Return how else a whole number may be spelt as an id: nothing for another id."""
+    number = plain_id(name)
+    return (number, f"{number}.0") if _WHOLE.fullmatch(name) else ()
+
+
+class Ids:
+    """The positions of a list's ids, as other files spell them: 7 and 7.0 are one id if all are whole numbers.
+
+    whose: whose ids they are, in words.
+    """
+
+    def __init__(self, positions: Mapping[str, int], whose: str = "its list") -> None:
+        self.positions = positions
+        self.whose = whose
+
+    @cached_property
+    def _whole(self) -> bool:
+        return are_whole(self.positions)
+
+    def get(self, name: str) -> int | None:
+        """Return the position of the id, or None."""
+        name = name.strip()
+        position = self.positions.get(name)
+        if position is not None or not number_spellings(name) or not self._whole:
+            return position
+        return next((self.positions[other] for other in number_spellings(name) if other in self.positions), None)
+
+    def position(self, name: str, path: Path, row: int, column: str, hint: str = "") -> int:
+        """Return the position of the id. Raises InputError with row and column; hint: what to do about it."""
+        position = self.get(name)
+        if position is None:
+            known = counted(len(self.positions), "id")
+            what = f"the id {shown(name.strip())} is not among the {known} of {self.whose}"
+            raise bad(f"{what}; {hint or 'correct it or remove the row'}", path, row, column)
+        return position

@@ -13,8 +13,8 @@ from zlib import crc32
 from allpairs.db.corpus.cells import MAX_CELL, bad, counted, shown
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind, note_on_values
 from allpairs.db.corpus.fields import joined, values_of
-from allpairs.db.corpus.files import read_rows
-from allpairs.db.corpus.gold import GoldPair, read_gold
+from allpairs.db.corpus.files import NoColumn, read_rows
+from allpairs.db.corpus.gold import USUAL_COLUMNS, GoldColumns, GoldPair, read_gold
 from allpairs.db.corpus.item import Item
 from allpairs.db.corpus.staging import Places, Staging
 from allpairs.db.corpus.text_columns import TextColumns
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 MAX_ID = 500  # characters of an id
+NO_IDS = "; or number the rows of a file without ids, by --id-column ''"
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,13 @@ class Corpus:
 class Columns(NamedTuple):
     """The columns of an item file. Without an id column (""), the numbers of the rows are the ids.
 
-    kinds: of the text columns; guessed if there are none.
+    kinds: of the text columns; guessed if there are none. separator: of the cells; found in the file if it is "".
     """
 
     id: str = "id"
     texts: tuple[str, ...] = ("text",)
     kinds: tuple[FieldKind, ...] = ()
+    separator: str = ""
 
 
 def load_corpus(
@@ -87,7 +89,7 @@ def load_corpus(
     id_column: str = "id",
     text_columns: Sequence[str] = ("text",),
     right_columns: Columns | None = None,
-    gold_columns: Sequence[str] = ("id1", "id2", "label"),
+    gold_columns: GoldColumns = USUAL_COLUMNS,
     stated: Stated = Stated.CLOSED,
     fewest: int = 2,
 ) -> Corpus:
@@ -107,7 +109,7 @@ def stage_corpus(
     right: Path | None = None,
     right_columns: Columns | None = None,
     gold: Path | None = None,
-    gold_columns: Sequence[str] = ("id1", "id2", "label"),
+    gold_columns: GoldColumns = USUAL_COLUMNS,
     progress: Progress = no_progress,
     fewest: int = 2,
 ) -> Corpus:
@@ -120,7 +122,7 @@ def stage_corpus(
 
 
 def make_corpus(
-    items: Staging, symmetric: bool, gold: Path | None, gold_columns: Sequence[str], notes: list[str]
+    items: Staging, symmetric: bool, gold: Path | None, gold_columns: GoldColumns, notes: list[str]
 ) -> Corpus:
     """Return the corpus of these items, with the gold pairs of a file. Raises InputError."""
     kind = Kind.SYMMETRIC if symmetric else Kind.BIPARTITE
@@ -212,9 +214,13 @@ def read_items(
     merger = _Merger(items, path, side, columns)
     items.columns[side] = columns.texts
     named = [columns.id] if columns.id else []
-    for number, values in read_rows(path, (*named, *columns.texts), progress):
-        name = values[0].strip() if named else str(number)
-        merger.add(number, name, values[len(named) :])
+    wanted = *named, *columns.texts
+    try:
+        for number, values in read_rows(path, wanted, progress, separator=columns.separator, notes=notes):
+            name = values[0].strip() if named else str(number)
+            merger.add(number, name, values[len(named) :])
+    except NoColumn as error:
+        raise InputError(f"{error}{NO_IDS if error.column == columns.id else ''}") from None
     items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)

@@ -1,26 +1,35 @@
-"""CSV and TSV files, line by line, with errors that name row and column."""
+"""Text files with separated cells, line by line, with errors that name row and column."""
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, too_long
+from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, counted, shown, too_long
+from allpairs.db.corpus.dialect import (
+    SEPARATORS,
+    UTF8_MARK,
+    WESTERN,
+    Dialect,
+    Letters,
+    as_utf8,
+    find_dialect,
+    quotes_enclose,
+)
 from allpairs.db.corpus.formula import unguarded
 from allpairs.db.errors import InputError
-
-UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lines:
     """The decoded lines of a file; keeps the lines of the current record."""
 
-    def __init__(self, path: Path, stream: IO[bytes], delimiter: str) -> None:
+    def __init__(self, path: Path, stream: IO[bytes], dialect: Dialect) -> None:
         self.path = path
         self.stream = stream
-        self.delimiter = delimiter
+        self.dialect = dialect
+        self.letters = Letters()
         self.names: list[str] = []  # the header, once it is read
         self.number = 0  # of the last line read
         self.offset = 0  # bytes before the next line
@@ -34,11 +43,13 @@ class Lines:
         if not raw:
             raise StopIteration
         self.number += 1
-        if self.number == 1:
-            raw = self._without_mark(raw)
-        line = self._decoded(raw)
+        if self.number == 1 and raw.startswith(UTF8_MARK):
+            raw = raw.removeprefix(UTF8_MARK)
+            self.offset = len(UTF8_MARK)
+        cut = len(raw) == MAX_LINE and not raw.endswith(b"\n")
+        line = raw.decode(errors="replace") if cut else self._decoded(raw)
         self.record.append(line)
-        if len(raw) == MAX_LINE and not raw.endswith(b"\n"):
+        if cut:
             raise self.wide_cell()
         self.offset += len(raw)
         return line
@@ -48,25 +59,25 @@ class Lines:
         """The number of the record's first line."""
         return self.number - len(self.record) + 1
 
+    @property
+    def note(self) -> str | None:
+        """A note on the encoding, if it is not UTF-8."""
+        if self.letters.western is None:
+            return None
+        row, text = self.letters.western
+        what = f"{self.path.name} is not UTF-8 and was read as {WESTERN} (row {row:,}: {shown(text)})"
+        return f"{what}: if letters are wrong, save it as UTF-8."
+
     def next_record(self) -> None:
         """Start a new record with the next line."""
         self.record.clear()
 
-    def _without_mark(self, raw: bytes) -> bytes:
-        if raw.startswith(UTF16_MARKS):
-            raise bad("the file is in UTF-16; save it as UTF-8", self.path, 1)
-        if raw.startswith(UTF8_MARK):
-            self.offset = len(UTF8_MARK)
-        return raw.removeprefix(UTF8_MARK)
-
     def _decoded(self, raw: bytes) -> str:
         try:
-            return raw.decode()
+            return self.letters.decoded(raw, self.number)
         except UnicodeDecodeError as error:
-            if error.end == len(raw) == MAX_LINE:  # where the line was cut, not a fault of the file
-                return raw[: error.start].decode()
-            self.record.append(raw[: error.start].decode())
-            what = f"byte 0x{raw[error.start]:02X} at offset {self.offset + error.start:,} is not UTF-8"
+            self.record.append(raw[: error.start].decode(errors="replace"))
+            what = f"byte 0x{raw[error.start]:02X} at offset {self.offset + error.start:,} is not {error.reason}"
             raise self.error(f"{what}; save the file as UTF-8", self._cells() - 1) from None
 
     def error(self, what: str, column: int | None) -> InputError:
@@ -88,8 +99,8 @@ class Lines:
     def spans(self) -> Iterator[tuple[int, bool]]:
         """Yield (length, properly quoted) for each cell of the record as far as it is read."""
         text, end = "".join(self.record), -1
-        quoted = "" if self.delimiter == "\t" else '("[^"]*(?:""[^"]*)*("?))?'
-        cell = re.compile(f"(?:{quoted or '()()'})([^{self.delimiter}]*)")
+        quoted = '("[^"]*(?:""[^"]*)*("?))?' if self.dialect.quoted else ""
+        cell = re.compile(f"(?:{quoted or '()()'})([^{re.escape(self.dialect.separator)}]*)")
         while end < len(text):
             match = cell.match(text, end + 1)
             if match is None:
@@ -99,59 +110,74 @@ class Lines:
             end = match.end()
 
 
-def csv_delimiter(stream: IO[bytes]) -> str:
-    """Return what separates the columns of a CSV file: semicolons if its header has some and no comma, else commas."""
-    header = stream.readline(MAX_LINE)
-    stream.seek(0)
-    return ";" if b";" in header and b"," not in header else ","
+def opened_lines(path: Path, stream: IO[bytes], usual: str, separator: str = "") -> Lines:
+    """Return the lines of a stream from its start. separator: usual, if none is clear; or the one that there is."""
+    dialect = find_dialect(as_utf8(path, stream), usual)
+    dialect = replace(dialect, separator=separator or dialect.separator)
+    lines = Lines(path, as_utf8(path, stream), dialect)
+    if dialect.stated:
+        next(lines)
+        lines.next_record()
+    if dialect.separator == "\t":
+        lines.dialect = replace(dialect, quoted=quotes_enclose(as_utf8(path, stream), dialect.separator))
+        lines.stream = as_utf8(path, stream)
+    return lines
 
 
-def names(path: Path, stream: IO[bytes], delimiter: str) -> list[str]:
+def names(lines: Lines) -> list[str]:
     """Return the column names in the first line."""
-    lines = Lines(path, stream, delimiter)
     return _header(_records(lines), lines)
 
 
-def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) -> Iterator[Row]:
+def rows(lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
-    lines = Lines(path, stream, delimiter)
     records = _records(lines)
     header = _header(records, lines)
     wanted = [header.index(column) for column in columns]
+    guarded = lines.dialect.separator != "\t"
     for number, cells in records:
-        if len(cells) != len(header):
-            what = f"the row has {len(cells)} cells, but the header has {len(header)}"
-            raise bad(what if delimiter == "\t" else f"{what}; quote cells that contain the separator", path, number)
+        if len(cells) != len(header) and (len(cells) < len(header) or any(cells[len(header) :])):
+            raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
         values = tuple(cells[position] for position in wanted)
-        yield Row(number, values if delimiter == "\t" else tuple(map(unguarded, values)))
+        yield Row(number, tuple(map(unguarded, values)) if guarded else values)
+
+
+def _ragged(cells: int, columns: int, dialect: Dialect) -> str:
+    what = f"the row has {counted(cells, 'cell')}, but the header has {columns:,}"
+    if cells < columns:
+        return f"{what}; add the cells that are missing"
+    name = SEPARATORS.get(dialect.separator, dialect.separator)
+    return f"{what}; put cells that contain the separator, a {name}, in quotes"
 
 
 def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]:
     _, cells = next(records, (0, []))
     if any("\0" in cell for cell in cells):
         raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
-    restored = str if lines.delimiter == "\t" else unguarded
+    restored = str if lines.dialect.separator == "\t" else unguarded
     lines.names = [restored(cell.strip()) for cell in cells]
+    while lines.names and not lines.names[-1]:  # separators at the end of the lines
+        lines.names.pop()
     return lines.names
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, list[str]]]:
-    parsed = _tab_separated(lines) if lines.delimiter == "\t" else _quoted(lines)
+    parsed = _quoted(lines) if lines.dialect.quoted else _unquoted(lines)
     for cells in parsed:
-        if cells:
+        if len(cells) == 1 or any(cells):  # spreadsheets write an empty row as separators alone
             yield lines.start, cells
         lines.next_record()
 
 
-def _tab_separated(lines: Lines) -> Iterator[list[str]]:
+def _unquoted(lines: Lines) -> Iterator[list[str]]:
     # Quotes are literal text here, as in the released files of WikiQA.
     for line in lines:
         text = line.removesuffix("\n").removesuffix("\r")
-        yield text.split("\t") if text else []
+        yield text.split(lines.dialect.separator) if text else []
 
 
 def _quoted(lines: Lines) -> Iterator[list[str]]:
-    reader = csv.reader(lines, delimiter=lines.delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=lines.dialect.separator, strict=True)
     while True:
         try:
             cells = next(reader)

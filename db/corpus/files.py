@@ -11,49 +11,83 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import pyarrow
 
 from allpairs.db.corpus import delimited, structured
 from allpairs.db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
+from allpairs.db.corpus.delimited import Lines
+from allpairs.db.corpus.dialect import as_utf8
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
-__all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
+__all__ = ["FORMATS", "NoColumn", "Preview", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
+USUAL = {"csv": ",", "tsv": "\t"}  # what separates cells, where the rows do not tell
 BETWEEN = 10_000  # rows between two reports of progress
 NO_ROWS = "the file has a header but no rows; add rows"
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
+class NoColumn(InputError):
+    """A table lacks a column."""
+
+    def __init__(self, what: str, path: Path, column: str) -> None:
+        super().__init__(str(bad(what, path, 1, column)))
+        self.column = column
+
+
+class Preview(NamedTuple):
+    """The columns of a table, its first rows with all of them, and what separates cells: "" where nothing does.
+
+    note: on the encoding of these rows, if it is not UTF-8.
+    """
+
+    names: list[str]
+    rows: list[Row]
+    separator: str = ""
+    note: str | None = None
+
+
 def read_rows(
-    path: Path, columns: Sequence[str], progress: Progress = no_progress, without: str = NO_ROWS
+    path: Path,
+    columns: Sequence[str],
+    progress: Progress = no_progress,
+    without: str = NO_ROWS,
+    optional: Sequence[str] = (),
+    separator: str = "",
+    notes: list[str] | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a table, with the values of these columns as text, in constant memory.
 
-    Raises InputError, one line with file, row and column, for anything that cannot be read; without: the error of a
-    file without rows.
+    optional: columns that may be empty, and that objects of JSON Lines may therefore lack; separator: of the cells of
+    a text file, found from its head if it is ""; notes: to add one on an encoding other than UTF-8. Raises InputError,
+    one line with file, row and column, for anything that cannot be read; without: the error of a file without rows.
     """
-    _require(columns, column_names(path), path)
+    _require(columns, column_names(path, separator), path)
     read = 0
     with reading(path), opened(path) as stream:
-        for row in _rows(path, stream, columns):
+        lines = _lines(path, stream, separator)
+        for row in _rows(path, stream, lines, columns, optional=optional):
             if read % BETWEEN == 0:
                 progress(f"reading {path.name}", _share_read(stream))
             read += 1
             yield check(row, columns, path)
     if not read:
         raise bad(without, path)
+    if notes is not None and lines is not None and lines.note is not None:
+        notes.append(lines.note)
 
 
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path, separator: str = "") -> list[str]:
     """Return the names of a table's columns.
 
     Raises InputError if there are none, or if one occurs twice.
     """
     with reading(path), opened(path) as stream:
-        names = _names(path, stream)
+        names = _names(path, stream, _lines(path, stream, separator))
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
     if len(names) > MAX_COLUMNS:
@@ -66,11 +100,13 @@ def column_names(path: Path) -> list[str]:
     return names
 
 
-def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
-    """Return the column names and the first n rows with all columns; a list or an object is shown as `…`."""
-    names = column_names(path)
+def preview(path: Path, n: int, separator: str = "") -> Preview:
+    """Return the named columns and the first n rows; a list or an object is shown as `…`."""
+    names = [name for name in column_names(path, separator) if name]
     with reading(path), opened(path) as stream:
-        return names, list(islice(_rows(path, stream, names, lenient=True), n))
+        lines = _lines(path, stream, separator)
+        rows = list(islice(_rows(path, stream, lines, names, lenient=True), n))
+    return Preview(names, rows) if lines is None else Preview(names, rows, lines.dialect.separator, lines.note)
 
 
 def _share_read(stream: IO[bytes]) -> float:
@@ -83,6 +119,8 @@ def _format(path: Path) -> str:
     if path.is_dir():
         raise InputError(f"{path}: this is a folder; choose a file")
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix in WORKBOOKS:
+        raise bad("this is a workbook; save the sheet as CSV (in Excel: “CSV UTF-8”) and choose that file", path)
     if suffix not in FORMATS:
         raise bad(
             f"cannot read files that end in {shown(suffix)}; use {', '.join(FORMATS)}, or one of them + .gz", path
@@ -90,28 +128,33 @@ def _format(path: Path) -> str:
     return FORMATS[suffix]
 
 
-def _names(path: Path, stream: IO[bytes]) -> list[str]:
-    match _format(path):
-        case "jsonl":
-            return structured.json_names(path, stream)
-        case "parquet":
-            return structured.parquet_names(stream)
-        case kind:
-            return delimited.names(path, stream, _delimiter(kind, stream))
+def _lines(path: Path, stream: IO[bytes], separator: str) -> Lines | None:
+    """Return the lines of a text file with separated cells; None for other tables."""
+    usual = USUAL.get(_format(path))
+    return None if usual is None else delimited.opened_lines(path, stream, usual, separator)
 
 
-def _rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool = False) -> Iterator[Row]:
-    match _format(path):
-        case "jsonl":
-            return structured.json_rows(path, stream, columns, lenient)
-        case "parquet":
-            return structured.parquet_rows(path, stream, columns, lenient)
-        case kind:
-            return delimited.rows(path, stream, _delimiter(kind, stream), columns)
+def _names(path: Path, stream: IO[bytes], lines: Lines | None) -> list[str]:
+    if lines is not None:
+        return delimited.names(lines)
+    if _format(path) == "jsonl":
+        return structured.json_names(path, as_utf8(path, stream))
+    return structured.parquet_names(stream)
 
 
-def _delimiter(kind: str, stream: IO[bytes]) -> str:
-    return delimited.csv_delimiter(stream) if kind == "csv" else "\t"
+def _rows(
+    path: Path,
+    stream: IO[bytes],
+    lines: Lines | None,
+    columns: Sequence[str],
+    lenient: bool = False,
+    optional: Sequence[str] = (),
+) -> Iterator[Row]:
+    if lines is not None:
+        return delimited.rows(lines, columns)
+    if _format(path) == "jsonl":
+        return structured.json_rows(path, as_utf8(path, stream), columns, lenient, optional)
+    return structured.parquet_rows(path, stream, columns, lenient)
 
 
 def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
@@ -119,8 +162,10 @@ def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
         if column not in names:
             close = difflib.get_close_matches(column, names, 1, 0.5)
             hint = f"did you mean {shown(close[0])}?" if close else "choose one of these, or name the columns in row 1"
+            if len(names) == 1 and _format(path) in USUAL:
+                hint += "; if another sign separates its columns, say which in the first line, as in sep=:"
             listed = ", ".join(shown(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
-            raise bad(f"no such column; the file has {listed}: {hint}", path, 1, column)
+            raise NoColumn(f"no such column; the file has {listed}: {hint}", path, column)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Gold pairs: read, checked against the items, and closed transitively in a symmetric corpus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.cells import Ids, counted, label_of, shown
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 
 MAX_CLOSURE = 20_000_000  # pairs
-LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}
 
 Positions = Mapping[str, int]
 
@@ -27,6 +26,21 @@ class GoldPair(NamedTuple):
     closure: bool = False  # not given, but follows from given positives
 
 
+class GoldColumns(NamedTuple):
+    """The columns of a file of pairs: two ids, and a label, without which every pair is positive.
+
+    separator: of the cells; found in the file if it is "".
+    """
+
+    left: str = "id1"
+    right: str = "id2"
+    label: str = "label"
+    separator: str = ""
+
+
+USUAL_COLUMNS = GoldColumns()
+
+
 @dataclass
 class _Given:
     """The pairs that a gold file gives, and the places of odd ones, for the notes."""
@@ -36,52 +50,47 @@ class _Given:
     same_item_negative: list[str] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
+    unlabelled: list[str] = field(default_factory=list)
     where: dict[tuple[int, int], str] = field(default_factory=dict)  # of the negatives
 
 
 def read_gold(
-    path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str], notes: list[str]
+    path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: GoldColumns, notes: list[str]
 ) -> list[GoldPair]:
     """Return the gold pairs of a file, closed if symmetric; add notes for the user.
 
-    `columns` are the two id columns and the label column; without a label column every pair is positive.
-    Raises InputError for unknown ids and labels, and for a closure above MAX_CLOSURE pairs.
+    With a label column, pairs without a label are left out. Raises InputError for unknown ids and
+    labels, and for a closure above MAX_CLOSURE pairs.
     """
-    given = _read(path, known, symmetric, columns)
+    given = _read(path, known, symmetric, columns, notes)
     pairs = _closed(given, path) if symmetric else [GoldPair(*pair, label) for pair, label in given.pairs.items()]
     notes += _notes(given, path)
     return pairs
 
 
-def _read(path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str]) -> _Given:
+def _read(
+    path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: GoldColumns, notes: list[str]
+) -> _Given:
     given = _Given()
-    present = columns[:2] if columns[2] not in column_names(path) else columns
-    for number, values in read_rows(path, present):
-        left = _position(values[0].strip(), known, 0, path, number, columns)
-        right = _position(values[1].strip(), known, 1, path, number, columns)
-        positive = _label(values[2], path, number, columns[2]) if len(values) > 2 else True
+    named = column_names(path, columns.separator)
+    present = columns[:3] if columns.label in named else columns[:2]
+    ids = Ids(known[0], "the list" if symmetric else "the left list"), Ids(known[1], "the right list")
+    for number, values in read_rows(path, present, separator=columns.separator, notes=notes):
+        left, right = (_position(values[which], ids, which, path, number, columns[which]) for which in (0, 1))
+        positive = label_of(values[2], path, number, columns.label) if len(values) > 2 else True
         pair = (min(left, right), max(left, right)) if symmetric else (left, right)
         where = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"
-        _state(given, pair, positive, where)
+        if positive is None:
+            given.unlabelled.append(where)
+        else:
+            _state(given, pair, positive, where)
     return given
 
 
-def _position(
-    name: str, known: tuple[Positions, Positions], which: int, path: Path, row: int, columns: Sequence[str]
-) -> int:
-    if name in known[which]:
-        return known[which][name]
-    side = "list" if known[0] is known[1] else ("left list", "right list")[which]
-    hint = "; it is an id of the other list: swap the two columns" if name in known[1 - which] else ""
-    what = f"the id {shown(name)} is not among the {counted(len(known[which]), 'id')} of the {side}"
-    raise bad(f"{what}{hint or '; correct it or remove the row'}", path, row, columns[which])
-
-
-def _label(value: str, path: Path, row: int, column: str) -> bool:
-    label = LABELS.get(value.strip().lower())
-    if label is None:
-        raise bad(f"the label is {shown(value)}; write one of {', '.join(LABELS)}", path, row, column)
-    return label
+def _position(name: str, ids: tuple[Ids, Ids], which: int, path: Path, row: int, column: str) -> int:
+    swapped = ids[which].get(name) is None and ids[1 - which].get(name) is not None
+    hint = "it is an id of the other list: swap the two columns" if swapped else ""
+    return ids[which].position(name, path, row, column, hint)
 
 
 def _state(given: _Given, pair: tuple[int, int], positive: bool, where: str) -> None:
@@ -124,6 +133,7 @@ def _require_small(parts: list[list[int]], path: Path) -> None:
 
 def _notes(given: _Given, path: Path) -> list[str]:
     texts = (
+        (given.unlabelled, "pair", "without a label, left out"),
         (given.same_item, "positive pair", "of an item with itself (identical texts), left out"),
         (given.same_item_negative, "negative pair", "of an item with itself (identical texts): a conflict, left out"),
         (given.contradicted, "pair", "given as both positive and negative: a conflict, taken as positive"),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.cells import Ids, bad, counted, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.corpus.files import column_names, read_rows
@@ -126,17 +126,14 @@ def read_split(path: Path, corpus: Corpus) -> Corpus:
 
 
 def _given(path: Path, corpus: Corpus) -> dict[int, Split]:
-    positions = {Side.LEFT: corpus.positions(Side.LEFT), Side.RIGHT: corpus.positions(Side.RIGHT)}
+    ids = {side: Ids(corpus.positions(side), f"the {side} list") for side in Side}
     sided = corpus.kind == Kind.BIPARTITE or "side" in column_names(path)
     splits: dict[int, Split] = {}
     rows: dict[int, int] = {}
     for number, values in read_rows(path, COLUMNS if sided else ("id", "split")):
         side = _side(values[1], corpus, path, number) if sided else Side.LEFT
         name, split = values[0].strip(), _split(values[-1], corpus, side, path, number)
-        if name not in positions[side]:
-            what = f"the {side} list has no id {shown(name)}; correct it or remove the row"
-            raise bad(what, path, number, "id")
-        item = positions[side][name]
+        item = ids[side].position(name, path, number, "id")
         if splits.setdefault(item, split) != split:
             what = f"the text of {shown(name)} is {splits[item]} in row {rows[item]} and {split} here; choose one"
             raise bad(what, path, number, "split")

@@ -1,38 +1,43 @@
 """JSON Lines and Parquet files, row by row."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from pyarrow import parquet
 
-from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
-from allpairs.db.corpus.delimited import UTF8_MARK, UTF16_MARKS
+from allpairs.db.corpus.cells import MAX_CELL, MAX_COLUMNS, MAX_LINE, Row, as_text, bad
+from allpairs.db.corpus.dialect import UTF8_MARK
 from allpairs.db.errors import InputError
-
-LOOKED_AT = 100  # lines of a JSON Lines file that are read to find its columns
 
 
 def json_names(path: Path, stream: IO[bytes]) -> list[str]:
-    """Return the keys of the first objects, in order of appearance."""
+    """Return the keys of all objects, in order of appearance; no more than one beyond the limit."""
     keys: dict[str, None] = {}
-    for _, record in islice(_objects(path, stream), LOOKED_AT):
+    for _, record in _objects(path, stream):
         keys.update(dict.fromkeys(record))
+        if len(keys) > MAX_COLUMNS:
+            break
     return list(keys)
 
 
-def json_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool) -> Iterator[Row]:
+def json_rows(
+    path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool, optional: Sequence[str] = ()
+) -> Iterator[Row]:
     """Yield the values of these columns, object by object.
 
-    lenient: a missing key is empty, and what is not text is shown as `…`; otherwise both are errors.
+    optional: keys that objects may lack, which is empty. lenient: so they may any, and what is not text is shown as
+    `…`; otherwise both are errors.
     """
     text = _shown if lenient else as_text
+    required = [] if lenient else [column for column in columns if column not in optional]
     for number, record in _objects(path, stream):
-        missing = next((column for column in columns if column not in record), None)
-        if missing is not None and not lenient:
-            raise bad("the object lacks this key; add it", path, number, missing)
+        missing = next((column for column in required if column not in record), None)
+        if missing is not None:
+            what = "the object lacks this key, which other objects have; add it to every object, or to none"
+            raise bad(what, path, number, missing)
         yield Row(number, tuple(text(record.get(column), path, number, column) for column in columns))
 
 
@@ -41,8 +46,6 @@ def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any
     while raw := stream.readline(MAX_LINE):
         number += 1
         if number == 1:
-            if raw.startswith(UTF16_MARKS):
-                raise bad("the file is in UTF-16; save it as UTF-8", path, 1)
             raw = raw.removeprefix(UTF8_MARK)
         if len(raw) == MAX_LINE and not raw.endswith(b"\n"):
             raise bad(
@@ -54,17 +57,30 @@ def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any
 
 def _object(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(raw.decode())
+        record = json.loads(raw.decode(), object_pairs_hook=_once)
     except UnicodeDecodeError as error:
         what = f"byte 0x{raw[error.start]:02X} at position {error.start + 1} of the line is not UTF-8"
         raise bad(f"{what}; save the file as UTF-8", path, number) from None
     except json.JSONDecodeError as error:
         what = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
         raise bad(what, path, number) from None
+    except _Twice as twice:
+        raise bad("two values of the object have this key; keep one", path, number, str(twice)) from None
     except (ValueError, RecursionError):  # numbers with thousands of digits, endless nesting
         raise bad("the JSON is nested too deeply, or has a number that is too long", path, number) from None
     if not isinstance(record, dict):
         raise bad(f"the line is a JSON {type(record).__name__}, not an object with named values", path, number)
+    return record
+
+
+class _Twice(Exception):
+    """An object has two values of this key."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise _Twice(Counter(key for key, _ in pairs).most_common(1)[0][0])
     return record
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from allpairs.db.corpus.cells import are_whole, number_spellings
 from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import Side
 from allpairs.db.identity import ById, identity, spellings
@@ -81,6 +82,8 @@ def plan_texts(
 ) -> TextPlan:
     """Return what these texts change: each with its identifiers, no text and no identifier twice."""
     texts = list(texts)
+    spelt = _spelt(session, project_id, side, [name for text in texts for name in text.ids])
+    texts = [replace(text, ids=tuple(spelt[name] for name in text.ids)) for text in texts]
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, [name for text in texts for name in text.ids])
     texts = [replace(text, ids=tuple(map(known.spelt, text.ids))) for text in texts]
@@ -109,6 +112,7 @@ def _place(plan: TextPlan, text: CorpusItem, known: Mapping[str, _Known], item: 
 
 def plan_withdrawal(session: Session, project_id: int, side: Side, names: Sequence[str]) -> TextPlan:
     """Return what it changes to withdraw these identifiers."""
+    names = list(_spelt(session, project_id, side, names).values())
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, names)
     for name in map(known.spelt, names):
@@ -118,6 +122,20 @@ def plan_withdrawal(session: Session, project_id: int, side: Side, names: Sequen
         else:
             plan.note("unknown", name)
     return plan
+
+
+def _spelt(session: Session, project_id: int, side: Side, names: Sequence[str]) -> dict[str, str]:
+    """Return each identifier as the project spells it: where all are whole numbers, 7.0 is 7."""
+    same = dict(zip(names, names, strict=True))
+    if not any("." in name for name in names) or not are_whole(names):
+        return same
+    stored = select(Identifier.external_id).where(Identifier.project_id == project_id, Identifier.side == side)
+    if not are_whole(session.scalars(stored.execution_options(yield_per=CHUNK))):
+        return same
+    forms = {name: (name, *number_spellings(name)) for name in names}
+    known = _named(session, project_id, side, [form for name in names for form in forms[name]])
+    spelt = {name: next(filter(known.__contains__, forms[name]), forms[name][1]) for name in names}
+    return spelt if len(set(spelt.values())) == len(names) else same
 
 
 def _named(session: Session, project_id: int, side: Side, names: Sequence[str]) -> ById[_Known]:

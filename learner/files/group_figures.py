@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.cells import are_whole, bad, label_of, plain_id, shown
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.corpus.gold import LABELS
-from allpairs.db.domain import AnswerKind, Side
+from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups import measures
 from allpairs.db.identity import same_id
 
+Value = TypeVar("Value")
 Text = tuple[str, str]  # side, empty if there is one list, and id
 Membership = dict[Text, str | None]  # without a group a text is alone
 SIZE, SOURCE = "size", "source"  # what figures can be by, besides a column; the source: which of two lists
@@ -39,10 +39,14 @@ def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str
         raise InputError(f"--by {by} needs the file of texts that has this column: give --left")
     names: dict[Text, str] = {}
     parts = [_membership(found, two, name, names), _membership(true, two, "", {})]
-    texts = sorted({*parts[0], *parts[1], *_of_lists(lists)})
+    values = _column(lists, by) if by_column else {}
+    listed = dict.fromkeys(_of_lists(lists), "")
+    if are_whole(id_ for _, id_ in (*parts[0], *parts[1], *listed)):
+        parts = [_plain(part) for part in parts]
+        names, values, listed = _plain(names), _plain(values), _plain(listed)
+    texts = sorted({*parts[0], *parts[1], *listed})
     groups, entities = (codes([part.get(text) for text in texts]) for part in parts)
     second = np.array([side == Side.RIGHT for side, _ in texts]) if two else None
-    values = _column(lists, by) if by_column else {}
     parted = [values.get(text, "") for text in texts] if by_column else by
     return figures_of(groups, entities, second, parted, [names.get(text, "") for text in texts] if name else ())
 
@@ -162,6 +166,11 @@ def _membership(path: Path, two: bool, name: str, names: dict[Text, str]) -> Mem
     return found
 
 
+def _plain(part: Mapping[Text, Value]) -> dict[Text, Value]:
+    """Return the values of texts by their ids as whole numbers, of which some files write 7 as 7.0."""
+    return {(side, plain_id(id_)): value for (side, id_), value in part.items()}
+
+
 def _of_pairs(path: Path, two: bool) -> Membership:
     """Return the groups that the matches of a file connect."""
     pairs = list(_pairs(path, two))
@@ -176,16 +185,8 @@ def _pairs(path: Path, two: bool) -> Iterator[tuple[Text, Text]]:
     wanted = ("id1", "id2", *(["label"] if "label" in column_names(path) else []))
     for number, values in read_rows(path, wanted):
         one, other, *label = map(str.strip, values)
-        if not label or _is_match(label[0], path, number):
+        if not label or label_of(label[0], path, number):
             yield (sides[0], same_id(one)), (sides[1], same_id(other))
-
-
-def _is_match(label: str, path: Path, row: int) -> bool:
-    """Return whether the label says so; an empty one, which exports write for unsure, does not."""
-    label = label.lower()
-    if label not in ("", AnswerKind.UNSURE, *LABELS):
-        raise bad(f"the label is {shown(label)}; write 1, 0, or nothing for unsure", path, row, "label")
-    return LABELS.get(label, False)
 
 
 def _of_lists(lists: Sequence[Path]) -> Iterator[Text]:

@@ -1,14 +1,12 @@
 """Labelled pairs in a file, as rows of a corpus: from a simulation, a label export or gold."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.cells import Ids, counted, label_of
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.domain import Kind, Purpose, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.learner.models.cosine_bert import Labelled
@@ -22,16 +20,17 @@ def read_labels(path: Path, corpus: Corpus, every: bool = False) -> Labelled:
     Leaves out pairs without a label (unsure), pairs of one text with itself, and pairs drawn for measuring (an export's
     column `purpose`) unless `every` label is wanted. Raises InputError with row and column, and if no pair is left.
     """
-    first = corpus.positions(Side.LEFT)
-    second = first if corpus.kind == Kind.SYMMETRIC else corpus.positions(Side.RIGHT)
+    first = Ids(corpus.positions(Side.LEFT))
+    second = first if corpus.kind == Kind.SYMMETRIC else Ids(corpus.positions(Side.RIGHT))
     columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
     labels: dict[tuple[int, int], bool] = {}
     for number, values in read_rows(path, columns):
         one, other, label, *purpose = map(str.strip, values)
-        pair = _position(one, first, path, number, "id1"), _position(other, second, path, number, "id2")
-        if not label or pair[0] == pair[1] or (purpose == [Purpose.AUDIT] and not every):
+        pair = first.position(one, path, number, "id1"), second.position(other, path, number, "id2")
+        positive = label_of(label, path, number)
+        if positive is None or pair[0] == pair[1] or (purpose == [Purpose.AUDIT] and not every):
             continue
-        labels[(min(pair), max(pair)) if first is second else pair] = _label(label, path, number)
+        labels[(min(pair), max(pair)) if first is second else pair] = positive
     if not labels:
         use = "" if every else " to train on"
         raise InputError(f"{path.name}: no pair has a label{use}: name a file of {'' if every else 'training '}labels")
@@ -68,17 +67,3 @@ def read_training(path: Path, corpus: Corpus, split: Corpus) -> Labelled:
     row = {(item.side, item.ids[0]): at for at, item in enumerate(split.items)}
     there = np.array([row.get((item.side, item.ids[0]), -1) for item in corpus.items], dtype=np.int64)
     return Labelled(there[labelled.left], there[labelled.right], labelled.label)
-
-
-def _position(name: str, known: Mapping[str, int], path: Path, row: int, column: str) -> int:
-    if name not in known:
-        what = f"the id {shown(name)} is not among the {counted(len(known), 'id')} of its list"
-        raise bad(f"{what}; correct it or remove the row", path, row, column)
-    return known[name]
-
-
-def _label(value: str, path: Path, row: int) -> bool:
-    label = LABELS.get(value.lower())
-    if label is None:
-        raise bad(f"the label is {shown(value)}; write 1, 0, or nothing for unsure", path, row, "label")
-    return label

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.cells import bad, label_of, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.db.corpus.files import read_rows
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress, no_progress
@@ -113,11 +112,8 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
         if kind != SAMPLE:
             continue
         sizes[stratum], true = _count(size, path, number, "size"), _count(positives, path, number, "true")
-        if label.strip():
-            known = LABELS.get(label.strip().lower())
-            if known is None:
-                raise bad(f"the label is {shown(label)}; write 1, 0, or nothing", path, number, "label")
-            labels.setdefault(stratum, []).append(known)
+        if (positive := label_of(label, path, number)) is not None:
+            labels.setdefault(stratum, []).append(positive)
     if not labels:
         raise InputError(f"{path.name}: no pair of the sample has a label: write 1 or 0 into the column label")
     strata = [

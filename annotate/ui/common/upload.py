@@ -13,9 +13,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.import_files import keep_upload
 from allpairs.annotate.ui.state import may
 from allpairs.annotate.web.sessions import VISIT, Visit, free_file
-from allpairs.db.corpus.files import FORMATS
 
-TABLES = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
 TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
 
 
@@ -31,12 +29,15 @@ def visit(page: str, guest: Guest | None) -> None:
 
 
 def chosen_file(
-    which: str, types: Sequence[str] = TABLES, about: str = TABLES_HELP, example: str = "/data/texts.parquet"
+    which: str, types: Sequence[str] | None = None, about: str = TABLES_HELP, example: str = "/data/texts.parquet"
 ) -> Path | None:
-    """Draw the upload and path fields; return the chosen file, or None before there is one."""
+    """Draw the upload and path fields; return the chosen file, or None before there is one.
+
+    types: the ends of its name; without them its reader says what cannot be read, and what to do.
+    """
     one, other = st.columns(2)
     key = f"{which}_upload"
-    upload = one.file_uploader("Upload a file", list(types), key=key, help=about)
+    upload = one.file_uploader("Upload a file", types, key=key, help=about)
     typed = ""
     if may(Right.INSTALL):  # a path can name any file on the server
         typed = other.text_input("Or enter a path on the server", key=f"{which}_path", placeholder=example)

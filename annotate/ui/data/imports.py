@@ -23,10 +23,11 @@ from allpairs.db.schema.tables import Project
 PROBLEMS = "problems.csv"
 TROUBLES = {
     Trouble.UNKNOWN: "the project has no text with this id",
-    Trouble.UNUSABLE: "no label, no pair, or a name that is too long",
+    Trouble.UNUSABLE: "an unknown label, no pair, or a name that is too long",
     Trouble.CONTRADICTION: "another row of the file contradicts it, so neither is stored",
     Trouble.CONFLICT: "the project's label differs and is kept",
     Trouble.DOUBLE: "already in the project",
+    Trouble.UNLABELLED: "no label",
 }
 ABOUT_LABELS = (
     "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and optionally `annotator` and "

@@ -15,11 +15,13 @@ from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.upload import chosen_file
 from allpairs.annotate.ui.new_project.contents import checked, report
 from allpairs.db.corpus.corpus import Columns
+from allpairs.db.corpus.dialect import SEPARATORS
 from allpairs.db.corpus.field_kinds import guess_kind
-from allpairs.db.corpus.files import Row, preview
+from allpairs.db.corpus.files import Preview, preview
+from allpairs.db.corpus.gold import GoldColumns
 from allpairs.db.domain import FieldKind, Side
 
-Gold = tuple[Path, tuple[str, str, str]]
+Gold = tuple[Path, GoldColumns]
 KINDS = {
     "one": "One list: its texts with each other",
     "two": "Two lists: texts of one with texts of the other",
@@ -101,11 +103,11 @@ def _item_file(side: Side) -> List | str:
     path = chosen_file(side.value)
     if path is None:
         return "choose a file in step 1."
-    names, rows = _preview(path)
+    names, rows, separator, _ = _preview(path)
     if not names:
         return f"{path.name} cannot be read."
     guess = guess_columns(names, [row.values for row in rows], side)
-    key = f"{side.value}_{path}"  # per file, since another file has other columns
+    key = f"{side.value}_{path}{separator}"  # another file, or another separator, has other columns
     one, other = st.columns(2)
     texts = one.multiselect(
         "Text columns", names, guess.texts, key=f"texts_{key}",
@@ -121,7 +123,7 @@ def _item_file(side: Side) -> List | str:
         return f"choose a text column of {path.name}."
     places = [names.index(name) for name in texts]
     kinds = _kinds({name: [row.values[i] for row in rows] for name, i in zip(texts, places, strict=True)}, key)
-    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(texts), kinds)
+    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(texts), kinds, separator)
     return List(path, columns, tuple(" ".join(row.values[i] for i in places) for row in rows))
 
 
@@ -147,26 +149,42 @@ def _gold_file() -> Gold | str | None:
     path = chosen_file("gold")
     if path is None:
         return None
-    names, rows = _preview(path)
+    names, rows, separator, _ = _preview(path)
     if not names:
         return f"{path.name} cannot be read."
     first, second, label = guess_gold_columns(names, [row.values for row in rows])
     one, two, three = st.columns(3)
-    left = one.selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}")
-    right = two.selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}")
+    left = one.selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}{separator}")
+    right = two.selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}{separator}")
     options = [NO_LABEL, *names]
-    stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}")
-    return path, (left, right, "" if stated == NO_LABEL else stated)
+    stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}{separator}")
+    return path, GoldColumns(left, right, "" if stated == NO_LABEL else stated, separator)
 
 
-def _preview(path: Path) -> tuple[list[str], Sequence[Row]]:
+def _preview(path: Path) -> Preview:
     """Draw the file's first rows, or what is wrong with it; return its columns, and some rows to guess from."""
+    key = f"separator_{path}"
     with told():
-        names, rows = preview(path, LOOKED_AT)
-        shown = rows[:SHOWN]
-        table = pd.DataFrame([row.values for row in shown], columns=names, index=[row.number for row in shown])
+        found = preview(path, LOOKED_AT, st.session_state.get(key, ""))
+        shown = found.rows[:SHOWN]
+        table = pd.DataFrame([row.values for row in shown], columns=found.names, index=[row.number for row in shown])
         table.index.name = "row"
         st.caption("The first rows")
         st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
-        return names, rows
-    return [], ()
+        if found.separator:
+            _separator(found, key)
+        return found
+    return Preview([], [])
+
+
+def _separator(found: Preview, key: str) -> None:
+    """Draw what separates the cells of a text file, which a person can change, and doubts about how it was read."""
+    options = list(dict.fromkeys([*SEPARATORS, found.separator]))
+    st.selectbox(
+        "Separator", options, options.index(found.separator), key=key, width=200,
+        format_func=lambda sign: str(SEPARATORS.get(sign, sign)).capitalize(),
+    )  # fmt: skip
+    if len(found.names) == 1:
+        st.warning("The file has one column. If it has more, choose the separator.")
+    if found.note:
+        st.warning(literal(found.note))

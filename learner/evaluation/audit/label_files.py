@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad, counted, shown
+from allpairs.db.corpus.cells import Ids, bad, counted, label_of, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.learner.data.dataset import Dataset
@@ -54,6 +53,7 @@ def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
     estimated from its labels as Σ 1/inclusion (Horvitz and Thompson 1952); without `band`, each stratum is a band.
     `verdict` is 1 if a machine rater calls the pair positive, 0 if not, empty if it has not read it; `read` and
     `called` are how many random pairs of the stratum it has read and called positive, empty for none.
+    A pair without a label was drawn all the same: it counts for its stratum, whose labels stand for it.
     Raises InputError with row and column, and if the strata have more pairs than there are.
     """
     reader = _Reader(path, corpus, dataset)
@@ -75,7 +75,7 @@ class _Reader:
     corpus: Corpus
     dataset: Dataset
     pairs: dict[tuple[int, int], int] = field(default_factory=dict)  # pair -> row of the file
-    positive: list[bool] = field(default_factory=list)
+    positive: list[bool | None] = field(default_factory=list)  # None: not labelled
     inclusion: list[float] = field(default_factory=list)
     stratum: list[float] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)  # stratum -> size
@@ -85,22 +85,18 @@ class _Reader:
     called: dict[float, int] = field(default_factory=dict)  # stratum -> those that it calls positive
 
     def __post_init__(self) -> None:
-        left = self.corpus.positions(Side.LEFT)
-        right = left if self.corpus.kind == Kind.SYMMETRIC else self.corpus.positions(Side.RIGHT)
+        left = Ids(self.corpus.positions(Side.LEFT))
+        right = left if self.corpus.kind == Kind.SYMMETRIC else Ids(self.corpus.positions(Side.RIGHT))
         self.known = left, right
         self.allowed = set(self.dataset.evaluation_left.tolist()), set(self.dataset.evaluation_right.tolist())
 
     def add(self, row: int, values: dict[str, str]) -> None:
         self._add_pair(row, values)
-        label = LABELS.get(values["label"].lower())
-        if label is None:
-            what = f"the label is {shown(values['label'])}; write 1 or 0, and leave out pairs that nobody could decide"
-            raise bad(what, self.path, row, "label")
         inclusion = self._number(values["inclusion"], row, "inclusion")
         if not 0 < inclusion <= 1:
             what = f"{shown(values['inclusion'])} is not a probability above 0 and up to 1; write the probability of"
             raise bad(f"{what} drawing the pair", self.path, row, "inclusion")
-        self.positive.append(label)
+        self.positive.append(label_of(values["label"], self.path, row))
         self.inclusion.append(inclusion)
         stratum = self._number(values["stratum"], row, "stratum") if "stratum" in values else -inclusion
         self.stratum.append(stratum)
@@ -112,10 +108,7 @@ class _Reader:
             self._add_verdict(row, stratum, values)
 
     def _add_verdict(self, row: int, stratum: float, values: dict[str, str]) -> None:
-        verdict = LABELS.get(values["verdict"].lower())
-        if verdict is None and values["verdict"]:
-            what = f"the verdict is {shown(values['verdict'])}; write 1 or 0, or nothing where the rater was not asked"
-            raise bad(what, self.path, row, "verdict")
+        verdict = label_of(values["verdict"], self.path, row, "verdict")
         self.said.append(UNREAD if verdict is None else YES if verdict else NO)
         for of, column in ((self.read, "read"), (self.called, "called")):
             self._add_of_stratum(of, row, stratum, column, values[column] or "0", least=0)
@@ -127,7 +120,8 @@ class _Reader:
         left, right = np.array(list(self.pairs), dtype=np.int64).T
         inclusion = np.array(self.inclusion)
         names, stratum = np.unique(self.stratum, return_inverse=True)
-        labelled = np.bincount(stratum)
+        known = np.array([positive is not None for positive in self.positive])
+        labelled = np.bincount(stratum[known], minlength=len(names))
         stated = [self.sizes.get(name) for name in names.tolist()]
         derived = np.bincount(stratum, 1 / inclusion).round().astype(int).tolist()
         sizes = np.array([one or other for one, other in zip(stated, derived, strict=True)], dtype=np.int64)
@@ -137,16 +131,18 @@ class _Reader:
                 raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
         self._check_sum(int(sizes.sum()))
         band = self._band(names.tolist())
-        verdicts = self._verdicts(names.tolist())
-        positive, stratum = np.array(self.positive), stratum.astype(np.int64)
-        return AuditLabels(left, right, positive, inclusion, stratum, sizes, band, verdicts)
+        verdicts = self._verdicts(names.tolist(), known)
+        inclusion *= (labelled / np.bincount(stratum))[stratum]  # of being drawn, and labelled
+        positive = np.array(self.positive)[known].astype(bool)
+        stratum = stratum[known].astype(np.int64)
+        return AuditLabels(left[known], right[known], positive, inclusion[known], stratum, sizes, band, verdicts)
 
-    def _verdicts(self, strata: list[float]) -> Verdicts | None:
+    def _verdicts(self, strata: list[float], known: np.ndarray) -> Verdicts | None:
         """Return what the rater said, if the file tells."""
         if not any(self.read.values()):
             return None
         read, called = (np.array([of[name] for name in strata], dtype=np.int64) for of in (self.read, self.called))
-        return Verdicts(np.array(self.said, dtype=np.int64), read, called)
+        return Verdicts(np.array(self.said, dtype=np.int64)[known], read, called)
 
     def _band(self, strata: list[float]) -> np.ndarray:
         """Return the band of each stratum, (strata,) int64 from 0."""
@@ -176,10 +172,7 @@ class _Reader:
 
     def _item(self, row: int, which: int, name: str) -> int:
         column = ("id1", "id2")[which]
-        if name not in self.known[which]:
-            what = f"the id {shown(name)} is not among the {counted(len(self.known[which]), 'id')} of its list"
-            raise bad(f"{what}; correct it or remove the row", self.path, row, column)
-        item = self.known[which][name]
+        item = self.known[which].position(name, self.path, row, column)
         if item not in self.allowed[which]:
             what = f"{shown(name)} is not an evaluation item; label pairs of evaluation items, or change --split"
             raise bad(what, self.path, row, column)

@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.cells import LABELS, bad, plain_label
 from allpairs.db.corpus.files import read_rows
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.catalog.backtraining import BackTrainingConfig
@@ -40,10 +39,10 @@ def in_domain(
     stay.
     """
     texts, said = read_labelled(path, "label")
-    wrong = next((value for value in said if value.lower() not in LABELS), None)
+    wrong = next((value for value in said if plain_label(value) not in LABELS), None)
     if wrong is not None:
         raise InputError(f"{path.name}: {wrong!r} is not a label; write 1 or 0")
-    labels = np.array([LABELS[value.lower()] for value in said])
+    labels = np.array([LABELS[plain_label(value)] for value in said])
     if min(labels.sum(), (~labels).sum()) < FOLDS:
         raise InputError(f"{path.name}: at least {FOLDS} questions of each label are needed; label more")
     encoder = load_encoder(config.retriever.backbone)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from allpairs.db.corpus.cells import Ids, label_of
 from allpairs.db.corpus.files import column_names, read_rows
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.catalog.mining import READING, MiningConfig
@@ -191,8 +191,8 @@ def _known_answers(path: Path, texts: Texts) -> np.ndarray:
     found: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", ANSWER)):
         question, passage, answer = row.values
-        if question in questions:
-            found |= {(questions[question], at) for at in answers.get((passage, squad_form(answer)), ())}
+        if (asked := questions.get(question)) is not None:
+            found |= {(asked, at) for at in answers.get((passage, squad_form(answer)), ())}
     return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
@@ -203,16 +203,12 @@ def _gold(path: Path, texts: Texts) -> np.ndarray:
     labelled = "label" in column_names(path)
     found: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
-        label = LABELS.get(row.values[2].lower()) if labelled else True
-        if label is None:
-            raise InputError(
-                f"{path.name}, row {row.number}, column 'label': {row.values[2]!r} is not a label; write 1 or 0"
-            )
+        label = label_of(row.values[2], path, row.number) if labelled else True
         pair = x.get(row.values[0]), y.get(row.values[1])
         if label and pair[0] is not None and pair[1] is not None:
             found.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]
     return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
-def _rows_by_id(texts: TextList) -> dict[str, int]:
-    return {id_: row for row, id_ in enumerate(id_ for chunk in texts.chunks(ID) for id_ in chunk)}
+def _rows_by_id(texts: TextList) -> Ids:
+    return Ids({id_.strip(): row for row, id_ in enumerate(id_ for chunk in texts.chunks(ID) for id_ in chunk)})

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from allpairs.db.corpus.cells import bad, shown
+from allpairs.db.corpus.cells import bad, label_of, plain_label, shown
 from allpairs.db.corpus.files import column_names, read_rows, reading
-from allpairs.db.corpus.gold import LABELS
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
@@ -86,10 +85,9 @@ def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> No
 
 
 def _label(path: Path, number: int, value: str) -> bool:
-    found = LABELS.get(value.lower(), value.isdecimal() or None)
-    if found is None:
-        raise bad(f"the label is {shown(value)}; write 1 or 0", path, number)
-    return bool(found)
+    if plain_label(value).isdecimal():  # TREC's grades
+        return plain_label(value) != "0"
+    return bool(label_of(value, path, number))
 
 
 def _has_columns(path: Path, columns: Sequence[str]) -> bool:

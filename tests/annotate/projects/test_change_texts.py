@@ -190,6 +190,20 @@ def test_right_texts_of_two_lists_are_in_both_splits(engine: Engine, tmp_path: P
     assert texts_of(engine, project)["left-0"] == "text 0"
 
 
+def test_whole_numbers_with_a_point_name_the_texts_that_they_do_without(engine: Engine, tmp_path: Path) -> None:
+    project = make_project(engine, TEXTS)
+    with writing(engine) as session:
+        for identifier in session.scalars(select(Identifier).where(Identifier.project_id == project)):
+            identifier.external_id = identifier.external_id.removeprefix("left-")
+    change(engine, tmp_path, {"0.0": "another", "99.0": "new"})
+    assert {name: text for name, text in texts_of(engine, project).items() if name in ("0", "99", "0.0")} == {
+        "0": "another",
+        "99": "new",
+    }
+    assert counted(change(engine, tmp_path, ["1.0"])) == {"withdrawn": 1}
+    assert counted(change(engine, tmp_path, {"a": "one", "2.0": "two"})) == {"new": 2}  # not all are numbers
+
+
 def test_undo_goes_back_one_change_after_the_other(engine: Engine, project: int, tmp_path: Path) -> None:
     states = [texts_of(engine, project)]
     for texts in ({"a": "one", "left-0": "text 1"}, ["left-1", "left-2"], {"left-1": "text 2", "a": "text 0"}):

@@ -1,6 +1,9 @@
 """Tables in every format are read the same; every kind of broken file gives one clear line."""
 
+import csv
 import gzip
+import io
+import itertools
 import json
 import time
 import tracemalloc
@@ -13,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus import cells
+from allpairs.db.corpus.dialect import SEPARATORS
 from allpairs.db.corpus.files import Row, column_names, preview, read_rows
 from allpairs.db.errors import InputError
 
@@ -78,6 +82,53 @@ def test_quotes_in_tsv_are_literal(tmp_path: Path) -> None:
     assert values(write(tmp_path / "a.tsv", b'id\ttext\n1\t"open\n2\tb"\n')) == [("1", '"open'), ("2", 'b"')]
 
 
+def test_excels_tab_separated_text_is_read(tmp_path: Path) -> None:
+    text = 'id\ttext\r\n1\t"a ""big"" kettle"\r\n2\t"two\nlines"\r\n3\tlamp\r\n'
+    for name, data in (("a.txt", text.encode()), ("a.csv", text.encode()), ("b.txt", text.encode("utf-16"))):
+        assert values(write(tmp_path / name, data)) == [("1", 'a "big" kettle'), ("2", "two\nlines"), ("3", "lamp")]
+
+
+SAID = 'steel kettle, big; or "small" | café'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_separator_and_encoding_are_found(tmp_path: Path, encoding: str) -> None:
+    names, ends = ("a.csv", "a.tsv", "a.txt", "a.csv.gz"), ("\n", "\r\n", "\r")
+    for separator, name, end in itertools.product([*SEPARATORS, "^"], names, ends):
+        stream = io.StringIO()
+        writer = csv.writer(stream, delimiter=separator, lineterminator=end)
+        writer.writerows([("id", "text", "size, colour"), ("1", SAID, "x"), ("2", "lamp", "")])
+        first = f"sep={separator}{end}" if separator == "^" else ""
+        path = write(tmp_path / name, (first + stream.getvalue()).encode(encoding))
+        notes: list[str] = []
+        assert [row.values for row in read_rows(path, ("id", "text"), notes=notes)] == [("1", SAID), ("2", "lamp")]
+        assert preview(path, 1).separator == separator
+        assert ["Windows-1252" in note and "café" in note for note in notes] == [True] * (encoding == "cp1252")
+
+
+def test_separator_in_a_column_name_is_no_separator(tmp_path: Path) -> None:
+    assert column_names(write(tmp_path / "a.csv", b"id;title, short\n1;a, b\n2;c, d\n")) == ["id", "title, short"]
+    assert column_names(write(tmp_path / "b.csv", b"id;title, short\n")) == ["id", "title, short"]
+    assert preview(tmp_path / "a.csv", 1, ",").names == ["id;title", "short"]  # a person may know better
+
+
+def test_empty_rows_and_separators_at_the_end_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b"\n,,\nid,text,\n1,x,\n,,\n2,y\n3,z,,\n,,\n")
+    assert column_names(path) == ["id", "text"]
+    assert list(read_rows(path, ("id", "text"))) == [Row(4, ("1", "x")), Row(6, ("2", "y")), Row(7, ("3", "z"))]
+
+
+def test_all_keys_of_all_objects_count(tmp_path: Path) -> None:
+    few = [{"id": str(i), "text": "x"} for i in range(150)]
+    late = [*few[:-1], {**few[-1], "label": "0"}]
+    for rows in (late, late[::-1]):
+        path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+        assert column_names(path) == ["id", "text", "label"]
+        assert "column 'label'" in message(path, "id", "label")
+        labels = [row.values for row in read_rows(path, ("id", "label"), optional=("label",))]
+        assert sorted(labels) == sorted((row["id"], row.get("label", "")) for row in rows)
+
+
 def test_typed_values_become_sensible_text(tmp_path: Path) -> None:
     cells_in = [7, 7.0, 0.5, None, True, float("nan")]
     lines = "".join(json.dumps({"id": i, "text": value}) + "\n" for i, value in enumerate(cells_in))
@@ -92,12 +143,13 @@ def test_csv_carries_any_text(tmp_path_factory: pytest.TempPathFactory, texts: l
 
 
 def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
-    names, rows = preview(write(tmp_path / "a.csv", b"id,text,more\n1,x,\n2,y,z\n3,q,r\n"), 2)
+    names, rows, separator, note = preview(write(tmp_path / "a.csv", b"id,text,more\n1,x,\n2,y,z\n3,q,r\n"), 2)
+    assert (separator, note) == (",", None)
     assert names == ["id", "text", "more"]
     assert [row.values for row in rows] == [("1", "x", ""), ("2", "y", "z")]
-    names, rows = preview(write(tmp_path / "a.jsonl", b'{"id": 1}\n{"id": 2, "text": "y"}\n'), 5)
+    names, rows, *_ = preview(write(tmp_path / "a.jsonl", b'{"id": 1}\n{"id": 2, "text": "y"}\n'), 5)
     assert (names, [row.values for row in rows]) == (["id", "text"], [("1", ""), ("2", "y")])
-    names, rows = preview(write(tmp_path / "b.jsonl", b'{"id": 1, "tags": ["x"]}\n'), 5)
+    names, rows, *_ = preview(write(tmp_path / "b.jsonl", b'{"id": 1, "tags": ["x"]}\n'), 5)
     assert [row.values for row in rows] == [("1", "…")]  # other columns may be texts
 
 
@@ -117,19 +169,32 @@ def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:
         ("a.csv", b"id,text\n", ["no rows"]),
         ("a.csv", b"1,just one line of text\n", ["no such column"]),
         ("a.csv", b"id,text,id\n1,x,2\n", ["row 1, column 'id'", "two columns"]),
-        ("a.csv", b"id,text\n1,caf\xe9 au lait\n", ["row 2, column 'text'", "0xE9", "offset 13", "UTF-8"]),
-        ("a.csv", "id,text\n1,x\n".encode("utf-16"), ["row 1", "UTF-16"]),
+        (
+            "a.csv",
+            "id,text\n1,Ä\n2,".encode() + b"caf\xe9 au lait\n",
+            ["row 3, column 'text'", "0xE9", "offset 18", "UTF-8"],
+        ),
+        (
+            "a.csv",
+            b"id,text\n1,caf\xe9\n2," + "Ä\n".encode(),
+            ["row 3, column 'text'", "0xC3", "Windows-1252", "row 2"],
+        ),
+        ("a.csv", "id,text\n1,привет\n".encode("cp1251"), ["row 2, column 'text'", "UTF-8 or Windows-1252"]),
+        ("a.csv", b"id,text\n1,\x81x\n", ["row 2, column 'text'", "0x81", "UTF-8 or Windows-1252"]),
+        ("a.csv", "id,text\n1,x\n".encode("utf-16")[:-1], ["UTF-16", "complete"]),
+        ("a.csv", b"PK\x03\x04...", ["workbook", "CSV"]),
         ("a.csv", "id,text\n1,x\n".encode("utf-16-le"), ["row 1", "NUL"]),
         ("a.csv", b'id,text\n1,"never closed\n2,x\n', ["row 2, column 'text'", "broken quoting"]),
         ("a.csv", b'id,text\n1,x\n2,"closed" too early\n', ["row 3, column 'text'", "broken quoting"]),
         ("a.csv", b"id,text\n1,a\0b\n", ["row 2, column 'text'", "NUL"]),
         ("a.csv", b"id,text\n1,x\n2,x,y\n", ["row 3", "3 cells", "2"]),
-        ("a.csv", b"id,text\r1,x\r2,y\r", ["row 1", "carriage return"]),
-        ("a.tsv", b"id\ttext\n1\tx\n2\n", ["row 3", "1 cells", "2"]),
-        ("a.tsv", b"id\ttext\n1\tcaf\xe9\n", ["row 2, column 'text'", "0xE9"]),
+        ("a.csv", b"id,text\n1,x\r2\n", ["row 2", "carriage return"]),
+        ("a.csv", b"title\nx\n", ["row 1, column 'id'", "'title'", "sep="]),
+        ("a.tsv", b"id\ttext\n1\tx\n2\n", ["row 3", "1 cell", "2", "add the cells"]),
         ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2, "text"}\n', ["row 2", "not valid JSON", "character 17"]),
         ("a.jsonl", b'["id", "text"]\n', ["row 1", "JSON list"]),
         ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2}\n', ["row 2, column 'text'", "lacks this key"]),
+        ("a.jsonl", b'{"id": 1, "text": "x", "text": "y"}\n', ["row 1, column 'text'", "two values"]),
         ("a.jsonl", b'{"id": 1, "text": ["x"]}\n', ["row 1, column 'text'", "list"]),
         ("a.jsonl", b'{"id": 1, "text": "\\ud800"}\n', ["row 1, column 'text'", "surrogate"]),
         ("a.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', ["row 1", "0xE9"]),
@@ -137,7 +202,8 @@ def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:
         ("a.jsonl", b"\n", ["is empty"]),
         ("a.parquet", b"PAR1 but nothing else", ["Parquet"]),
         ("a.csv.gz", b"", ["is empty"]),
-        ("a.xlsx", b"", ["'.xlsx'", ".csv"]),
+        ("a.docx", b"", ["'.docx'", ".csv"]),
+        ("a.xlsx", b"", ["workbook", "CSV"]),
     ],
 )
 def test_bad_files_are_refused_in_one_line(tmp_path: Path, name: str, data: bytes, expected: list[str]) -> None:

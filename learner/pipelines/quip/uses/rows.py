@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad
+from allpairs.db.corpus.cells import bad, plain_label
 from allpairs.db.corpus.files import read_rows
 
 Rows = list[dict[str, Any]]
@@ -23,9 +23,9 @@ def read_table(path: Path, use: str) -> Rows:
     for row in read_rows(path, TABLES[use]):
         values: dict[str, Any] = dict(zip(TABLES[use], row.values, strict=True))
         if "label" in values:
-            if values["label"] not in LABELS:
+            if plain_label(values["label"]) not in LABELS:
                 raise bad(f"{values['label']!r} is not a label; write 1 or 0", path, row.number, "label")
-            values["label"] = int(values["label"])
+            values["label"] = int(plain_label(values["label"]))
         found.append(values)
     return found
 

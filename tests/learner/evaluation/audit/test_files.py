@@ -79,7 +79,7 @@ def test_strata_follow_from_the_probabilities_where_they_are_missing(tmp_path: P
         ("q0,q5,1,1,0,1", "row 3, column 'id2': 'q5'"),
         ("q3,q3,1,1,0,1", "row 3, column 'id2': both ids name the same text"),
         ("q1,q0,1,1,0,1", "row 3, column 'id2': the pair is in row 2 already"),
-        ("q2,q3,unsure,1,0,1", "row 3, column 'label': the label is 'unsure'; write 1 or 0"),
+        ("q2,q3,maybe,1,0,1", "row 3, column 'label': the label is 'maybe'; write 1, 0, or nothing"),
         ("q2,q3,1,0,0,1", "row 3, column 'inclusion': '0'"),
         ("q2,q3,1,1.5,0,1", "row 3, column 'inclusion'"),
         ("q2,q3,1,often,0,1", "row 3, column 'inclusion': 'often' is not a number"),

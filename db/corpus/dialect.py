@@ -1,0 +1,185 @@
+"""How a text file holds a table: its encoding, the ends of its lines, what separates its cells, and its quotes."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from allpairs.db.corpus.cells import MAX_LINE, bad
+
+UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+HEAD = 64 * 1024  # bytes that are looked at
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+NO_TEXT = {b"PK\x03\x04": "a workbook or a zip archive", b"\xd0\xcf\x11\xe0": "a workbook", b"\x1f\x8b": "a gzip file",
+           b"PAR1": "a Parquet file", b"%PDF": "a PDF file"}  # fmt: skip
+WESTERN = "Windows-1252"
+_FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no western word has four such letters in a row; a Cyrillic or Greek one has
+_STATED = re.compile(r'"?sep=(.)\1*"?\r?', re.IGNORECASE)  # Excel's first line
+_IN_QUOTES = re.compile(r'"[^"]*"')
+_CLOSED = re.compile(rb'"(?:[^"]|"")*"')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What separates the cells, and whether quotes may enclose them; stated: by the first line, `sep=;`."""
+
+    separator: str
+    quoted: bool = True
+    stated: bool = False
+
+
+def as_utf8(path: Path, stream: IO[bytes]) -> IO[bytes]:
+    """Return the stream from its start: one of UTF-16, or of lines that end in carriage returns, translated.
+
+    Raises InputError for a file that is no text.
+    """
+    stream.seek(0)
+    head = stream.read(HEAD)
+    stream.seek(0)
+    kind = next((kind for start, kind in NO_TEXT.items() if head.startswith(start)), None)
+    if kind is not None:
+        raise bad(f"this is {kind}, not text as its name says; save it as CSV, or correct the end of its name", path)
+    encoding = "utf-16" if head.startswith(UTF16_MARKS) else "utf-8"
+    unquoted = _IN_QUOTES.sub("", head.decode(encoding, errors="replace"))
+    carriage_returns = "\r" in unquoted and "\n" not in unquoted
+    if encoding == "utf-8" and not carriage_returns:
+        return stream
+    return io.BufferedReader(_Translated(path, stream, encoding, carriage_returns))
+
+
+class _Translated(io.RawIOBase):
+    """A stream as UTF-8 with ordinary ends of lines."""
+
+    def __init__(self, path: Path, stream: IO[bytes], encoding: str, carriage_returns: bool) -> None:
+        self.path = path
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder(encoding)() if encoding != "utf-8" else None
+        self.carriage_returns = carriage_returns
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and (raw := self.stream.read(len(buffer) // 2)):  # UTF-8 may be half as long again as UTF-16
+            data = self._translated(raw)
+        if not data and self.decoder is not None:
+            self._decoded(b"", final=True)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _translated(self, raw: bytes) -> bytes:
+        data = self._decoded(raw) if self.decoder is not None else raw
+        return data.replace(b"\r", b"\n") if self.carriage_returns else data
+
+    def _decoded(self, raw: bytes, final: bool = False) -> bytes:
+        assert self.decoder is not None
+        try:
+            return self.decoder.decode(raw, final).encode()
+        except UnicodeError:
+            what = "the file begins as UTF-16 but is not UTF-16 throughout; is it complete? Save it as UTF-8"
+            raise bad(what, self.path) from None
+
+
+def find_dialect(stream: IO[bytes], usual: str) -> Dialect:
+    """Return how the cells of a stream of UTF-8 are separated, from its head; usual: the separator if none is clear.
+
+    A first line `sep=;` decides. Otherwise the rows decide: the separator that gives the most of them as many cells as
+    the header. Reads the stream.
+    """
+    head = stream.read(HEAD)
+    text = head.removeprefix(UTF8_MARK).decode(errors="replace")
+    if len(head) == HEAD:
+        text = text[: text.rfind("\n") + 1] or text
+    stated = _STATED.fullmatch(text.partition("\n")[0])
+    if stated is not None:
+        return Dialect(stated[1], stated=True)
+    fits = {separator: fit for separator in SEPARATORS if (fit := _fit(text, separator, usual)) is not None}
+    return Dialect(max(fits, key=fits.__getitem__, default=usual))
+
+
+def _fit(text: str, separator: str, usual: str) -> tuple[float, bool, int, bool] | None:
+    """Return how well the separator fits: larger is better; None if it does not."""
+    widths = list(_widths(text, separator))
+    if not widths or widths[0] < 2:
+        return None
+    share = widths.count(widths[0]) / len(widths)
+    if share < 0.5 and separator != usual:
+        return None
+    header = text.lstrip().partition("\n")[0]
+    prose = f"{separator} " in header and f" {separator}" not in header  # a comma in the name of a column
+    return share, not prose, widths[0], separator == usual
+
+
+def _widths(text: str, separator: str) -> Iterator[int]:
+    """Yield the number of cells of each row that has any."""
+    rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
+    try:
+        yield from (len(cells) for cells in rows if any(cells))
+    except csv.Error:  # the reader of the whole file says what is wrong
+        return
+
+
+def quotes_enclose(stream: IO[bytes], separator: str) -> bool:
+    """Return whether quotes enclose cells, as in Excel's tab-separated text, rather than being part of texts.
+
+    They are part of texts if a cell of a whole row opens with one that it does not close, and another row follows.
+    Reads the stream.
+    """
+    between, tabs, some, pending = separator.encode(), -1, False, False
+    while line := stream.readline(MAX_LINE):
+        line = line.rstrip(b"\r\n")
+        if not line:
+            continue
+        tabs = line.count(between) if tabs < 0 else tabs
+        whole = line.count(between) == tabs
+        if pending and whole:
+            return False
+        opening = [cell for cell in line.split(between) if cell.startswith(b'"')] if b'"' in line else []
+        some = some or bool(opening)
+        pending = whole and not all(map(_CLOSED.fullmatch, opening))
+    return some and not pending
+
+
+class Letters:
+    """Decodes lines; all of them are UTF-8, or none that has other letters than ASCII is.
+
+    western: the first line that is Windows-1252, and its text; None if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.western: tuple[int, str] | None = None
+        self._utf8 = 0  # the first line that is UTF-8 and not ASCII
+
+    def decoded(self, raw: bytes, number: int) -> str:
+        """Return the text of a line. Raises UnicodeDecodeError, whose reason is what the byte is not."""
+        if raw.isascii():
+            return raw.decode("ascii")
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            return self._western(raw, number, error)
+        if self.western is not None:
+            start = next(at for at, byte in enumerate(raw) if byte > 127)
+            raise UnicodeDecodeError("cp1252", raw, start, start + 1, f"{WESTERN}, as row {self.western[0]:,} is")
+        self._utf8 = self._utf8 or number
+        return text
+
+    def _western(self, raw: bytes, number: int, error: UnicodeDecodeError) -> str:
+        if self._utf8:
+            error.reason = "UTF-8"
+            raise error
+        if foreign := _FOREIGN.search(raw):
+            raise UnicodeDecodeError("cp1252", raw, foreign.start(), foreign.end(), f"UTF-8 or {WESTERN}")
+        try:
+            text = raw.decode("cp1252")
+        except UnicodeDecodeError as undefined:
+            undefined.reason = f"UTF-8 or {WESTERN}"
+            raise
+        self.western = self.western or (number, text.strip())
+        return text
