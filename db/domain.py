@@ -8,10 +8,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 DEFAULT_ENCODER, READ_TOKENS = "all-MiniLM-L6-v2", 256  # that it reads of a text
-SEED_STRATEGY = "most-similar"  # for batches chosen before there is a trained model
-SPREAD_STRATEGY = "spread"  # used instead if all answers so far are positive: a model needs negatives
+# What chooses before there is a trained model: the first batch, as the setting says, and the batches after one of
+# positives alone, since a model needs negatives.
+SEED_STRATEGY, HALF_SPREAD_STRATEGY, SPREAD_STRATEGY = "most-similar", "half-spread", "spread"
 
 GrowthKind = Literal["exponential", "linear", "constant"]
+FirstBatch = Literal["half spread", "most similar"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
 RaterUse = Literal["measure", "train", "route"]
@@ -303,6 +305,11 @@ class Settings(BaseModel):
         0.8, gt=0, lt=1, description="Precision to reach at the threshold; the page “Monitor” says when it is certain."
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
+    first_batch: FirstBatch = Field(
+        "half spread",
+        description="How pairs are chosen before a model is trained: the most similar ones, or those and as many from "
+        "everywhere in the ranking, so that there are matches and non-matches to learn from.",
+    )
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
     per_neighbourhood: int = Field(
         0, ge=0, le=1_000_000, description="Maximum pairs of one neighbourhood of texts in a batch (0: no limit)."
@@ -377,11 +384,14 @@ class Settings(BaseModel):
 
 
 SIMULATED = ("pooling", "distance", "max_length")  # for simulations only: in projects the model itself decides
+# Settings that no job reads: a change of them applies at once.
+AT_ONCE = {"question", "guidelines", "double_check", "votes", "gold_share", "repeat_share", "fast_answers"}
+AT_ONCE |= {"auto_train", "keep_groups", "target_precision"}
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0, "lexical": False,
-                  "second_stage": "off"}  # fmt: skip
+                  "first_batch": "most similar", "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0,
+                  "lexical": False, "second_stage": "off"}  # fmt: skip
 
 
 def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:

@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 
 from allpairs.annotate.language.catalog import ENGLISH, OFFERED
 from allpairs.annotate.language.translator import BROWSER, FOLDER
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.catalog import BEFORE_TRAINING, STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language.code for language in OFFERED if language != ENGLISH]
@@ -69,7 +69,8 @@ def python_texts() -> Iterator[Text]:
         yield from ((name_of(path), text) for text in texts_in(path.read_text("utf-8"), PYTHON))
     for name in SIGN_IN:
         yield from ((name, text) for text in texts_in((ROOT / name).read_text("utf-8"), ERRORS))
-    yield from (("learner/catalog/strategies.py", strategy.description) for strategy in STRATEGIES.values())
+    chosen = [*(strategy.description for strategy in STRATEGIES.values()), *BEFORE_TRAINING.values()]
+    yield from (("learner/catalog/strategies.py", description) for description in chosen)
 
 
 def texts_in(source: str, functions: dict[str, int]) -> Iterator[str | tuple[str, ...]]:

@@ -16,7 +16,7 @@ from allpairs.db.schema.tables import Job
 
 # Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
 DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")
-UNTRAINED = ("encoder",)  # decides, too, while there is no model
+UNTRAINED = ("encoder", "first_batch")  # decide, too, while there is no model
 
 
 @dataclass(frozen=True)

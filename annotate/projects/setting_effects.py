@@ -7,22 +7,14 @@ from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.annotate.text.measures import counted
-from allpairs.db.domain import BatchOrder, RaterUse, Search, Settings, batch_size_of
+from allpairs.db.domain import AT_ONCE, BatchOrder, FirstBatch, RaterUse, Search, Settings, batch_size_of
 from allpairs.learner.catalog import STRATEGIES
 
 BATCHES = 3  # number of coming batches whose sizes are listed
-AT_ONCE = {
-    "question",
-    "guidelines",
-    "double_check",
-    "votes",
-    "gold_share",
-    "repeat_share",
-    "fast_answers",
-    "auto_train",
-    "keep_groups",
-    "target_precision",
-}  # no job reads them
+UNTRAINED_BATCHES: dict[FirstBatch, str] = {
+    "half spread": "half of the pairs are the most similar ones, and half come from everywhere in the ranking",
+    "most similar": "the most similar pairs are chosen",
+}
 ORDERS: dict[BatchOrder, str] = {
     "likely first": later("likely matches"),
     "contested first": later("pairs whose rank differs most from the model's"),
@@ -85,6 +77,8 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
         yield f"From {first} on, batches have {_listed(after)} pairs instead of {_listed(before)}.{stays}"
     if "strategy" in changed:
         yield from _strategy(old, new, now)
+    if "first_batch" in changed and not now.trained:
+        yield f"From batch {now.batch + 1} on, until a model is trained, {UNTRAINED_BATCHES[new.first_batch]}."
     if (new.strategy != "random" or new.control_share) and ("neighbours" in changed or "search" in changed):
         yield from _candidates(old, new, now)
     for name, of in CAPS.items():
@@ -123,7 +117,7 @@ def _listed(sizes: list[int]) -> str:
 def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
     one, other = STRATEGIES[old.strategy], STRATEGIES[new.strategy]
     if not now.trained and one.seed == other.seed:
-        yield f"{other.title} applies once a model is trained; until then the most similar pairs are chosen, as before."
+        yield f"{other.title} applies once a model is trained; until then pairs are chosen as before."
         return
     yield f"{other.title} applies from batch {now.batch + 1} on; earlier batches stay as they are."
     if other.static and not one.static:

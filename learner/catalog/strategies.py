@@ -11,7 +11,7 @@ class StrategyEntry(BaseModel):
     title: str
     description: str
     function: str
-    seed: str = "most-similar"  # chooses while no model is trained: the most similar pairs, or a strategy by name
+    seed: str = "most-similar"  # chooses while no model is trained, by name; this one: as the project's setting says
     static: bool = False  # takes candidates and scores from the pre-trained encoder in every round
     live: bool = True  # usable where people label: needs neither known answers nor given negatives
 
@@ -77,6 +77,20 @@ STRATEGIES: dict[str, StrategyEntry] = {
 }
 
 
+# What chooses while no model is trained, if the strategy names nothing of its own.
+BEFORE_TRAINING = {
+    "most-similar": "The pairs that the pre-trained encoder finds most similar.",
+    "half-spread": "Half of the pairs are the most similar ones, and half come from everywhere in the ranking, so that "
+    "there are matches and non-matches to learn from.",
+    "spread": "Pairs from everywhere in the ranking: all answers were matches, and a model needs non-matches, too.",
+}
+
+
 def strategy_title(name: str) -> str:
     """Return a strategy's name for people."""
     return STRATEGIES[name].title if name in STRATEGIES else name.replace("-", " ").capitalize()
+
+
+def strategy_description(name: str) -> str:
+    """Return in a sentence which pairs a strategy chooses; empty for a name that is none."""
+    return STRATEGIES[name].description if name in STRATEGIES else BEFORE_TRAINING.get(name, "")

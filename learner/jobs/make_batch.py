@@ -1,13 +1,10 @@
 """Store a batch as rows: training tasks, mixed with audit tasks where no known positives measure the project."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import SPREAD_STRATEGY
 from allpairs.db.labels.audits import audit_rows, design_by_id
 from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.labels.withdrawn import open_batch
@@ -76,20 +73,8 @@ def add_batch(
     open_batch(session, row)
 
 
-def note_of(plan: Mapping[str, Any], batch: Batch, found: int, neighbours: int, order_note: str) -> str:
-    """Return a note for the user on an unusual batch, on its search and on its order."""
+def note_of(batch: Batch, size: int, neighbours: int, order_note: str) -> str:
+    """Return a note for the user on an empty batch, on its search and on its order."""
+    exhausted = "Every pair found by the search is labelled: raise the number of neighbours, or stop here."
     searched = batch.near.words(neighbours) if batch.near else ""
-    return " ".join(words for words in (_unusual(plan, batch.strategy, found), searched, order_note) if words)
-
-
-def _unusual(plan: Mapping[str, Any], strategy: str, found: int) -> str:
-    if found == 0:
-        return "Every pair found by the search is labelled: raise the number of neighbours, or stop here."
-    if plan["number"] == 0 or plan["trains"]:
-        return ""
-    missing = "negative" if plan["positives"] else "positive"
-    seen = "positive" if plan["positives"] else "negative"
-    what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
-    next_pairs = "Less similar pairs" if strategy == SPREAD_STRATEGY else "The next most similar pairs"
-    needs = "a model needs positive and negative answers"
-    return f"{what}: {needs}. {next_pairs} follow; training starts with the first {missing}."
+    return " ".join(words for words in ("" if size else exhausted, searched, order_note) if words)

@@ -162,12 +162,13 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=note_of(plan, batch, size, settings.neighbours, order_note),
+                    matcher_id=matcher_id, note=note_of(batch, size, settings.neighbours, order_note),
                     ordered=settings.batch_order if len(batch.rerank) else None,
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
+                session.get_one(Matcher, matcher_id).cutoff = plan["cutoff"]  # that of round 0 chooses again and again
     tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 

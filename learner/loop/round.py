@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
@@ -60,17 +60,19 @@ def choose(
 
     vectors: (len(texts), d) in the space, under the model that chooses, whose second stage has no say: pairs that the
     first one finds uncertain teach the encoder more (docs/log.md); layer: its output layer, or None without a
-    trained one: then the strategy's seed chooses, mostly the most similar pairs (Mussmann, Jia and Liang 2020, section
-    4.2), and, while all answers are positive, pairs from further down; known: keys of the labelled pairs; background:
-    their answers, and what some strategies need besides. Raises InputError if they lack it.
+    trained one: then the strategy's seed chooses, or without one of its own the setting: the most similar pairs
+    (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs from
+    further down; known: keys of the labelled pairs; background: their answers, and what some strategies need besides.
+    Raises InputError if they lack it.
     """
-    name = settings.strategy if _can_rank(layer) else _seed(settings.strategy, background.labelled)
+    name = settings.strategy if _can_rank(layer) else _seed(settings, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     seen = _seen(settings.strategy, vectors, background)
     pool = Pool(
         lambda: _near(dataset, seen, known, settings, space, rng, progress),
         layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors, background,
+        settings.first,
     )  # fmt: skip
     controls = round(settings.control_share * n)
     rank = strategy(name)
@@ -85,11 +87,14 @@ def _can_rank(layer: OutputLayer | None) -> bool:
     return layer is not None and layer.threshold is not None
 
 
-def _seed(strategy_name: str, labelled: Labelled) -> str:
+def _seed(settings: Settings, labelled: Labelled) -> str:
     """Return the strategy that chooses while there is no trained layer."""
-    seed = STRATEGIES[strategy_name].seed
-    only_positives = 0 < labelled.positives == len(labelled)
-    return SPREAD_STRATEGY if seed == SEED_STRATEGY and only_positives else seed
+    seed = STRATEGIES[settings.strategy].seed
+    if seed != SEED_STRATEGY:
+        return seed
+    if 0 < labelled.positives == len(labelled):
+        return SPREAD_STRATEGY
+    return HALF_SPREAD_STRATEGY if settings.first_batch == "half spread" else SEED_STRATEGY
 
 
 def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:

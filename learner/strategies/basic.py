@@ -8,11 +8,12 @@ from importlib import import_module
 
 import numpy as np
 
-from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY
+from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.strategies.pool import Pool
 
+DEPTH = 40  # times the first batch: so far down lie the pairs of its spread half
 Strategy = Callable[[Pool, int, np.random.Generator], Pairs]
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill the unit interval evenly however many there are
 
@@ -43,12 +44,34 @@ def spread(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
 
     While nobody knows at which score negatives begin, this finds them soon however deep they lie.
     """
-    ranking = smallest(-pool.candidates.score, len(pool.candidates))
+    size = len(pool.candidates)
+    return _ranked(pool, _spaced(1, size, size, n), n)
+
+
+def half_spread(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
+    """Return n candidates, in turn the next most similar one and one from below the first batch's most similar ones.
+
+    The former hold most positives. Where the encoder is so good that they are all positive, the latter hold negatives:
+    they lie as far down as forty times the first batch, as many between any rank and twice that rank.
+    """
+    size, top = len(pool.candidates), max(1, pool.first // 2)
+    spaced = _spaced(top, min(size, DEPTH * pool.first), size, n)
+    return _ranked(pool, np.column_stack([np.arange(len(spaced)), spaced]).ravel(), n)
+
+
+def _spaced(start: int, end: int, size: int, n: int) -> np.ndarray:
+    """Return ranks, evenly spaced by logarithm from start to end, then others below `size`: at least n, if any."""
     steps = np.arange(1, 8 * n + 1) * GOLDEN % 1
-    spaced = (len(ranking) ** steps).astype(np.int64) - 1
-    ranks = np.concatenate([spaced[spaced >= 0], np.arange(len(ranking))])  # all, in case the spaced ones are too few
+    spaced = (start * (max(end, 1) / start) ** steps).astype(np.int64) - 1
+    return np.concatenate([spaced[spaced >= 0], np.arange(min(size, 9 * n))])  # in case the spaced ones are too few
+
+
+def _ranked(pool: Pool, ranks: np.ndarray, n: int) -> Pairs:
+    """Return the candidates of the first n different ranks."""
+    ranking = smallest(-pool.candidates.score, len(pool.candidates))
     _, first = np.unique(ranks, return_index=True)
-    return pool.candidates.take(ranking[ranks[np.sort(first)[:n]]])
+    places = ranks[np.sort(first)]
+    return pool.candidates.take(ranking[places[places < len(ranking)][:n]])
 
 
 def random(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
@@ -66,4 +89,4 @@ def smallest(values: np.ndarray, n: int) -> np.ndarray:
     return near[np.argsort(values[near], kind="stable")][:n]
 
 
-UNTRAINED = {SEED_STRATEGY: most_similar, SPREAD_STRATEGY: spread}
+UNTRAINED = {SEED_STRATEGY: most_similar, HALF_SPREAD_STRATEGY: half_spread, SPREAD_STRATEGY: spread}

@@ -52,7 +52,8 @@ class Pool:
     """What a strategy may choose from, and what it may know.
 
     find: searches near unlabelled pairs; layer: the newest output layer (None before training); draw(n, rng): n
-    distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model.
+    distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model; first: pairs
+    in the first batch.
     """
 
     find: Callable[[], Near]
@@ -60,6 +61,7 @@ class Pool:
     draw: Draw
     vectors: np.ndarray
     background: Background = field(default_factory=Background)
+    first: int = 40
 
     @cached_property
     def near(self) -> Near:

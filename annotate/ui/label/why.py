@@ -11,7 +11,7 @@ from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.pair_view import ANSWERS
 from allpairs.annotate.ui.language import _, number
 from allpairs.db.domain import DesignKind, Purpose
-from allpairs.learner.catalog import STRATEGIES, strategy_title
+from allpairs.learner.catalog import strategy_description, strategy_title
 
 
 def why(found: Reasons) -> None:
@@ -31,8 +31,8 @@ def _sentence(found: Reasons) -> str:
         return _audit(found.batch)
     if found.strategy == DesignKind.MINED:
         return _("A mined pair, sampled at random from its rank band. Its label is used for training.")
-    entry = STRATEGIES.get(found.strategy)
-    parts = [_place(found), _chosen(found), _(entry.description) if entry else "", _order(found)]
+    description = strategy_description(found.strategy)
+    parts = [_place(found), _chosen(found), _(description) if description else "", _order(found)]
     return " ".join(part for part in parts if part)
 
 

@@ -26,6 +26,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Batches": {
         "strategy": "Strategy",
         "first": "First batch",
+        "first_batch": "Pairs before the first training",
         "growth": "Growth",
         "growth_kind": "Kind of growth",
         "neighbours": "Neighbours per text",

@@ -22,8 +22,8 @@ WHAT = (
     "the values entered here, saved or not, and does not change the project."
 )
 UNTRAINED = (
-    "No model is trained yet. Until there are answers of both kinds, batches hold the pairs that the pre-trained "
-    "encoder finds most similar."
+    "No model is trained yet. Until there are answers of both kinds, the pre-trained encoder's ranking decides, as the "
+    "setting “Pairs before the first training” says."
 )
 EMPTY = "Every pair that the search finds has been answered. Raise the number of neighbours, or stop here."
 

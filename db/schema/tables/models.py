@@ -22,7 +22,7 @@ class Matcher(Base):
     encoder: Mapped[str]
     w: Mapped[float | None]
     b: Mapped[float | None]
-    cutoff: Mapped[int] = mapped_column(default=0)  # the last answer that the training saw
+    cutoff: Mapped[int] = mapped_column(default=0)  # the last answer that its newest batch's job saw
     labels: Mapped[int] = mapped_column(default=0)
     positives: Mapped[int] = mapped_column(default=0)
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # seed, loss, seconds by stage, figures of groups

@@ -16,7 +16,7 @@ from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Matcher, Ro
 from allpairs.learner.jobs import next_round as steps
 from tests.helpers.factories import make_project
 
-POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+POSITIVE, NEGATIVE, UNSURE, SKIP, RETRACT = AnswerKind
 
 keys = itertools.count()
 

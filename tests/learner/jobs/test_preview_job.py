@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.jobs.requests import cancel
-from allpairs.db.domain import SEED_STRATEGY, Settings
+from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PREVIEW, add_job
 from allpairs.db.results.previews import Preview, read_preview
@@ -88,11 +88,11 @@ def test_the_pairs_are_those_of_the_batch_that_the_same_model_made(engine: Engin
 
 def test_before_there_is_a_model_the_seed_strategy_chooses(engine: Engine, project: int) -> None:
     found = preview(engine, project)
-    assert (found.chosen_by, found.matcher, {pair.p for pair in found.pairs}) == (SEED_STRATEGY, None, {None})
+    assert (found.chosen_by, found.matcher, {pair.p for pair in found.pairs}) == (HALF_SPREAD_STRATEGY, None, {None})
     run(engine, project)
     assert as_pairs(found) == [(task.left_id, task.right_id) for task in newest(engine, project)[1]][:10]
     again = preview(engine, project)
-    assert (again.chosen_by, again.matcher, as_pairs(again)) == (SEED_STRATEGY, 0, as_pairs(found))
+    assert (again.chosen_by, again.matcher, as_pairs(again)) == (HALF_SPREAD_STRATEGY, 0, as_pairs(found))
     assert preview(engine, project, strategy="random").chosen_by == "random"
 
 

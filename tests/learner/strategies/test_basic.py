@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY, Settings
 from allpairs.db.errors import InputError
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset, make_dataset
@@ -16,7 +16,15 @@ from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.nearest import Near
-from allpairs.learner.strategies.basic import Strategy, most_similar, smallest, spread, strategy, uncertainty
+from allpairs.learner.strategies.basic import (
+    Strategy,
+    half_spread,
+    most_similar,
+    smallest,
+    spread,
+    strategy,
+    uncertainty,
+)
 from allpairs.learner.strategies.pool import Background, Gold, Pool, gold_of
 
 LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
@@ -42,10 +50,11 @@ def test_uncertainty_follows_the_output_layer() -> None:
     assert uncertainty(pool, 3, np.random.default_rng(0)).left.tolist() == [2, 1, 0]
 
 
-@given(st.integers(0, 3_000), st.integers(0, 200), st.integers(0, 200))
-def test_spread_pairs_are_a_prefix_of_more(candidates: int, n: int, more: int) -> None:
+@pytest.mark.parametrize("function", [spread, half_spread])
+@given(candidates=st.integers(0, 3_000), n=st.integers(0, 200), more=st.integers(0, 200))
+def test_spread_pairs_are_a_prefix_of_more(function: Strategy, candidates: int, n: int, more: int) -> None:
     pool = pool_of(np.linspace(1, -1, candidates), TRAINED)
-    few, many = (spread(pool, count, np.random.default_rng(0)).left for count in (n, n + more))
+    few, many = (function(pool, count, np.random.default_rng(0)).left for count in (n, n + more))
     assert len(few) == min(n, candidates)
     assert len(np.unique(many)) == min(n + more, candidates)
     if n + more < candidates / 20:
@@ -56,6 +65,14 @@ def test_spread_reaches_every_depth_of_the_ranking() -> None:
     depth = spread(pool_of(np.linspace(1, -1, 10**6), TRAINED), 40, np.random.default_rng(0)).left
     decades = np.histogram(np.log10(depth + 1), bins=[0, 1, 2, 3, 4, 5, 6])[0]
     assert decades.min() >= 3
+
+
+def test_half_of_the_first_pairs_are_the_most_similar_and_half_lie_below_many_matches() -> None:
+    pool = pool_of(np.linspace(1, -1, 10**5), TRAINED)
+    ranks, rest = (function(pool, 40, np.random.default_rng(0)).left for function in (half_spread, spread))
+    assert np.isin(np.arange(20), ranks).all()
+    assert 8 <= (ranks >= 200).sum() <= 12
+    assert (rest >= 2_000).sum() >= 10  # what follows where they were all positive
 
 
 def test_smallest_breaks_ties_by_position() -> None:
@@ -102,7 +119,7 @@ TRAINED = OutputLayer(5.0, -2.0)
 # The output layer, two answers so far, and what chooses in place of the seed strategy.
 STATES: dict[str, tuple[OutputLayer | None, tuple[int, int], str]] = {
     "trained": (TRAINED, (1, 0), ""),
-    "only negatives": (None, (0, 0), SEED_STRATEGY),
+    "only negatives": (None, (0, 0), HALF_SPREAD_STRATEGY),
     "only positives": (None, (1, 1), SPREAD_STRATEGY),
 }
 
