@@ -205,7 +205,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
         if not pairs:
             raise InputError("all pairs of this group are labelled already or belong to the evaluation set")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
-    ask_if_due(engine, project_id, news=True)
+    ask_if_due(engine, project_id)
     return len(pairs)
 
 

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.other_projects import project_for, require_models, require_new_models
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.jobs.training_news import why_no_training
 from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import USUAL, Grouping
-from allpairs.db.labels.answers import answered_since
-from allpairs.db.labels.tasks import newest_round, open_audit_batch, unanswered
+from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects import jobs
 from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
@@ -46,7 +46,7 @@ from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Worker, now
+from allpairs.db.schema.tables import Job, Worker
 
 MOST_RATED = 100_000  # pairs that one job asks about
 
@@ -61,7 +61,8 @@ def _no_check(session: Session, project_id: int) -> None:
 def request_round(engine: Engine, project_id: int) -> str:
     """Request the job that trains and chooses the next batch; return its id, or that of the open one.
 
-    Raises InputError if no pair of the newest batch has been answered, or while another kind of job is open.
+    Raises InputError if it would learn nothing that the newest model has not learned, while the batch that it would
+    replace is not complete, or while another kind of job is open.
     """
     return _request(engine, project_id, NEXT_ROUND, (), _require_news, joins=True)
 
@@ -285,19 +286,15 @@ def require_no_audit_batch(session: Session, project_id: int) -> None:
         raise InputError(f"{what}: label or drop them on the page “Label” first")
 
 
+def why_not_train(engine: Engine, project_id: int) -> str:
+    """Return why a round cannot be requested now, since it would learn nothing; empty if it can."""
+    with reading(engine) as session:
+        return why_no_training(session, project_id)
+
+
 def _require_news(session: Session, project_id: int) -> None:
-    last = jobs.last_job(session, project_id, [NEXT_ROUND])
-    if last is None or last.state != "done" or last.created_at > now():  # the clock was ahead: it tells nothing
-        return
-    if answered_since(session, project_id, last.created_at):
-        return
-    newest = newest_round(session, project_id)
-    what = (
-        f"nothing has been answered since batch {newest.number} was requested"
-        if newest
-        else "nothing has been answered"
-    )
-    raise InputError(f"{what}: label some pairs first")
+    if reason := why_no_training(session, project_id):
+        raise InputError(reason)
 
 
 def _enqueue(engine: Engine, job_id: str, kind: str, *arguments: object) -> None:

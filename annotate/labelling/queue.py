@@ -219,7 +219,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     for key, reason in refused.items():
         log.warning("answer %.80r of %r in project %s refused: %s", key, annotator, project_id, reason)
     if labelled:
-        ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
+        ask_if_due(engine, project_id)
     return Receipt([key for key in valid if key not in refused], refused, why)
 
 
@@ -271,15 +271,15 @@ def _said(event: Event, at: datetime) -> dict[str, Any]:
     return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": at}
 
 
-def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
+def ask_if_due(engine: Engine, project_id: int) -> None:
     """Request the job that is due, unless one is open.
 
-    The next batch is due if the project trains automatically, its batch is complete, and it has answers newer than the
-    last training (`news`: it certainly has). New figures are due if the audit batch is complete and nobody has
-    requested them since its last answer. A job that failed or was cancelled must be restarted by a person.
+    The next batch is due if the project trains automatically, its batch is complete, and somebody has answered since
+    the last one was asked for. New figures are due if the audit batch is complete and nobody has requested them since
+    its last answer. A job that failed or was cancelled must be restarted by a person.
     """
     with reading(engine) as session:
-        ask = None if open_job(session, project_id) else _due(session, project_id, news)
+        ask = None if open_job(session, project_id) else _due(session, project_id)
     if ask is None:
         return
     try:
@@ -291,21 +291,22 @@ def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
         log.exception("could not request the next job of project %s", project_id)
 
 
-def _due(session: Session, project_id: int, news: bool) -> Callable[[Engine], str] | None:
+def _due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
     """Return a function that requests the job that is due, or None."""
-    if _training_is_due(session, project_id, news):
+    if _training_is_due(session, project_id):
         return partial(request_round, project_id=project_id)
     return _measuring_due(session, project_id)
 
 
-def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
+def _training_is_due(session: Session, project_id: int) -> bool:
     project = session.get(Project, project_id)
     if project is None or not Settings.model_validate(project.settings).auto_train:
         return False
     job = last_job(session, project_id, [NEXT_ROUND])
     if job is not None and job.state != "done":
         return False
-    if job is not None and not news and not answered_since(session, project_id, job.created_at):
+    is_ahead = job is not None and job.created_at > now()  # the clock was: the time tells nothing
+    if job is not None and not is_ahead and not answered_since(session, project_id, job.created_at):
         return False
     return batch_progress(session, project_id).complete
 

@@ -154,7 +154,7 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("Lexical similarity (weights; cosine 1)", _weights(details.get("lexical", {}))),
         ("Hubness correction (weight)", _number(details.get("hubness", 0.0))),
         ("Second stage (gain in average precision over the labels)", _second_stage(details.get("second_stage", {}))),
-        ("Last answer used (id)", f"{matcher.cutoff:,}"),
+        ("Last answer used (id)", f"{matcher.cutoff:,}" if matcher.number else "–"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),
         ("Made", f"{matcher.created_at:%Y-%m-%d %H:%M} UTC"),

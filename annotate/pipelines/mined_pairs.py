@@ -138,7 +138,7 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
         )
         new = {"labels": len(use.new), "run": run_id}
         add_event(session, person_of(engine), EventKind.MINED_USED, project_id, annotator, new=new)
-    ask_if_due(engine, project_id, news=True)
+    ask_if_due(engine, project_id)
     return len(use.new)
 
 

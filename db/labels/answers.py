@@ -28,16 +28,16 @@ class Label:
     settles: bool
 
 
-def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
+def counting_ids(project_id: int, up_to: int | None = None, *which: ColumnElement[bool]) -> Select[int]:
     """Select the ids of the answers that count, or did as of answer `up_to`: at most one for each pair.
 
     To be used within other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is not
     an answer. If several annotators answered, the last of their answers counts; but an answer that settles the pair
-    counts before all that do not.
+    counts before all that do not. which: conditions of pairs, to look at no others as of an answer.
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
-    own = last_acts(project_id).where(Answer.id <= up_to)
+    own = last_acts(project_id).where(Answer.id <= up_to, *which)
     last = func.coalesce(func.max(case((Answer.settles, Answer.id))), func.max(Answer.id))
     kept = select(last).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
     return kept.group_by(Answer.left_id, Answer.right_id)

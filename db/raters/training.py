@@ -1,6 +1,7 @@
 """The verdicts that may train a model, and what each counts."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
@@ -55,3 +56,9 @@ def verdicts_to_train(session: Session, teaching: Teaching, cutoff: int) -> list
     )  # fmt: skip
     rows = session.execute(wanted.order_by(PairVerdict.id))
     return [(left, right, verdict == Verdict.YES) for left, right, verdict in rows]
+
+
+def verdicts_since(session: Session, project_id: int, moment: datetime) -> bool:
+    """Return whether the project's machine rater has given verdicts since this moment."""
+    later = select(PairVerdict.id).where(PairVerdict.project_id == project_id, PairVerdict.at > moment)
+    return session.scalar(later.limit(1)) is not None

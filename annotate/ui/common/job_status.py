@@ -5,7 +5,7 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
-from allpairs.annotate.text.formatting import ago, duration, literal
+from allpairs.annotate.text.formatting import ago, duration, literal, sentence
 from allpairs.annotate.ui.common.announce import announce
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _
@@ -79,7 +79,11 @@ def train_now(project_id: int, label: str = "Train now") -> None:
     effect = "Trains on all answers so far. A new batch replaces the pairs that are still unanswered."
     if not may(Right.CHANGE, project_id):
         return
-    if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):
+    reason = jobs.why_not_train(engine(), project_id)
+    if reason:
+        st.caption(sentence(reason))
+    icon = ":material/model_training:"
+    if not st.button(label, key="train_now", type="primary", icon=icon, help=effect, disabled=bool(reason)):
         return
     with told():
         jobs.request_round(engine(), project_id)

@@ -16,7 +16,7 @@ from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.projects import delete_project, list_projects
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
+from allpairs.db.labels.answers import current_labels, newest_answer, purpose_counts, store_answers
 from allpairs.db.labels.audits import (
     AuditLabel,
     add_audit_tasks,
@@ -36,6 +36,7 @@ from allpairs.db.labels.tasks import (
     newest_round,
     open_audit_batch,
 )
+from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.rounds import last_answer_at, rounds_of
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
@@ -159,16 +160,14 @@ def test_imported_labels_count_as_training_labels(engine: Engine, project: int) 
 
 def test_audit_answers_are_no_news_for_training(engine: Engine, project: int) -> None:
     train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
-    before = now()
     act(engine, audit, P)
     with reading(engine) as session:
-        assert not answered_since(session, project, before)
-        at = last_answer_at(session, audit.round_id)
-    assert at is not None and at >= before
+        assert not training_labels_changed(session, project, 0)
+        assert last_answer_at(session, audit.round_id) is not None
     act(engine, train, P)
     with reading(engine) as session:
-        assert answered_since(session, project, before)
-        assert not answered_since(session, project, now())
+        assert training_labels_changed(session, project, 0)
+        assert not training_labels_changed(session, project, newest_answer(session, project))
 
 
 def test_ids_do_not_tell_which_tasks_of_a_batch_are_audits(engine: Engine, project: int) -> None:
@@ -438,7 +437,7 @@ def test_training_needs_an_answer_that_trains_since_the_last_training(
     train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
     set_job(engine, project, "next_round", "done")
     act(engine, audit, P)
-    with pytest.raises(InputError, match="nothing has been answered since batch 1"):
+    with pytest.raises(InputError, match="no new answers to train on since batch 1"):
         request_round(engine, project)
     act(engine, train, P)
     set_job(engine, project, "audit", "done")  # a job that measures in between has trained on nothing

@@ -173,7 +173,7 @@ def test_no_job_can_be_asked_for_while_a_project_is_put_away(engine: Engine, pro
         for ask in asks:
             with pytest.raises(InputError, match=f"is {where}: restore it"):
                 ask()
-        ask_if_due(engine, project, news=True)  # an annotator whose page is still open
+        ask_if_due(engine, project)  # an annotator whose page is still open
     assert row_counts(engine)["jobs"] == 0
 
 
