@@ -24,6 +24,7 @@ from allpairs.annotate.labelling.queue import (
 )
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.language.translator import later
+from allpairs.annotate.projects.training_outlook import outlook_in_words, outlook_of
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained, told
 from allpairs.annotate.ui.common.job_status import failure, progress_in_words, share_done
@@ -85,8 +86,10 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
     before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
     beside = panel(database, project_id, who, settings.guidelines, standing.progress.round_id, sent.guidelines)
     card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
-    if standing.note:
-        st.info(literal(standing.note))
+    outlook = None if audit_batch is not None else outlook_of(database, project_id)
+    for words_below in (standing.note, outlook_in_words(outlook, words()) if outlook else ""):
+        if words_below:
+            st.info(literal(words_below))
     if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
         page = "pipelines" if audit_batch.kind == DesignKind.MINED else "monitor"
         titles = {"pipelines": _("Pipelines"), "monitor": _("Monitor")}
