@@ -10,7 +10,7 @@ from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_of, item_texts, items_with
-from allpairs.db.projects.jobs import job_of, live_workers, open_job
+from allpairs.db.projects.jobs import job_of, live_workers
 from allpairs.db.results.explorations import Search, read_search
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
@@ -50,9 +50,7 @@ def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
 def work(engine: Engine, project_id: int, job_id: str) -> PreviewWork:
     """Return the progress of the project's search, or of another job that somebody waits for."""
     with reading(engine) as session:
-        job = job_of(session, project_id, job_id)
-        ahead = open_job(session, project_id) if job else None
-        return PreviewWork(job, ahead, bool(live_workers(session)))
+        return PreviewWork(job_of(session, project_id, job_id), bool(live_workers(session)))
 
 
 def found(project_id: int, job_id: str) -> Search | None:

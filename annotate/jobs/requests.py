@@ -19,7 +19,7 @@ from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
-from allpairs.db.projects import jobs
+from allpairs.db.projects import jobs, queues
 from allpairs.db.projects.items import item_of
 from allpairs.db.projects.jobs import (
     AUDIT,
@@ -46,7 +46,7 @@ from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Worker
+from allpairs.db.schema.tables import Job, Project, Worker
 
 MOST_RATED = 100_000  # pairs that one job asks about
 
@@ -349,6 +349,16 @@ def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:
     """Return the project's job of this id, or None."""
     with reading(engine) as session:
         return jobs.job_of(session, project_id, job_id)
+
+
+def job_ahead(engine: Engine, job: Job) -> tuple[Job, str] | None:
+    """Return the running job that a waiting job waits for, and the name of its project, whoever may see that.
+
+    None if it waits for a worker alone.
+    """
+    with reading(engine) as session:
+        ahead = queues.job_ahead(session, job)
+        return None if ahead is None else (ahead, session.get_one(Project, ahead.project_id).name)
 
 
 def workers(engine: Engine) -> list[Worker]:

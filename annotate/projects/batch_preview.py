@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.jobs.requests import request_preview
 from allpairs.annotate.projects.projects import checked_settings
 from allpairs.db.projects.items import item_texts
-from allpairs.db.projects.jobs import PREVIEW, last_job, live_workers, open_job
+from allpairs.db.projects.jobs import PREVIEW, last_job, live_workers
 from allpairs.db.results.previews import Preview, read_preview
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
@@ -31,10 +31,9 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class PreviewWork:
-    """A job that changes nothing in its project, the job it waits for, and whether a worker is alive."""
+    """A job that changes nothing in its project, and whether a worker is alive."""
 
     job: Job | None
-    ahead: Job | None
     has_worker: bool
 
 
@@ -49,8 +48,7 @@ def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
 def work(engine: Engine, project_id: int, kind: str = PREVIEW) -> PreviewWork:
     """Return the progress of the project's newest preview, or of the newest job of another such kind."""
     with reading(engine) as session:
-        job, ahead = last_job(session, project_id, [kind]), open_job(session, project_id)
-        return PreviewWork(job, ahead, bool(live_workers(session)))
+        return PreviewWork(last_job(session, project_id, [kind]), bool(live_workers(session)))
 
 
 def found(project_id: int, strategy: str) -> Preview | None:

@@ -90,9 +90,9 @@ def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> Ne
             return NextStep(_("The model is trained, but not measured yet."), "monitor", _("Measure it"))
         return NextStep(_left(batch, _), "label", _("Label pairs"))
     if job is not None:
-        training = _("Batch {number} is complete, and the model is training.", number=batch.number)
-        running = _("Batch {number} is complete, and a job is running.", number=batch.number)
-        return NextStep(training if job.kind == NEXT_ROUND else running, "label", _("Label extra pairs"))
+        following = _("Batch {number} is complete. The next one is being prepared.", number=batch.number)
+        other_job = _("Batch {number} is complete, and another job is under way.", number=batch.number)
+        return NextStep(following if job.kind == NEXT_ROUND else other_job, "label", _("Label extra pairs"))
     act = _("Prepare the next batch") if Right.CHANGE in mine else ""
     return NextStep(_("Batch {number} is complete.", number=batch.number), "label", act)
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Collection
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Queue
-from allpairs.db.projects.jobs import AUDIT, ENTITIES, PREVIEW, RATE, SEARCH, live_workers
+from allpairs.db.projects.jobs import AUDIT, ENTITIES, EXPERIMENT, PIPELINE, PREVIEW, RATE, SEARCH, live_workers
+from allpairs.db.schema.tables import Job
 
 # Jobs that train nothing and rarely encode a list of texts: they read labels and stored vectors, or ask a rater.
 LIGHT = (AUDIT, ENTITIES, PREVIEW, RATE, SEARCH)
+LONG = (PIPELINE, EXPERIMENT, RATE)  # may take hours; between two of their parts, waiting jobs of other kinds go first
 
 
 def queue_of(kind: str, served: Collection[Queue]) -> Queue:
@@ -20,3 +23,11 @@ def queue_of(kind: str, served: Collection[Queue]) -> Queue:
 def served_queues(session: Session) -> set[Queue]:
     """Return the queues that live workers serve."""
     return {Queue(worker.queue) for worker in live_workers(session) if worker.queue is not None}
+
+
+def job_ahead(session: Session, job: Job) -> Job | None:
+    """Return the running job, of any project, that this waiting one waits for: in its queue, the first to end."""
+    served = served_queues(session)
+    running = session.scalars(select(Job).where(Job.state == "running", Job.id != job.id)).all()
+    beside = [each for each in running if queue_of(each.kind, served) == queue_of(job.kind, served)]
+    return min(beside, key=lambda each: (each.seconds_left is None, each.seconds_left or 0.0), default=None)

@@ -26,6 +26,7 @@ from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.jobs.queue.turns import Turn
 
 
 @DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)
@@ -33,9 +34,12 @@ def experiment(project_id: int, definition: dict[str, Any]) -> str:
     """Run the job and return a summary. definition: as in an experiment's file, but without data sets."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
+        turn = Turn()
         compares = any(row.get("kind") == "encoder" for row in definition["rows"])
         datasets = write_files(job_id, project_id, compares)
-        return run_experiment(job_id, {**definition, "datasets": datasets})
+        while not (summary := run_experiment(job_id, {**definition, "datasets": datasets})):
+            turn.give_way()
+        return summary
 
 
 @job_step
@@ -57,22 +61,27 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
 def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
     """Run the grid, write tables and figures of the finished runs, and return a summary.
 
-    Raises InputError if no run finished.
+    Empty, after one run or more, if other jobs should go first. Raises InputError if no run finished.
     """
     folder = experiment_folder(job_id)
     with held(folder), publishing(folder):
         wanted = make_experiment(definition, folder)
         grid = Grid(wanted, folder, checked_devices([], 1))
         try:
-            _run(job_id, grid)
+            is_done = _run(job_id, grid)
         finally:
             write_report(wanted, folder)  # of the finished runs, even if the user cancelled the rest
             publish(folder)
-    return _told(wanted, grid)
+    return _told(wanted, grid) if is_done else ""
 
 
-def _run(job_id: str, grid: Grid) -> None:
-    """Run the grid and report its progress to the job's row."""
+class _Over(Exception):
+    """Other jobs should go first."""
+
+
+def _run(job_id: str, grid: Grid) -> bool:
+    """Run the grid and report its progress to the job's row; return whether it was not stopped for other jobs."""
+    turn = Turn()
     before = grid.count("done") / len(grid.standings)
     with database() as engine, grid_bar() as bar:
         reporter: Progress = Reporter(engine, job_id, before, 1 - before)
@@ -88,9 +97,15 @@ def _run(job_id: str, grid: Grid) -> None:
                 for folder in ended - (published or set()):
                     publish(grid.out / folder)
                 publish(grid.out / STATE)
+                if published is not None and turn.is_over():
+                    raise _Over
                 published = ended
 
-        run_grid(grid, report)
+        try:
+            run_grid(grid, report)
+        except _Over:
+            return False
+        return True
 
 
 def _told(wanted: Experiment, grid: Grid) -> str:

@@ -23,6 +23,7 @@ from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.jobs.queue.turns import Turn
 from allpairs.learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]
@@ -33,8 +34,10 @@ def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[st
     """Run the job and return a summary. config: the pipeline's; chosen: its inputs; both as the catalog has them."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
+        turn = Turn()
         files = write_inputs(job_id, project_id, name, config, chosen)
         for stage in check_inputs(job_id, name, config, files):
+            turn.give_way()
             do_stage(job_id, name, config, files, stage)
         return tell(job_id, name)
 
@@ -68,11 +71,12 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
     at = [one.name for one in stages].index(stage)
     share = stages[at].share / sum(one.share for one in stages)
     with database() as engine, reporting(engine, job_id, shares_before(stages)[at], share) as tell_row:
+        title = f"{stage} ({at + 1} of {len(stages)})"
 
         def report(words: str, done: float) -> None:
-            tell_row(f"{stage}: {words}", done)
+            tell_row(f"{title}: {words}", done)
 
-        tell_row(stage, 0.0)
+        tell_row(title, 0.0)
         run = _run(job_id, name, config, files)
         with _held(run, files), publishing(run.of(stage)):
             run_stage(run, stages[at], report)

@@ -35,6 +35,7 @@ from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.jobs.queue.turns import Turn
 from allpairs.learner.jobs.route import route_batch
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import Rater, Rating
@@ -49,8 +50,10 @@ def rate(project_id: int, most: int, purpose: str = RatedFor.LABELS) -> str:
     """Run the job and return a summary. most: how many pairs to ask about; purpose: a `RatedFor`."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
+        turn = Turn()
         rater_id, pairs = plan_rating(project_id, most, purpose)
-        rated = rate_pairs(job_id, rater_id, pairs)
+        while not (rated := rate_pairs(job_id, rater_id, pairs)):
+            turn.give_way()
         return f"{rated}{route_batch(project_id)}" if purpose == RatedFor.LABELS else rated
 
 
@@ -81,13 +84,15 @@ def _plan_reading(engine: Engine, project_id: int, most: int) -> tuple[int, list
 def rate_pairs(job_id: str, rater_id: int, pairs: Sequence[Pair]) -> str:
     """Ask about those of the pairs that the rater has not rated yet, and return a summary.
 
-    Raises RaterError if the rater cannot be asked; the verdicts until then are stored.
+    Empty, after one pair or more, if other jobs should go first. Raises RaterError if the rater cannot be asked; the
+    verdicts until then are stored.
     """
     with database() as engine:
         with reading(engine) as session:
             asking = _read(session, rater_id, [(left, right) for left, right in pairs])
         rater = open_rater(asking.setup, os.environ, random.Random(job_id))
-        with reporting(engine, job_id, 0.0, 1.0) as progress:
+        share = len(asking.pairs) / max(1, len(pairs))  # the rest was rated before the job gave way or was killed
+        with reporting(engine, job_id, 1 - share, share) as progress:
             return _ask(engine, asking, rater, progress)
 
 
@@ -121,7 +126,7 @@ def _read(session: Session, rater_id: int, pairs: list[Pair]) -> _Asking:
 
 
 def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> str:
-    setup, cost, wait = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute)
+    setup, cost, wait, turn = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute), Turn()
     for at, pair in enumerate(asking.pairs):
         stage, done = f"{at:,} of {len(asking.pairs):,} pairs, cost so far {cost:,.2f}", at / len(asking.pairs)
         progress(stage, done)
@@ -133,6 +138,8 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
         cost += cost_of(setup, rating.tokens_in, rating.tokens_out)
         if stopped := _store(engine, asking, pair, rating, prompt.version, asking.rated + at + 1):
             return stopped
+        if turn.is_over() and at + 1 < len(asking.pairs):
+            return ""
     return f"{len(asking.pairs):,} pairs rated"
 
 

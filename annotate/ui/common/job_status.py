@@ -11,6 +11,7 @@ from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import engine, may
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
+from allpairs.db.projects.queues import LONG
 from allpairs.db.schema.tables import Job
 
 KINDS = {
@@ -107,11 +108,37 @@ def share_done(job: Job) -> float:
 def progress_in_words(job: Job, _: Words = ENGLISH_WORDS) -> str:
     """Return what the job is doing, how far it is, and how long it will still take."""
     if job.state == "waiting":
-        return _("waiting for a worker")
-    parts = [_(STAGES.get(job.stage, job.stage)), _.number(share_done(job), ".0%")]
+        return _waits_for(job, _)
+    return ", ".join([_(STAGES.get(job.stage, job.stage)), *_how_far(job, _)])
+
+
+def _how_far(job: Job, _: Words) -> list[str]:
+    parts = [_.number(share_done(job), ".0%")]
     if job.seconds_left is not None:
         parts.append(_("about {time} left", time=duration(job.seconds_left, _)))
-    return ", ".join(parts)
+    return parts
+
+
+def _waits_for(job: Job, _: Words) -> str:
+    """Return what the job waits for: a worker, or the job that runs before it, and how long that still takes.
+
+    Of a project that the person may not see neither its name nor what its job does is said.
+    """
+    waited_for = jobs.job_ahead(engine(), job)
+    if waited_for is None:
+        return _("waiting for a worker")
+    ahead, project = waited_for
+    is_seen = ahead.project_id == job.project_id or may(Right.SEE, ahead.project_id)
+    stage = [_(STAGES.get(ahead.stage, ahead.stage))] if is_seen else []
+    values = {"job": _(KINDS.get(ahead.kind, ahead.kind)), "progress": ", ".join([*stage, *_how_far(ahead, _)])}
+    if ahead.project_id == job.project_id:
+        reason = _("waits for “{job}” ({progress})", **values)
+    elif is_seen:
+        reason = _("waits for “{job}” of the project {project} ({progress})", project=literal(project), **values)
+    else:
+        reason = _("waits for “{job}” of another project ({progress})", **values)
+    goes_first = ahead.kind in LONG and job.kind not in LONG
+    return reason + (_("; it starts when the current part of that is done") if goes_first else "")
 
 
 def failure(job: Job) -> None:

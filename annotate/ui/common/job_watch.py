@@ -6,7 +6,7 @@ import streamlit as st
 
 from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.annotate.ui.common.announce import announce
-from allpairs.annotate.ui.common.job_status import KINDS, failure, progress, progress_in_words
+from allpairs.annotate.ui.common.job_status import failure, progress
 from allpairs.db.projects.jobs import OPEN
 
 EVERY = 1  # seconds between two updates of an open job
@@ -42,12 +42,6 @@ def _under_way(work: PreviewWork) -> bool:
 
 
 def why_waiting(work: PreviewWork) -> str:
-    """Return what the job waits for, as Markdown; empty while it runs."""
-    if work.job is None or work.job.state != "waiting":
-        return ""
-    if not work.has_worker:
-        return NO_WORKER
-    if work.ahead is None:
-        return ""
-    kind = KINDS.get(work.ahead.kind, work.ahead.kind)
-    return f"It starts after the running job “{kind}” ({progress_in_words(work.ahead)})."
+    """Return what is missing if no worker can take the job, as Markdown; its progress says which job it waits for."""
+    waits = work.job is not None and work.job.state == "waiting"
+    return NO_WORKER if waits and not work.has_worker else ""

@@ -16,7 +16,7 @@ TEXTS = (
     ),
     (
         later("Train"),
-        later("When a batch is complete, the model trains on all answers so far and chooses the next batch."),
+        later("The model trains on all answers so far and chooses the next batch: by default when one is complete."),
     ),
     (
         later("Measure"),

@@ -5,6 +5,7 @@ run twice; and its listing waits for an unreachable database, while a worker mus
 """
 
 import logging
+from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -27,6 +28,7 @@ from allpairs.db.schema.engine import jobs_url, reading, with_driver
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
 QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
+FIRST = -1  # the queue's priority of a job that goes before those of the usual one, 0, however long they wait
 
 
 def queue_engine() -> Engine:
@@ -82,7 +84,29 @@ def give_back(queues: Engine, job_id: str, token: str) -> None:
     _change(queues, jobs, job_id, still, status=QUEUED, owner_xid=None, started_at_epoch_ms=None)
 
 
-_COLUMNS = ("workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms")
+def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[str]:
+    """Return the jobs that wait in this job's queue, without those of some kinds."""
+    jobs = queue_table(queues)
+    own = select(jobs.c.queue_name).where(jobs.c.workflow_uuid == job_id).scalar_subquery()
+    beside = _with_status(jobs, QUEUED).where(jobs.c.queue_name == own, jobs.c.name.not_in(but))
+    with queues.connect() as connection:
+        return [job.workflow_uuid for job in connection.execute(beside)]
+
+
+def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str]) -> None:
+    """Put a job that this process runs back into its queue, behind these; it does not count as another try."""
+    jobs = queue_table(queues)
+    for other in waiting:
+        _change(queues, jobs, other, (jobs.c.status == QUEUED,), priority=FIRST)
+    still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
+    again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
+    _change(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
+
+
+_COLUMNS = (
+    "workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms", "priority",
+    "recovery_attempts",
+)  # fmt: skip
 
 
 def queue_table(queues: Engine | Connection) -> TableClause:

@@ -9,8 +9,9 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.ui.common import job_status
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Worker, now
+from allpairs.db.schema.tables import Job, Worker, now
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.pages import open_page as opened
@@ -40,8 +41,47 @@ def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: En
     shown = [text.value for text in page.markdown]
     assert [state for text in shown for state in states if f"{state}" in text] == list(reversed(states))
     assert "running, requested 26 min ago" in [text.value for text in page.caption]
-    assert [bar.proto.text for bar in page.get("progress")] == ["encoding texts, 50%", "waiting for a worker"]
+    assert [bar.proto.text for bar in page.get("progress")] == [
+        "encoding texts, 50%", "waits for “Train and prepare the next batch” (encoding texts, 50%)"
+    ]  # fmt: skip
     assert keys(page) == ["cancel_running", "cancel_waiting"]
+
+
+@pytest.mark.parametrize(
+    ("project_ahead", "kind", "sees", "words"),
+    [
+        (
+            "Other",
+            "pipeline",
+            True,
+            "“Pipeline” of the project Other (mine (2 of 5): reading, 40%, about 4 min left); it",
+        ),
+        (
+            "Other",
+            "pipeline",
+            False,
+            "“Pipeline” of another project (40%, about 4 min left); it starts when the current",
+        ),
+        ("Other", "next_round", True, "of the project Other (mine (2 of 5): reading, 40%, about 4 min left)"),
+        ("Questions", "next_round", False, "“Train and prepare the next batch” (mine (2 of 5): reading, 40%, about 4"),
+    ],
+)
+def test_a_waiting_job_names_what_it_waits_for_to_those_who_may_see_it(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, project_ahead: str, kind: str, sees: bool, words: str
+) -> None:
+    ahead, progress = project if project_ahead == "Questions" else project - 1, {"fraction": 0.4, "seconds_left": 240}
+    add_job(engine, ahead, "ahead", kind=kind, state="running", stage="mine (2 of 5): reading", **progress)
+    add_job(engine, project, "waiting", state="waiting")
+    monkeypatch.setattr(job_status, "engine", lambda: engine)
+    monkeypatch.setattr(job_status, "may", lambda right, project_id: sees)
+    waiting = jobs.find_job(engine, project, "waiting")
+    assert waiting is not None
+    said = job_status.progress_in_words(waiting)
+    assert words in said
+    assert sees or project_ahead == "Questions" or ("Other" not in said and "mine" not in said)
+    with writing(engine) as session:  # a worker of its own for each queue: nothing is in its way
+        session.query(Job).where(Job.id == "ahead").update({"kind": "audit"})
+    assert job_status.progress_in_words(waiting) == "waiting for a worker"
 
 
 def test_jobs_of_other_projects_are_not_shown(engine: Engine, project: int) -> None:

@@ -79,8 +79,8 @@ def test_why_it_waits(engine: Engine, project: int) -> None:
     assert any("No worker is running" in text for text in captions(open_page()))
     add_worker(engine)
     add_job(engine, project, "train", state="running", stage="train", fraction=0.4)
-    words = "It starts after the running job “Train and prepare the next batch” (training, 40%)."
-    assert words in captions(open_page())
+    [bar] = open_page().get("progress")
+    assert bar.proto.text == "Preview: waits for “Train and prepare the next batch” (training, 40%)"
 
 
 def test_how_far_it_is_and_why_it_failed(engine: Engine, project: int) -> None:

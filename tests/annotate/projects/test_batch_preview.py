@@ -29,8 +29,8 @@ def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) ->
     asked = batch_preview.ask(engine, project, ENTERED)
     add_worker(engine)
     work = batch_preview.work(engine, project)
-    assert work.job is not None and work.ahead is not None
-    assert (work.job.id, work.job.state, work.ahead.id, work.has_worker) == (asked, "waiting", training, True)
+    assert work.job is not None
+    assert (work.job.id, work.job.state, work.has_worker) == (asked, "waiting", True)
     assert request_round(engine, project) == training
 
 
@@ -60,7 +60,7 @@ def test_settings_that_are_not_possible_ask_for_nothing(engine: Engine, project:
 
 def test_without_a_job_or_a_worker(engine: Engine, project: int) -> None:
     add_job(engine, project, state="done")
-    assert batch_preview.work(engine, project) == batch_preview.PreviewWork(None, None, False)
+    assert batch_preview.work(engine, project) == batch_preview.PreviewWork(None, False)
     assert batch_preview.found(project, "uncertainty") is None
 
 

@@ -185,7 +185,7 @@ def run(engine: Engine, project_id: int, config: dict[str, Any]) -> str:
 def test_the_job_leaves_results_and_says_how_far_it_is(engine: Engine, project: int, small: None) -> None:  # noqa: F811
     job_id = run(engine, project, CONFIG)
     job = job_of(engine, job_id)
-    assert (job.stage, job.fraction) == ("results", 0.75)
+    assert (job.stage, job.fraction) == ("results (3 of 3)", 0.75)
     began = read_began(job_id)
     assert began is not None and (began.pipeline, began.config) == (NAME, CONFIG)
     assert [one["kind"] for one in read_artifacts(job_id)] == ["pairs", "biencoder", "crossencoder"]
@@ -252,7 +252,7 @@ def test_a_killed_worker_repeats_the_stage_at_hand_alone(engine: Engine, project
     job_id = request_pipeline(engine, project, NAME, config, {})
     folder = pipeline_folder(job_id)
     with worker() as process:
-        wait_for(lambda: job_of(engine, job_id).stage.startswith("work: step"))
+        wait_for(lambda: job_of(engine, job_id).stage.startswith("work (2 of 3): step"))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert (folder / ".work").is_dir() and not (folder / "work").exists()
@@ -263,7 +263,7 @@ def test_a_killed_worker_repeats_the_stage_at_hand_alone(engine: Engine, project
         wait_for_state(engine, job_id, "done")
         assert (folder / "work" / "begun").stat().st_mtime_ns > begun
         other = request_pipeline(engine, project, NAME, config, {})
-        wait_for(lambda: job_of(engine, other).stage.startswith("work: step"))
+        wait_for(lambda: job_of(engine, other).stage.startswith("work (2 of 3): step"))
         cancel(engine, other)
         wait_for(lambda: job_of(engine, other).stage == "", seconds=8)
     assert job_of(engine, other).state == "cancelled"

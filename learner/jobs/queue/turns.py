@@ -1,0 +1,59 @@
+"""Long jobs give way: between two of their parts, jobs that people wait for go first.
+
+The queue stores each finished part, so a job that gives way loses nothing, as one whose worker was killed.
+"""
+
+import time
+
+from dbos import error as dbos_error
+
+from allpairs.db.errors import Cancelled
+from allpairs.db.projects.queues import LONG
+from allpairs.db.schema.engine import writing
+from allpairs.db.schema.tables import Job, now
+from allpairs.learner.jobs.queue.job_state import database
+from allpairs.learner.jobs.queue.ownership import this_run
+from allpairs.learner.jobs.queue.routing import give_way_to, queue_engine, waiting_beside
+
+SHORTEST = 10.0  # seconds: no turn is shorter, so that a long job gets on however many short ones come
+LOOK = 2.0  # seconds between two looks at what waits
+
+
+class Turn:
+    """A long job's time at work, from its start, or from when it went on."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._looked = 0.0
+
+    def is_over(self) -> bool:
+        """Return whether shorter jobs wait in the job's queue, and it has worked for a while."""
+        run, time_now = this_run(), time.monotonic()
+        if run is None or time_now - self._began < SHORTEST or time_now - self._looked < LOOK:
+            return False
+        self._looked = time_now
+        queues = queue_engine()
+        try:
+            return bool(waiting_beside(queues, run.job_id, LONG))
+        finally:
+            queues.dispose()
+
+    def give_way(self) -> None:
+        """Put the job back into its queue, behind the shorter ones that wait there, if any do.
+
+        Raises DBOSWorkflowConflictIDError then: this run of the job is over, and another goes on with the next part.
+        """
+        run = this_run()
+        if run is None or not self.is_over():
+            return
+        with database() as engine, writing(engine) as session:
+            job = session.get_one(Job, run.job_id)
+            if job.cancel:
+                raise Cancelled(run.job_id)
+            job.state, job.updated_at = "waiting", now()
+        queues = queue_engine()
+        try:
+            give_way_to(queues, run.job_id, run.token, waiting_beside(queues, run.job_id, LONG))
+        finally:
+            queues.dispose()
+        raise dbos_error.DBOSWorkflowConflictIDError(run.job_id)
