@@ -411,7 +411,7 @@ def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: 
     expect(page.get_by_test_id("stProgress").get_by_text("Preparing the next batch")).to_be_visible(timeout=15_000)
     expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 0 positive")
     expect(page.locator(".pair")).to_be_visible()
-    expect(page.locator(".pace")).to_have_text("Done. Training; these are extra pairs.")
+    expect(page.locator(".pace")).to_have_text("Done. The next batch is being prepared; these are extra pairs.")
     with writing(desk.engine) as session:
         session.execute(update(Job).values(state="running", fraction=0.5, seconds_left=130.0))
     expect(page.get_by_test_id("stProgress")).to_have_count(1)  # of the training: the card counts the batch

@@ -210,9 +210,9 @@ function isDone(s, { answered, size }) {
   return size > 0 && answered >= size && s.buffer.length > 0
 }
 
-// What the pairs after a complete batch are. The bar below says how long the training takes.
+// What the pairs after a complete batch are. The bar below says how long the next batch takes.
 function done(training) {
-  return training ? t("Done. Training; these are extra pairs.") : t("Done. These are extra pairs.")
+  return training ? t("Done. The next batch is being prepared; these are extra pairs.") : t("Done. These are extra pairs.")
 }
 
 // The median of the last answers, capped as labelling time is: a coffee break is not reading time.
