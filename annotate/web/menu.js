@@ -17,10 +17,25 @@ function complete() {
   }
 }
 
+// Streamlit sends what was typed a moment after the field is left: a change of page before would be undone by it.
+const SENDING = 200 // ms
+let left = -Infinity
+
+document.addEventListener("focusout", event => {
+  if (event.target.matches("input, textarea")) left = performance.now()
+}, true)
+
 document.addEventListener("click", event => {
-  const link = event.target.closest("[data-testid=stSidebar] a[data-testid=stPageLink-NavLink]")
-  if (link && NARROW.matches) document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
-})
+  const link = event.target.closest("a[data-testid=stPageLink-NavLink]")
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return // for another tab
+  if (event.isTrusted && performance.now() - left < SENDING) {
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    setTimeout(() => link.click(), SENDING)
+  } else if (NARROW.matches && link.closest("[data-testid=stSidebar]")) {
+    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
+  }
+}, true)
 
 // Once a project or a name is chosen, keys are meant for the page: they would go on changing the choice.
 let isChosen = false
