@@ -27,9 +27,10 @@ let wasConnected = false, shownAt = 0, lostAt = 0, isAsked = false, reason = ""
 function kept() {
   try {
     const answers = Object.entries({ ...localStorage }).filter(([name]) => /^allpairs:\d+:/.test(name))
-    const notTaken = window.allpairsNotTaken ?? new Map()
     return answers.map(([name, answer]) => {
-      return { at: Date.parse(JSON.parse(answer).at), why: notTaken.get(/^allpairs:\d+:[^:]*:/.exec(name)?.[0])?.why }
+      const { at, key } = JSON.parse(answer), prefix = /^allpairs:\d+:[^:]*:/.exec(name)?.[0]
+      const why = window.allpairsRefused?.get(key) ?? window.allpairsNotTaken?.get(prefix)?.why
+      return { at: Date.parse(at), why }
     })
   } catch {
     return [] // no storage
@@ -42,10 +43,10 @@ function notTakenWords(answers) {
 }
 
 function words(count) {
-  if (!count) return t("Connection lost. This page goes on when the server is back.")
+  if (!count) return t("Connection lost. This page goes on when the connection is back.")
   return tn(
-    "Connection lost. One answer is safe in this browser, and will be sent when the server is back.",
-    "Connection lost. {n} answers are safe in this browser, and will be sent when the server is back.",
+    "Connection lost. One answer is safe in this browser, and will be sent when the connection is back.",
+    "Connection lost. {n} answers are safe in this browser, and will be sent when the connection is back.",
     count,
   )
 }

@@ -4,14 +4,14 @@
 const KEPT = /^allpairs:(\d+):([^:]*):/ // project and annotator; the card writes one entry for each answer
 const TICK = 250 // ms between two looks
 const PATIENCE = 2_000 // ms for which the card, while it is open, sends its answers itself; then until the next try
-const MOST = 200 // answers in one request
 const KEEPALIVE = 60_000 // bytes that browsers still send for a page that is being left
 
 const AGAIN = 60_000 // ms after which answers are tried again that the server does not take: a project may be restored
 
-const settled = new Set() // keys that the server refused: the card shows why when it is opened
-window.allpairsNotTaken = new Map() // by project and annotator: why the server does not take their answers, and since when
-let next = 0, busy = false
+const { t } = window.allpairsLanguage
+window.allpairsRefused = new Map() // by key: why the server refused an answer for good; the card says so when it is opened
+window.allpairsNotTaken = new Map() // by project and annotator: why the server does not take their answers, and until when
+let next = 0, busy = false, most = 200 // answers in one request
 
 function kept() {
   const now = Date.now(), wait = location.pathname.endsWith("/label") ? PATIENCE : 0, queues = new Map()
@@ -19,8 +19,9 @@ function kept() {
     for (const [name, value] of Object.entries({ ...localStorage })) {
       const found = KEPT.exec(name)
       const event = found && JSON.parse(value)
-      const since = window.allpairsNotTaken.get(found?.[0])?.since ?? -Infinity
-      if (!event || settled.has(event.key) || performance.now() - since < AGAIN || Math.abs(now - Date.parse(event.at)) < wait) continue
+      const until = window.allpairsNotTaken.get(found?.[0])?.until ?? 0
+      const isSettled = !event || window.allpairsRefused.has(event.key) || performance.now() < until
+      if (isSettled || Math.abs(now - Date.parse(event.at)) < wait) continue
       const queue = queues.get(found[0]) ?? { prefix: found[0], project: found[1], annotator: decodeURIComponent(found[2]), events: [] }
       queue.events.push(event)
       queues.set(found[0], queue)
@@ -33,7 +34,7 @@ function kept() {
 }
 
 async function post({ prefix, project, annotator, events }) {
-  const some = events.slice(0, MOST), body = JSON.stringify({ annotator, events: some })
+  const some = events.slice(0, most), body = JSON.stringify({ annotator, events: some })
   const headers = { "Content-Type": "application/json" }
   const response = await fetch(`./answers/${project}`, { method: "POST", body, headers, keepalive: body.length < KEEPALIVE })
   window.allpairsNotTaken.delete(prefix)
@@ -41,11 +42,23 @@ async function post({ prefix, project, annotator, events }) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)
     tellCards(prefix, stored, some)
-    for (const key of Object.keys(refused)) settled.add(key)
-  } else if ([403, 404, 409].includes(response.status)) {
-    // Another person's, or of a project that is archived, in the bin, or gone.
-    window.allpairsNotTaken.set(prefix, { why: (await response.json()).detail, since: performance.now() })
-  } else throw new Error(response.statusText)
+    for (const [key, why] of Object.entries(refused)) window.allpairsRefused.set(key, why)
+  } else if (response.status === 413 && some.length > 1) most = Math.ceil(some.length / 2) // a proxy takes no more at a time
+  else {
+    const why = await reason(response)
+    if (!why) throw new Error(response.statusText)
+    const wait = [403, 404, 409].includes(response.status) ? AGAIN : PATIENCE
+    window.allpairsNotTaken.set(prefix, { why, until: performance.now() + wait })
+  }
+}
+
+// Why the app does not take the answers: they are another person's, the project is away, nobody is signed in, the disk is
+// full. Empty if not the app answered, but a proxy in front of it.
+async function reason(response) {
+  if (response.status === 401) return t("you are signed out. Sign in with the same name, and they are sent")
+  const kind = response.headers.get("Content-Type") ?? ""
+  if (kind.startsWith("application/problem+json")) return (await response.json()).detail
+  return kind.startsWith("text/plain") ? response.text() : ""
 }
 
 // A card counts what was stored beside it, and asks for its next pairs; one that is being drawn finds the pairs here.
