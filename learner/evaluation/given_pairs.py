@@ -6,6 +6,7 @@ say little about all pairs: given negatives are few, and were chosen for being h
 
 import numpy as np
 
+from allpairs.db.corpus.graph import components
 from allpairs.db.estimate import Estimate
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.metrics.average_precision import Confusion, average_precision, curve_from_scores
@@ -38,6 +39,18 @@ def why_all_negative(dataset: Dataset) -> str:
         return ""
     what = f"no known pair is positive ({len(dataset.given):,} negative), and figures over all pairs need positives"
     return f"{what}: add pairs with label 1, or check the column label"
+
+
+def why_none_to_measure(dataset: Dataset) -> str:
+    """Return why no known positive is among the evaluation pairs, and what helps."""
+    if not len(dataset.positives):
+        return why_all_negative(dataset) or "no known pair is a match of two texts: add pairs with label 1"
+    known = np.concatenate([dataset.positives, dataset.given[:, :2]])
+    groups = len(np.unique(components(len(dataset.texts), known)[dataset.positives[:, 0]]))
+    where = f"none of the {len(dataset.positives):,} known matches is a pair of texts kept for measuring"
+    if dataset.symmetric and groups == 1:
+        return f"{where}: they all belong to one group, which is never divided; add known matches of other texts"
+    return f"{where}: use a larger --test-fraction, or another --seed"
 
 
 def _of_pairs(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:

@@ -18,7 +18,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.exact import AllPairs
-from allpairs.learner.evaluation.given_pairs import why_all_negative
+from allpairs.learner.evaluation.given_pairs import why_none_to_measure
 from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.development import Development, near_by
@@ -241,10 +241,8 @@ def _size(number: int, settings: Settings) -> int:
 
 
 def _check(dataset: Dataset) -> None:
-    if all_negative := why_all_negative(dataset):
-        raise InputError(all_negative)
     if not len(dataset.evaluation_positives):
-        raise InputError("no gold positive is among the evaluation items: use a larger --test-fraction or more gold")
+        raise InputError(why_none_to_measure(dataset))
     if not len(dataset.train_left) or not len(dataset.train_right):
         raise InputError("no training pairs are left: use a smaller --test-fraction")
 

@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 
 from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Stated
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
-from allpairs.learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map, why_all_negative
+from allpairs.learner.evaluation.given_pairs import (
+    given_figures,
+    pair_f1,
+    question_f1,
+    question_map,
+    why_all_negative,
+    why_none_to_measure,
+)
 from allpairs.learner.files.evaluate import Method, all_evaluation, evaluate_corpus
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
@@ -105,3 +113,19 @@ def test_gold_without_a_positive_is_told_as_such(tmp_path: Path) -> None:
     assert "no known pair is positive" in why_all_negative(dataset_of(corpus))
     with pytest.raises(InputError, match="no known pair is positive"):
         evaluate_corpus("unread", corpus, Method())
+
+
+def test_what_is_the_matter_is_said_where_no_match_is_measured_and_helps(tmp_path: Path) -> None:
+    texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
+    texts.write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in "abcdefgh"))
+
+    def dataset(rows: str, share: float) -> Dataset:
+        gold.write_text(f"id1,id2,label\n{rows}")
+        return dataset_of(split_corpus(load_corpus(texts, None, gold), share, np.random.default_rng(0)))
+
+    one_group = "a,b,1\nb,c,1\nc,d,1\nd,e,1\n"
+    assert "belong to one group" in why_none_to_measure(dataset(one_group, 0.5))
+    assert len(dataset(f"{one_group}f,g,1\n", 0.5).evaluation_positives) > 0  # matches of other texts help
+    assert "larger --test-fraction" in why_none_to_measure(dataset("a,b,1\nc,d,1\n", 0.1))
+    assert len(dataset("a,b,1\nc,d,1\n", 0.9).evaluation_positives) > 0
+    assert "add pairs with label 1" in why_none_to_measure(dataset("a,a,1\n", 0.5))
