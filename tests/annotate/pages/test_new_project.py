@@ -65,6 +65,24 @@ def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Pat
     assert "Preparing the first batch: waiting for a worker" in said(page)
 
 
+def test_the_separator_is_shown_and_can_be_changed(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_bytes(b"id;title, short\n1;caf\xe9, old\n2;bar, new\n")
+    page = open_page(NEW)
+    fill(page, left_path=str(path))
+    separator = page.selectbox(key=f"separator_{path}")
+    assert separator.value == ";" and list(page.dataframe[0].value.columns) == ["id", "title, short"]
+    assert "Windows-1252" in said(page) and not disabled(page)
+    separator.select("|").run()
+    assert list(page.dataframe[0].value.columns) == ["id;title, short"] and "one column" in said(page)
+    page.selectbox(key=f"separator_{path}").select(",").run()
+    assert list(page.dataframe[0].value.columns) == ["id;title", "short"]
+    book = tmp_path / "q.xlsx"
+    book.write_bytes(b"PK")
+    upload(page, "left", book)
+    assert "workbook" in said(page) and disabled(page)
+
+
 def test_a_chosen_file_is_enough(engine: Engine, folder: Path) -> None:
     page = open_page(NEW)
     fill(page, left_path=str(folder / "q.csv"))
