@@ -78,11 +78,12 @@ def highlight(left: str, right: str) -> tuple[list[Segment], list[Segment]]:
 def highlight_cells(cells: Sequence[tuple[str, str]]) -> Cells:
     """Return the left and right values of two records as runs: each value is compared with the one opposite.
 
-    A value opposite an empty one is not marked. At most half of a record is marked, as in `highlight`.
+    A value opposite an empty one is not marked, nor are two forms of one number or date. At most half of a record is
+    marked, as in `highlight`.
     """
     left, right = ([_words(shortened(cell[side])) for cell in cells] for side in (0, 1))
-    for a, b in zip(left, right, strict=True):
-        if a and b:
+    for cell, a, b in zip(cells, left, right, strict=True):
+        if a and b and _plain(cell[0]) != _plain(cell[1]):
             _compare(a, b)
     return _drawn(left), _drawn(right)
 

@@ -87,10 +87,16 @@ def test_where_more_than_half_differs_only_the_numbers_are_marked() -> None:
 
 
 def test_the_values_of_a_record_are_compared_column_by_column() -> None:
-    cells = [("Pro camera, black", "Pro camera, silver"), ("499.00", "399"), ("Acme", ""), ("2004", "2004")]
+    cells = [
+        ("Pro camera, black", "Pro camera, silver"),
+        ("499.00", "399"),
+        ("Acme", ""),
+        ("2004", "2004"),
+        ("1.499,00 €", "1499.00"),
+    ]
     left, right = highlight_cells(cells)
-    assert [marked(segments) for segments in left] == [["black"], ["499.00"], [], []]
-    assert [marked(segments) for segments in right] == [["silver"], ["399"], [], []]
+    assert [marked(segments) for segments in left] == [["black"], ["499.00"], [], [], []]
+    assert [marked(segments) for segments in right] == [["silver"], ["399"], [], [], []]
 
 
 @pytest.mark.parametrize(
