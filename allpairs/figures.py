@@ -127,12 +127,13 @@ def draw_audit(
 ) -> pd.DataFrame:
     """Draw pairs whose labels measure this matcher, and others on the same texts, over all pairs.
 
-    Arguments as in `evaluate`. Returns the columns id1, id2, text1, text2, label (empty: fill it with 1 and 0),
-    inclusion (the chance that this pair was drawn), stratum, its size and its band. Label every pair, or leave out at
-    random. Raises InputError.
+    Arguments as in `evaluate`. Returns the columns id1, id2, also1, also2 (other ids of equal texts, as JSON),
+    text1, text2, label (empty: fill it with 1 and 0), inclusion (the chance that this pair was drawn), stratum, its
+    size and its band. Label every pair, or leave out at random. Raises InputError.
     """
     import pandas as pd
 
+    from allpairs.db.corpus.equal_texts import further_ids
     from allpairs.learner.files import audit
     from allpairs.learner.files.evaluate import training_columns
 
@@ -145,6 +146,8 @@ def draw_audit(
         {
             "id1": [items[row].ids[0] for row in drawn.left],
             "id2": [items[row].ids[0] for row in drawn.right],
+            "also1": [further_ids(items[row].ids) for row in drawn.left],
+            "also2": [further_ids(items[row].ids) for row in drawn.right],
             "text1": [items[row].text for row in drawn.left],
             "text2": [items[row].text for row in drawn.right],
             "label": pd.array([None] * len(drawn.left), dtype="Int8"),

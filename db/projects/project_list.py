@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import CTE, and_, func, literal, select, true, union_all
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import LABELS, Purpose
+from allpairs.db.domain import LABELS, AnswerKind, Purpose
 from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task, TextChange
 
 UNCHANGED = 0, 0  # the state of texts as they were imported
@@ -119,7 +119,7 @@ def label_totals(session: Session, project_ids: Collection[int]) -> dict[int, Co
 def answers_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
     """Return, for each project, the number of answers given on each of the days that start at these times.
 
-    An answer counts even if it was undone or changed later: it was that day's work. Skips are no answers.
+    An answer counts even if it was changed later: it was that day's work. Skips and undone answers are no answers.
     """
     kind = Answer.created_at.type
     starts = union_all(
@@ -129,6 +129,12 @@ def answers_by_day(session: Session, project_ids: Collection[int], days: Sequenc
         )
     ).subquery()
     on_day = and_(Answer.created_at >= starts.c.start, Answer.created_at < starts.c.end, Answer.answer.in_(LABELS))
+    later = aliased(Answer)
+    undone = select(later.id).where(
+        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
+        later.annotator == Answer.annotator, later.id > Answer.id, later.answer == AnswerKind.RETRACT,
+    )  # fmt: skip
+    on_day = and_(on_day, ~undone.exists())
     counted = select(func.count()).where(Answer.project_id == Project.id, on_day).scalar_subquery()
     # Counts index entries for each project and day; grouping by date would compute a date for every answer.
     each = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())

@@ -12,6 +12,7 @@ import numpy as np
 from allpairs.db.corpus.cells import bad, label_of, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import csv_text
+from allpairs.db.corpus.equal_texts import further_ids
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -24,7 +25,7 @@ from allpairs.learner.files.evaluate import dataset_for, load_scorer, population
 from allpairs.learner.runtime.progress_output import write_text
 from allpairs.learner.search.exact import Pairs
 
-COLUMNS = ("id1", "id2", "text1", "text2", "score", "kind", "stratum", "size", "true", "label")
+COLUMNS = ("id1", "id2", "text1", "text2", "score", "kind", "stratum", "size", "true", "label", "also1", "also2")
 CONFIDENT, SAMPLE = "confident", "sample"
 
 
@@ -79,10 +80,11 @@ def write_mistakes(
     rows = []
     for kind, one, at in (*_confident(found, n), *_sampled(found, n, rng)):
         left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
-        ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
+        names = corpus.items[left].ids, corpus.items[right].ids
+        ids, more = [ids[0] for ids in names], [further_ids(ids) for ids in names]
         texts = dataset.whole_texts[left], dataset.whole_texts[right]
         score = f"{one.pairs.score[at]:.6f}"
-        rows.append([*ids, *texts, score, kind, one.name, one.size, true, ""])
+        rows.append([*ids, *texts, score, kind, one.name, one.size, true, "", *more])
     write_text(path, csv_text(COLUMNS, rows))
     return len(rows)
 
@@ -108,7 +110,7 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
     sizes: dict[str, int] = {}
     labels: dict[str, list[bool]] = {}
     true = 0
-    for number, (kind, stratum, size, positives, label) in read_rows(path, COLUMNS[5:]):
+    for number, (kind, stratum, size, positives, label) in read_rows(path, COLUMNS[5:10]):
         if kind != SAMPLE:
             continue
         sizes[stratum], true = _count(size, path, number, "size"), _count(positives, path, number, "true")
