@@ -133,7 +133,6 @@ def draw_audit(
     """
     import pandas as pd
 
-    from allpairs.db.corpus.equal_texts import further_ids
     from allpairs.learner.files import audit
     from allpairs.learner.files.evaluate import training_columns
 
@@ -146,8 +145,8 @@ def draw_audit(
         {
             "id1": [items[row].ids[0] for row in drawn.left],
             "id2": [items[row].ids[0] for row in drawn.right],
-            "also1": [further_ids(items[row].ids) for row in drawn.left],
-            "also2": [further_ids(items[row].ids) for row in drawn.right],
+            "also1": audit.other_ids(corpus, drawn.left),
+            "also2": audit.other_ids(corpus, drawn.right),
             "text1": [items[row].text for row in drawn.left],
             "text2": [items[row].text for row in drawn.right],
             "label": pd.array([None] * len(drawn.left), dtype="Int8"),

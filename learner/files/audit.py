@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.db.corpus.corpus import Corpus
+from allpairs.db.corpus.equal_texts import further_ids
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
@@ -43,6 +44,11 @@ def draw_audit(model: Model, corpus: Corpus, pairs: int, seed: int, progress: Pr
         what = f"the model scores by {scorer.space.distance}, and an audit ranks by cosine"
         raise InputError(f"{what}: name another model")
     return drawn_by(scorer, dataset, pairs, seed, progress)
+
+
+def other_ids(corpus: Corpus, rows: np.ndarray) -> list[str]:
+    """Return the ids of each of these texts after its first one, as `further_ids`."""
+    return [further_ids(corpus.items[row].ids) for row in rows.tolist()]
 
 
 def drawn_by(scorer: VectorScorer, dataset: Dataset, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
