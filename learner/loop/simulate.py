@@ -1,6 +1,7 @@
 """The browser's rounds with gold labels in the annotator's place."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -90,8 +91,9 @@ def simulate(
 ) -> list[dict[str, Any]]:
     """Run the rounds; return one object a round, as written to `out/rounds.jsonl`.
 
-    Also writes labels.csv, split.csv, base.json and model/. base.json has the figures of the pre-trained encoder, where
-    a simulation starts; a round that is not `trained`, because labels of one class are missing, has the same figures.
+    Also writes labels.csv, split.csv, base.json and model/, in place of those of an earlier simulation. base.json has
+    the figures of the pre-trained encoder, where a simulation starts; a round that is not `trained`, because labels of
+    one class are missing, has the same figures.
     The encoder gets the pooling and the distance of the settings, and is trained in place. composition: the positives
     and negatives of each round, for stratified-match. development: the corpus with the split of a development set,
     whose figures every round has as `development`. start: returns the pre-trained encoder's vectors of the texts.
@@ -106,6 +108,7 @@ def simulate(
     beside = Development(development, dataset) if development else None
     encoder = encoder.variant(settings.pooling, settings.distance, settings.max_length)
     out.mkdir(parents=True, exist_ok=True)
+    _clear(out)
     write_split(corpus, out / "split.csv")
     simulation = _Simulation(dataset, encoder, settings, beside, progress, start)
     (out / "base.json").write_text(json.dumps(simulation.row, indent=2), encoding="utf-8")
@@ -123,6 +126,13 @@ def simulate(
                 after(simulation.labels, dataset, simulation.state.scorer)
     simulation.save(out / "model")
     return written
+
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier simulation wrote, so that one that is stopped leaves nothing of two."""
+    for name in ("split.csv", "base.json", "rounds.jsonl", "labels.csv"):
+        (out / name).unlink(missing_ok=True)
+    shutil.rmtree(out / "model", ignore_errors=True)
 
 
 class _Simulation:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from allpairs import InputError, Matcher, draw_audit, evaluate, evaluate_groups, simulate
+from allpairs.learner.loop import simulate as simulation
 from tests.helpers.projects.rounds import texts
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder
@@ -68,13 +69,24 @@ def test_groups_beside_the_true_ones() -> None:
         evaluate_groups([1], [1], by="venue")
 
 
-def test_a_simulation_leaves_a_matcher(encoder: Path, tmp_path: Path) -> None:
+def test_a_simulation_leaves_a_matcher_and_nothing_of_an_earlier_one(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = simulate(
         LEFT, RIGHT, gold=GOLD, out=tmp_path, rounds=2, first=200, epochs=1, encoder=str(encoder), neighbours=10
     )
     assert list(found["round"]) == [1, 2] and found.labels.is_monotonic_increasing
     assert (found.average_precision_low <= found.average_precision).all()
     assert len(Matcher.load(tmp_path / "model").match(LEFT, RIGHT, top=3)) == 3
+
+    def stop(*_arguments: object, **_settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulation, "train", stop)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(LEFT, RIGHT, gold=GOLD, out=tmp_path, rounds=2, first=200, epochs=1, encoder=str(encoder))
+    left_over = {path.name for path in tmp_path.iterdir()}
+    assert left_over == {"split.csv", "base.json", "rounds.jsonl"} and not (tmp_path / "rounds.jsonl").read_text()
 
 
 def test_what_is_wrong_is_said_in_one_line(encoder: Path, tmp_path: Path) -> None:
