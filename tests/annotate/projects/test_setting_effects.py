@@ -91,6 +91,7 @@ def test_fields_without_effect_are_not_mentioned(now: Situation, old: dict[str, 
         (AUDITED, {}, {"target_precision": 0.9}, "with the next update of the figures"),
         (TRAINED, {}, {"question": "Same?", "guidelines": "x"}, "new question and guidelines at once; 325 labels"),
         (TRAINED, {}, {"strategy": "committee"}, "Committee applies from batch 6 on"),
+        (SEEDED, {}, {"first_batch": "most similar"}, "until a model is trained, the most similar pairs are chosen"),
         (SEEDED, {}, {"strategy": "committee"}, "once a model is trained; until then pairs are chosen as before"),
         (TRAINED, {}, {"strategy": "static-retrieval"}, "300 texts are encoded by the pre-trained encoder"),
         (TRAINED, {}, {"neighbours": 200}, "200 nearest neighbours of each text instead of 100: more candidates"),
@@ -118,6 +119,7 @@ def test_every_line_is_a_sentence(name: str, now: Situation) -> None:
     other = {bool: lambda: not default, int: lambda: default + 2, float: lambda: default + 0.05, str: lambda: "other"}
     if name in (
         "strategy",
+        "first_batch",
         "search",
         "growth_kind",
         "initialization",
