@@ -36,7 +36,7 @@ def json_rows(
     for number, record in _objects(path, stream):
         missing = next((column for column in required if column not in record), None)
         if missing is not None:
-            what = "the object lacks this key, which other objects have; add it to every object, or to none"
+            what = "the object lacks this key, which other objects have; add it, with null where there is no value"
             raise bad(what, path, number, missing)
         yield Row(number, tuple(text(record.get(column), path, number, column) for column in columns))
 
