@@ -114,6 +114,10 @@ def test_a_file_of_two_annotators_is_stored_once(engine: Engine, project: int, t
     for stored_rows in (2, 0):
         assert import_labels(engine, "Questions", tmp_path / "l.csv", Choices(replace=True)).stored == stored_rows
     assert ("left-4", "left-5", N, "bob") in labelled(engine, project)
+    (tmp_path / "l.csv").write_text("id1,id2,label,annotator\nleft-4,left-5,1,Eve\nleft-3,left-5,1,BOB\n")
+    import_labels(engine, "Questions", tmp_path / "l.csv", Choices(replace=True))
+    with reading(engine) as session:  # names that differ by case alone are one person
+        assert set(session.scalars(select(Answer.annotator))) == {"ann", "bob", "eve"}
 
 
 def test_a_settled_label_is_replaced_only_if_asked(engine: Engine, project: int, tmp_path: Path) -> None:
