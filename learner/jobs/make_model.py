@@ -94,7 +94,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         if settings.lexical or not plan["trains"]:
             vectors = pretrained_vectors(project_id, data, settings, progress)
         if not plan["trains"]:
-            save_vectors(path, vectors)
+            save_vectors(path, vectors, data.dataset.texts)
         else:
             if settings.lexical:
                 blend = Blend(settings.hubness, fit_lexical(data.dataset, labelled, vectors))

@@ -74,11 +74,11 @@ def test_a_full_disk_loses_nothing_and_is_said(on_disk: Engine, disk: Path) -> N
 
 def test_a_full_disk_leaves_no_half_of_a_file(on_disk: Engine, disk: Path) -> None:
     path = disk / "home" / "artifacts" / "vectors.npy"
-    save_vectors(path, np.ones((10, 10), np.float32))
+    save_vectors(path, np.ones((10, 10), np.float32), [])
     make_batch(on_disk)
     fill(disk)
     with pytest.raises(OSError, match="No space left") as raised:
-        save_vectors(path, np.zeros((1000, 1000), np.float32))
+        save_vectors(path, np.zeros((1000, 1000), np.float32), [])
     assert "The disk is full" in str(in_words(raised.value))
     with pytest.raises((OSError, DBAPIError)):
         backup(on_disk, disk / "backups" / "b.db")

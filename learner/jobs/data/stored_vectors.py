@@ -4,7 +4,7 @@ Of texts that have been added since, only their own rows are made, and put behin
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.files.checksums import Damaged, is_whole, seal
+from allpairs.db.files.json_file import read_json, write_json
 from allpairs.db.identity import FORM, identity
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
@@ -30,16 +31,37 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.matcher import READS, add_details, read_details
 from allpairs.learner.scoring.score import Blend, blended
 
-FILE = "vectors.npy"
+FILE, TEXTS = "vectors.npy", "texts.json"
 MAKING, MORE = ".encoding", ".encoding-more"  # folders beside the file, while encoding all texts, or added ones
 
 
-def save_vectors(path: Path, vectors: np.ndarray) -> None:
-    """Write the vectors to the file atomically, and their checksum to its folder."""
+def save_vectors(path: Path, vectors: np.ndarray, texts: Sequence[str]) -> None:
+    """Write the vectors of these texts to the file atomically, and both checksums to its folder."""
+    note = path.parent / TEXTS
     with publishing(path), publishing(path.parent / CHECKSUMS):
         with atomic_write(path) as part, part.open("wb") as file:
             np.save(file, vectors)
-        seal(path.parent, [path])
+        write_json(note, {"texts": len(texts), "sha256": _digest(texts)})
+        seal(path.parent, [path, note])
+
+
+def are_of(path: Path, texts: Sequence[str]) -> bool:
+    """Return whether the stored vectors are those of the first of these texts; earlier ones do not say."""
+    try:
+        note = read_json(path.parent / TEXTS)
+    except (FileNotFoundError, Damaged):
+        return True
+    return bool(note["sha256"] == _digest(texts[: note["texts"]]))
+
+
+def _digest(texts: Sequence[str]) -> str:
+    """Return the SHA-256 of the texts, each after its length."""
+    digest = sha256()
+    for text in texts:
+        read = text.encode("utf-8", "surrogatepass")
+        digest.update(len(read).to_bytes(8, "big"))
+        digest.update(read)
+    return digest.hexdigest()
 
 
 def load_vectors(path: Path) -> np.ndarray:
@@ -114,12 +136,12 @@ def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndar
 
     extend: makes the missing rows, or cannot. A job that began before texts were added has no use for their rows.
     """
-    kept, n = _stored(path), len(data.item_ids)
+    kept, n = _stored(path) if are_of(path, data.dataset.texts) else None, len(data.item_ids)
     if kept is None or len(kept) >= n:
         return kept if kept is None else kept[:n]
     more = extend(kept)
     if more is not None:
-        save_vectors(path, more)
+        save_vectors(path, more, data.dataset.texts)
         shutil.rmtree(path.parent / MORE, ignore_errors=True)
     return more
 
@@ -136,6 +158,6 @@ def encode_and_save(path: Path, encoder: Encoder, data: ProjectData, blend: Blen
     """Encode the items, store the blended vectors (items, d) and return them. Resumes after a kill."""
     making = path.parent / MAKING
     vectors = blended(data.dataset, encoded(encoder, data.dataset.texts, making, progress), blend, progress=progress)
-    save_vectors(path, vectors)
+    save_vectors(path, vectors, data.dataset.texts)
     shutil.rmtree(making, ignore_errors=True)
     return vectors
