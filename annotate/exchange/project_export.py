@@ -27,7 +27,7 @@ from allpairs.db.version import VERSION as ALLPAIRS
 
 FORMAT, VERSION = "allpairs-project", 1
 MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
-VECTOR_FILES = ("vectors.npy", "evaluation.npz")  # beside a model's folder
+VECTOR_FILES = ("vectors.npy", "texts.json", "evaluation.npz")  # beside a model's folder
 COPIED = 1 << 20  # bytes at a time
 
 

@@ -19,6 +19,7 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays, rescored_of, second_of
 from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
 from allpairs.learner.search.rescored import NOTHING, Rescored
@@ -126,7 +127,7 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     every figure of a matcher rests on the same scores.
     """
     path = _folder(matcher) / f"{NAME}{population(data)}.npz"
-    stored = _read(path)
+    stored = _read(path, data)
     if stored is None and vectors is None:
         stored = _part_of_stored(matcher, data, progress)
     if stored is None:
@@ -146,21 +147,33 @@ def _ranked(data: ProjectData, half: np.ndarray, rescored: Rescored, progress: P
     """Return what is stored; half: (n, d) float16 and rescored: as in `Seen`."""
     seen = sides(data, half.astype(np.float32), rescored=rescored)
     ranking = rank_all(seen.left, seen.right, seen.symmetric, progress, rescored=seen.rescored)
-    return {"vectors": half, "counts": ranking.counts, "rows": rows_of(data)} | as_arrays(rescored)
+    rows = rows_of(data)
+    about = {"rows": rows, "texts": _digests(data, rows)}
+    return {"vectors": half, "counts": ranking.counts} | about | as_arrays(rescored)
 
 
-def _read(path: Path) -> Mapping[str, np.ndarray] | None:
+def _digests(data: ProjectData, rows: np.ndarray) -> np.ndarray:
+    return digests_of([data.dataset.texts[row] for row in rows.tolist()])
+
+
+def _read(path: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
+    """Return what is stored in the file; None if it is missing, damaged, or of other texts with the same rows."""
     try:
-        return load_arrays(path, "")
+        stored = load_arrays(path, "")
     except Damaged:
         return None
+    if "texts" not in stored:  # of an earlier version: all rounds would be encoded anew
+        return stored
+    rows = np.intersect1d(stored["rows"], rows_of(data))
+    known = stored["texts"][np.searchsorted(stored["rows"], rows)]
+    return stored if np.array_equal(known, _digests(data, rows)) else None
 
 
 def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> dict[str, np.ndarray] | None:
     """Return what is stored of a population of which this one is a part, for this one, and store it; None without."""
     folder, rows = _folder(matcher), rows_of(data)
     for name in sorted(children(folder)):
-        stored = _read(folder / name) if name.startswith(NAME) and name.endswith(".npz") else None
+        stored = _read(folder / name, data) if name.startswith(NAME) and name.endswith(".npz") else None
         if stored is None:
             continue
         had = stored["rows"] if "rows" in stored else data.measuring_by(0)  # of an earlier version
@@ -176,7 +189,8 @@ def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> 
 def population(data: ProjectData) -> str:
     """Return what ends the name of a file about these evaluation texts: empty for those of the project's first files.
 
-    Rows never move, so equal rows are the same texts, in a copy from an archive, too.
+    Rows never move, so equal rows are the same texts, in a copy from an archive, too. After a restore they may be
+    others, which the file tells by their digests.
     """
     rows = rows_of(data)
     if np.array_equal(rows, data.measuring_by(0)):

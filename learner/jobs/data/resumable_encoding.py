@@ -9,6 +9,7 @@ import numpy as np
 
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.progress import Progress, no_progress, part_of
+from allpairs.learner.jobs.data.text_digest import digest_of_texts
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.runtime.array_file import new_array_file
 from allpairs.learner.runtime.protocol import Engine
@@ -19,11 +20,14 @@ SAME = 1e-3  # largest distance of the first text's vector to the stored one; ro
 
 @dataclass(frozen=True)
 class Made:
-    """The vectors in a folder: an array (n, d) its count of encoded rows, and its file's inode number."""
+    """The vectors in a folder: an array (n, d), its count of encoded rows, and what its note says of the file.
+
+    about: the inode number of the file, and the digest of the texts.
+    """
 
     vectors: np.memmap
     rows: int
-    file: int
+    about: dict[str, int | str]
 
 
 def encoded(
@@ -31,7 +35,7 @@ def encoded(
 ) -> np.ndarray:
     """Return vectors (texts, d), float32, in a file of the folder; rows that are already there are not encoded again.
 
-    The folder must belong to these texts. Vectors left by another encoder are discarded.
+    Vectors left of other texts or by another encoder are discarded.
     """
     made = _begun(encoder, texts, folder)
     begin, n = made.rows, len(texts)
@@ -40,31 +44,36 @@ def encoded(
         made.vectors[begin + part.start : begin + part.stop] = some
         made.vectors.flush()
         with atomic_write(folder / DONE) as note:
-            note.write_text(json.dumps({"rows": begin + part.stop, "file": made.file}), encoding="utf-8")
+            note.write_text(json.dumps(made.about | {"rows": begin + part.stop}), encoding="utf-8")
     return made.vectors
 
 
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
-    note = _note_of(folder)
+    note, digest = _note_of(folder), digest_of_texts(texts)
     if note and file.exists():
-        found, number = np.lib.format.open_memmap(file, "r+"), file.stat().st_ino
-        same = found.shape == shape and note.get("file") == number
-        if same and np.allclose(found[0], encoder.encode(texts[:1])[0], atol=SAME):
-            return Made(found, int(note["rows"]), number)
+        stored = np.lib.format.open_memmap(file, "r+")
+        about = _about(file, digest)
+        same = stored.shape == shape and about.items() <= note.items()
+        if same and np.allclose(stored[0], encoder.encode(texts[:1])[0], atol=SAME):
+            return Made(stored, int(note["rows"]), about)
     folder.mkdir(parents=True, exist_ok=True)
     # Another job may be writing here: it keeps its own, now unlinked file, and its notes name that file's number.
     (folder / DONE).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
     vectors = new_array_file(file, np.float32, shape)
-    return Made(vectors, 0, file.stat().st_ino)
+    return Made(vectors, 0, _about(file, digest))
 
 
-def _note_of(folder: Path) -> dict[str, int]:
+def _about(file: Path, digest: str) -> dict[str, int | str]:
+    return {"file": file.stat().st_ino, "texts": digest}
+
+
+def _note_of(folder: Path) -> dict[str, int | str]:
     """Return the contents of the folder's note; empty if it is missing or unreadable."""
     try:
-        note: dict[str, int] = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        note: dict[str, int | str] = json.loads((folder / DONE).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # ValueError: power failed before the note reached the disk
         return {}
     return note

@@ -19,6 +19,7 @@ from allpairs.learner.jobs.data.round_plan import Plan
 from allpairs.learner.jobs.data.stored_rescored import FILE as RESCORED
 from allpairs.learner.jobs.data.stored_rescored import load_rescored
 from allpairs.learner.jobs.data.stored_vectors import FILE as VECTORS
+from allpairs.learner.jobs.data.stored_vectors import TEXTS
 from allpairs.learner.jobs.queue.job_state import database, folder_of
 from allpairs.learner.jobs.queue.ownership import require_own, this_run
 from allpairs.learner.scoring.matcher import FILE as MATCHER
@@ -71,5 +72,5 @@ def tidy_folders(project_id: int, job_id: str) -> None:
             discard(project / name)
         if model not in named or model in serving:
             continue
-        for file in (VECTORS, CHECKSUMS, RESCORED):
+        for file in (VECTORS, TEXTS, CHECKSUMS, RESCORED):
             discard(project / name / file)

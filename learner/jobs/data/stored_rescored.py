@@ -1,6 +1,6 @@
 """The pairs that a round's second stage has scored again: as the round left them, else computed once more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.extended_rescored import extended_rescored
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.jobs.data.text_digest import digest_of_texts
 from allpairs.learner.scoring.matcher import SECOND_STAGE, load_matcher
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED
@@ -43,8 +44,9 @@ def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
 
 def save_rescored(folder: Path, rescored: Rescored, data: ProjectData) -> None:
     """Write the pairs to their file in the folder of a round's job, atomically, with the rows that competed."""
-    gone = np.concatenate([data.dataset.gone_left, data.dataset.gone_right])
-    save_arrays(folder / FILE, **as_arrays(rescored), rows=np.array(len(data.item_ids)), gone=gone)
+    dataset, rows = data.dataset, np.array(len(data.item_ids))
+    gone, texts = np.concatenate([dataset.gone_left, dataset.gone_right]), np.array(digest_of_texts(dataset.texts))
+    save_arrays(folder / FILE, **as_arrays(rescored), rows=rows, gone=gone, texts=texts)
 
 
 def load_rescored(folder: Path, rows: int) -> Rescored:
@@ -55,7 +57,8 @@ def load_rescored(folder: Path, rows: int) -> Rescored:
 def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
     """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended.
 
-    Of texts that were added since, their own pairs are scored, and stored with the others.
+    Of texts that were added since, their own pairs are scored, and stored with the others. Pairs of other texts with
+    the same rows are scored anew.
     """
     second = None if matcher is None else second_of(matcher)
     if matcher is None or matcher.folder is None or second is None:
@@ -64,6 +67,8 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
     try:
         stored = load_arrays(folder.parent / FILE, "")
     except Damaged:
+        stored = {}
+    if not _are_of(stored, data.dataset.texts):
         return _made(second, data, vectors, progress)  # nobody keeps the file of an earlier round
     new, known = _lacking(stored, data), from_arrays(stored, len(data.item_ids))
     if not len(new):
@@ -81,11 +86,13 @@ def _made(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress:
     return rescore(second, pairs, features, len(data.item_ids))
 
 
+def _are_of(stored: Mapping[str, np.ndarray], texts: Sequence[str]) -> bool:
+    """Return whether the stored pairs are of the first of these texts."""
+    return "texts" in stored and str(stored["texts"]) == digest_of_texts(texts[: int(stored["rows"])])
+
+
 def _lacking(stored: Mapping[str, np.ndarray], data: ProjectData) -> np.ndarray:
     """Return the rows of texts that were not there when the pairs were stored, ascending."""
     there = np.union1d(data.dataset.left, data.dataset.right)
-    if "rows" in stored:
-        lacks: np.ndarray = (there >= stored["rows"]) | np.isin(there, stored["gone"])
-    else:  # of an earlier version, which knew no later texts
-        lacks = np.zeros(len(there), dtype=bool) if data.added_in is None else data.added_in[there] > 0
+    lacks: np.ndarray = (there >= stored["rows"]) | np.isin(there, stored["gone"])
     return there[lacks]

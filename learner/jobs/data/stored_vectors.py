@@ -27,6 +27,7 @@ from allpairs.learner.jobs.data.evaluation_snapshot import BASE, Seen, blend_of,
 from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, extended_by_matcher
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
+from allpairs.learner.jobs.data.text_digest import digest_of_texts
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.matcher import READS, add_details, read_details
 from allpairs.learner.scoring.score import Blend, blended
@@ -41,27 +42,17 @@ def save_vectors(path: Path, vectors: np.ndarray, texts: Sequence[str]) -> None:
     with publishing(path), publishing(path.parent / CHECKSUMS):
         with atomic_write(path) as part, part.open("wb") as file:
             np.save(file, vectors)
-        write_json(note, {"texts": len(texts), "sha256": _digest(texts)})
+        write_json(note, {"texts": len(texts), "sha256": digest_of_texts(texts)})
         seal(path.parent, [path, note])
 
 
 def are_of(path: Path, texts: Sequence[str]) -> bool:
-    """Return whether the stored vectors are those of the first of these texts; earlier ones do not say."""
+    """Return whether the stored vectors are those of the first of these texts; False if nothing says so."""
     try:
         note = read_json(path.parent / TEXTS)
-    except (FileNotFoundError, Damaged):
-        return True
-    return bool(note["sha256"] == _digest(texts[: note["texts"]]))
-
-
-def _digest(texts: Sequence[str]) -> str:
-    """Return the SHA-256 of the texts, each after its length."""
-    digest = sha256()
-    for text in texts:
-        read = text.encode("utf-8", "surrogatepass")
-        digest.update(len(read).to_bytes(8, "big"))
-        digest.update(read)
-    return digest.hexdigest()
+    except (FileNotFoundError, ValueError, Damaged):  # ValueError: the power failed before it reached the disk
+        return False
+    return bool(note["sha256"] == digest_of_texts(texts[: note["texts"]]))
 
 
 def load_vectors(path: Path) -> np.ndarray:
