@@ -141,6 +141,6 @@ def test_its_worth_and_its_verdicts(engine: Engine, rater: str) -> None:
     assert [one["verdict"] for one in seen] == said
     assert seen[0] | {"created_at": ""} == {
         "id1": "left-0", "id2": "left-1", "text1": "text 0", "text2": "text 1", "rater": "judge", "number": 1,
-        "verdict": "no", "p": 0.1, "prompt": "0a1b2c3d", "created_at": "", "cost": 0.01,
+        "verdict": "no", "p": 0.1, "prompt": "0a1b2c3d", "created_at": "", "cost": 0.01, "also1": "", "also2": "",
     }  # fmt: skip
     assert given(boss.get(f"{rater}/verdicts", params={"cursor": cursor}))["verdicts"] == []

@@ -51,8 +51,8 @@ class Files:
         return [*self.items, "--gold", self.folder / "gold.csv"]
 
     def simulate(self, out: Path, *more: object) -> list[object]:
-        return ["simulate", *self.known, "--encoder", self.encoder, "--first", 10, "--rounds", 3, *TRAINING,
-                "--out", out, *more]  # fmt: skip
+        return ["simulate", *self.known, "--encoder", self.encoder, "--first", 10, "--rounds", 3,
+                "--first-batch", "most similar", *TRAINING, "--out", out, *more]  # fmt: skip
 
     def pairs(self, ids: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return all pairs of these left ids (default: all): with each other, or with all right ones."""
