@@ -62,7 +62,7 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
             audit_left=unanswered(session, audit) if audit is not None else 0,
             job=newest_job(session, project_id),
             rounds=matcher.number if matcher is not None else 0,
-            measured=figures is not None,
+            measured=bool(figures and figures.estimates),
             measurable=has_evaluation_items(session, project_id),
             reached=bool(figures and is_reached(figures.estimates, figures.reached, target)),
         )

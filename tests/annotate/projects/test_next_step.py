@@ -1,12 +1,16 @@
 """The one next thing to do, for each state of a project and each role."""
 
 import pytest
+from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import MAY, Right
-from allpairs.annotate.projects.next_step import Standing, next_step
+from allpairs.annotate.projects.next_step import Standing, next_step, read_standing
 from allpairs.db.domain import Role
 from allpairs.db.labels.tasks import BatchProgress
 from allpairs.db.schema.tables import Job
+from tests.helpers.factories import make_project
+from tests.helpers.figures.measured import add_matcher
+from tests.helpers.projects.explored import FIGURES
 
 ALL = frozenset(Right)
 HALF, FULL = BatchProgress(1, 2, 40, 17), BatchProgress(1, 2, 40, 40)
@@ -38,6 +42,16 @@ def test_an_administrator_is_led_to_the_page_where_it_is_done(found: Standing, p
     assert step.page == page
     assert bool(step.act) == bool(page)
     assert step.why
+
+
+def test_a_model_without_figures_is_not_measured(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    add_matcher(
+        engine, project_id, 1, {"pairs": 1, "estimates": {}, "curve": {}, "histogram": {}, "audit": {"needed": 32}}
+    )
+    assert not read_standing(engine, project_id).measured
+    add_matcher(engine, project_id, 2, FIGURES | {"estimates": {"average_precision": {"value": 0.5}}})
+    assert read_standing(engine, project_id).measured
 
 
 def test_nobody_is_led_to_what_their_role_refuses() -> None:
