@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.monitor.rounds import offered_threshold
 from allpairs.annotate.pipelines.runs import list_runs, made_by
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
@@ -44,7 +44,7 @@ FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 @dataclass(frozen=True)
 class MatchWork:
-    """The rounds, the newest first, with the score where p = ½; the newest job; and the result of the last search.
+    """The rounds, the newest first, with the score where p is about ½; the newest job; the last search's result.
 
     kind: of the project; columns: its text columns, none if there is only one.
     """
@@ -60,7 +60,7 @@ class MatchWork:
 def work(engine: Engine, project_id: int) -> MatchWork:
     """Return the rounds to search with, and the progress of the newest search."""
     with reading(engine) as session:
-        known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
+        known = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
         kind, columns = Kind(project_of(session, project_id).kind), column_names(session, project_id)
         job, version = last_job(session, project_id, [MATCHES]), version_of_texts(session, project_id)
         return MatchWork(kind, columns, known, job, read_matches(project_id), version)

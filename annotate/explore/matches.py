@@ -22,7 +22,7 @@ from allpairs.annotate.explore.prepared import (
     shown_pairs,
 )
 from allpairs.annotate.labels.formats import NUMBERS
-from allpairs.annotate.monitor.rounds import threshold
+from allpairs.annotate.monitor.rounds import DIGITS, offered_threshold
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, pairs_of_ids
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
@@ -76,14 +76,14 @@ def over_all(precision: float, times: float) -> float:
 
 def start_at(found: Round, scored: Scored) -> float:
     """Return the slider's first threshold: p = 1/2; without p, the best F1 of the curve, else the hundredth pair."""
-    at = threshold(found.matcher)
+    at = offered_threshold(found.matcher)
     curve = found.evaluation.curve if found.evaluation else {}
     if at is None and curve.get("score"):
         precision, recall = np.array(curve["precision"]), np.array(curve["recall"])
         at = curve["score"][int(np.argmax(precision * recall / np.maximum(precision + recall, 1e-9)))]
     if at is None:
         at = float(scored.score[min(100, len(scored)) - 1])
-    return float(np.clip(at, scored.score[-1], scored.score[0]))
+    return float(np.clip(round(at, DIGITS), scored.score[-1], scored.score[0]))
 
 
 def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Matcher, Round
 from allpairs.db.texts.changes import last_of_measuring, measuring_changed
 
+DIGITS = 3  # of a threshold that a page offers
 BIASED = (
     "Labels of batches cannot be used instead. The model chose those pairs because they are hard or similar, so they "
     "are a biased sample, and figures computed from them would say nothing about all pairs."
@@ -127,6 +128,12 @@ def threshold(matcher: Matcher) -> float | None:
     if not matcher.w or matcher.b is None:
         return None
     return -matcher.b / matcher.w
+
+
+def offered_threshold(matcher: Matcher) -> float | None:
+    """Return `threshold` as pages offer it, so that each finds the same matches: with the digits that a slider has."""
+    exact = threshold(matcher)
+    return None if exact is None else round(exact, DIGITS)
 
 
 def why_unmeasured(report: Report) -> str:

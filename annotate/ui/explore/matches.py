@@ -13,6 +13,7 @@ from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.groups import answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.monitor.rounds import DIGITS
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
@@ -20,7 +21,7 @@ from allpairs.annotate.ui.state import engine, may
 from allpairs.db.schema.tables import Evaluation
 
 SHOWN = 20  # pairs on one page
-STEP = 0.001
+STEP = 10**-DIGITS
 
 
 @st.fragment
@@ -44,9 +45,9 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
     low, high = matches.worth_a_look(found, scored)
     low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
-    start = min(high, max(low, round(matches.start_at(found, scored), 3)))
+    start = min(high, max(low, matches.start_at(found, scored)))
     return st.slider(
-        "Threshold", low, max(high, low + STEP), start, STEP, format="%.3f", key=key, persist_state="session",
+        "Threshold", low, max(high, low + STEP), start, STEP, format=f"%.{DIGITS}f", key=key, persist_state="session",
         help="Every pair that scores at least this is a match.",
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.access.transactions import Refused
-from allpairs.annotate.explore import compare, mistakes, prepared
+from allpairs.annotate.explore import compare, match_export, mistakes, prepared
 from allpairs.annotate.explore import groups as exploring_groups
 from allpairs.annotate.explore import matches as exploring_matches
 from allpairs.annotate.explore import search as searching
@@ -170,7 +170,10 @@ def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[fl
 
 def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
     scored = best_pairs(found)
-    assert exploring_matches.start_at(found, scored) == pytest.approx(9.5 / 15)
+    assert exploring_matches.start_at(found, scored) == 0.633  # 9.5 / 15
+    assert (
+        match_export.work(engine, project).thresholds[found.matcher.number] == 0.633
+    )  # the page Export starts there, too
     first = explore(engine, project, 0, SCORED)
     assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
     unmeasured = Round(first.matcher, None, first.exploration)
