@@ -161,6 +161,8 @@ def test_a_card_that_opens_slowly_shows_no_pair_whose_answer_is_stored_meanwhile
     for browser, message in late:
         browser.send(message)
     expect(again.locator(".pair")).to_be_visible(timeout=30_000)
+    drawn(again)
+    again.wait_for_timeout(PAUSE)
     again.keyboard.press("1")
     settle(again, 1)
     assert desk.labels == [N, N, N, P] + [None] * 26 and len(desk.answers) == 4
