@@ -5,6 +5,7 @@ const NEAR = 24 // px: fingers are less exact than a mouse
 // Buttons that do something: what they stand for may have changed by a second click, or by a key that repeats.
 const ACTS = ".card :is(.answers, .group-answers, .candidates) button, .card [data-act=undo], " +
   "[data-testid^=stBaseButton-]:not([data-testid=stPagination] *)"
+const LAYERS = "[role=menu], [role=dialog], [data-testid=stPopoverBody]"
 
 // The names of the key, the likeliest first: of the number row its digit, which some layouts have on Shift; its character;
 // of a layout without Latin letters the letter at this place.
@@ -17,7 +18,9 @@ function keysOf(event) {
   return [...new Set([digit, key, letter?.toLowerCase()])].filter(Boolean)
 }
 
-function isTyping(event) {
+// Whether a key is for a field, or for a menu, dialog or popover of Streamlit that is open.
+function isTaken(event) {
+  if (document.querySelector(LAYERS)) return true
   const target = event.composedPath()[0]
   return target instanceof Element && (target.isContentEditable || target.matches("input, textarea, select"))
 }
@@ -41,7 +44,7 @@ function onKey(event) {
   const button = buttonOf(event)
   const isPress = button && (event.key === "Enter" || event.key === " ")
   if (isPress && event.repeat && isAct(button)) return swallow(event)
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
+  if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
   pressShortcut(event, isPress)
 }
 
@@ -69,4 +72,4 @@ function onClick(event) {
 
 addEventListener("keydown", onKey, true)
 addEventListener("click", onClick, true)
-window.allpairsInput = { keysOf, isTyping }
+window.allpairsInput = { keysOf, isTaken }

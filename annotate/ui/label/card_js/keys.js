@@ -65,7 +65,7 @@ function onKey(s, event) {
   const keys = keysOf(event)
   if (!keys.length || event.ctrlKey || event.metaKey || event.altKey || newest !== s || !s.root.isConnected) return
   if (s.root.querySelector(".help").open) return onDialogKey(s, event, keys)
-  if (isTyping(event)) return
+  if (isTaken(event)) return
   const name = actionOf(s, keys)
   if (s.root.querySelector(".guidelines:modal") && name !== "guidelines") return
   if (s.writing !== null && !isOnButton(event) && (name || [...event.key].length === 1)) return focusNote(s) // the letter follows
