@@ -121,11 +121,12 @@ def why_last(database: Engine, project_id: int, who: str) -> None:
 def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
     """Draw the choice between batch and audit batch, while there is one; return the audit batch if it is chosen."""
     audit_batch, key = audit_batch_of(database, project_id), f"queue_{project_id}"
+    place = st.empty()  # takes the choice away at once, even if this run is broken off
     if audit_batch is None or not (audit_batch.left or st.session_state.get(key) == AUDIT_BATCH):
         return None
     left = _("{queue} ({n} left)", queue=_(AUDIT_BATCHES[audit_batch.kind]), n=audit_batch.left)
     titles = {BATCH: _("Batch"), AUDIT_BATCH: left}
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with place.container(horizontal=True, vertical_alignment="center"):
         chosen = st.segmented_control(
             _("What to label"), list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
             label_visibility="collapsed", persist_state="session",
