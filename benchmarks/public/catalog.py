@@ -99,6 +99,8 @@ UNRUN = (
     "GoldenMatch with embeddings, most of which need a service. Its authors report a best F1 of 0.586 on the whole of "
     "Amazon–Google with those of Vertex AI, and 0.405 without "
     "([benchmarks](https://github.com/benseverndev-oss/goldenmatch/wiki/Benchmarks)).",
+    "Allpairs with half of its first batch from further down the ranking, as new projects have it since 2026-11-28: "
+    "its runs here begin with the most similar pairs alone.",
     "Any tool on records of people (name, address, date of birth): none are among the open sets at hand.",
     "Zingg 0.7 with Spark 3.5: its loop ran on Amazon–Google, seed 0, with the fields and sample of its own example, "
     "as far as 64 labels. Six of those pairs matched, and linking returned no pair. Finding, training and linking took "
