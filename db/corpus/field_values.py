@@ -20,16 +20,21 @@ MISSING = frozenset({
 })  # fmt: skip
 SIGNS = str.maketrans({"−": "-", "٬": "'", "’": "'", "‘": "'"})  # minus, and what stands between groups of digits
 NUMBER = re.compile(
-    r"((?<![\w.,])[-+] ?)?(\d+(?:[' ]\d{3}(?!\d)|[.,٫]\d+)*|(?<![\w.,])[.,٫]\d+)(e[-+]?\d{1,3}(?!\w))?", re.IGNORECASE
+    r"((?<![\w.,])[-+] ?)?(\d+(?:[' ]\d{3}(?!\d)|[.,٫]\d+)*|(?<![\w.,])[.,٫]\d+)"
+    r"(e[-+]?\d{1,3}(?!\w)|(?:k| ?mn?| ?mio| ?bn)(?!\w))?",
+    re.IGNORECASE,
 )
+NEGATIVE = re.compile(r"- ?[\d.,٫].*|\((?![12]\d{3}\)).*\)|[\d.,٫' ]*\d-")  # -$5, ($5) and $5-, but not the year (1999)
+SCALES = {"k": "e3", "m": "e6", "b": "e9"}
 CURRENCY = re.compile(r"[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|JPY)\b")
 GROUPED = r"([1-9]\d?\d?(?:{0}\d\d\d)+|[1-9]\d?(?:{0}\d\d)+{0}\d\d\d|\d*)(?:[{1}٫](\d+))?"
 FORMS = {".": re.compile(GROUPED.format(",", ".")), ",": re.compile(GROUPED.format(r"\.", ","))}  # by the decimal sign
 DAY_MONTH = re.compile(r"(\d\d?)([-/. ]) ?(\d\d?)\2 ?(\d{4}|\d\d)")
 YEAR_FIRST = re.compile(r"(\d{4})([-/. ]?)(\d\d?)\2(\d\d?)")
 DAY_NAME = re.compile(
-    r"(?:[^\W\d]+\.?,? )?(\d\d?)(?:st|nd|rd|th|er|\.)?[ -]?(?:de )?([^\W\d]{3,})\.?,?[ -](?:de )?(\d{4})"
+    r"(?:[^\W\d]+\.?,? )?(\d\d?)(?:st|nd|rd|th|er|\.)?[ -]?(?:de )?([^\W\d]{3,})\.?,?[ -](?:de )?(\d{4}|\d\d)"
 )
+NAME_YEAR = re.compile(r"([^\W\d]+)\.?,?[ -](?:de )?(\d{4})")
 NAME_DAY = re.compile(r"(?:[^\W\d]+\.?, )?([^\W\d]+)\.? (\d\d?)(?:st|nd|rd|th)?,? (\d{4})")
 TIME = re.compile(
     r"(?<=\d)(?:T|,? )(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))? ?(?:([ap])\.?m)?[^\d+-]*(?:([-+]\d\d):?(\d\d))?.*$",
@@ -110,8 +115,13 @@ def _most(counts: dict[T, int], default: T) -> T:
 
 
 def is_missing(value: str) -> bool:
-    """Return whether the value says that there is none: punctuation alone, or words such as n/a."""
-    return value.casefold() in MISSING or all(unicodedata.category(sign)[0] in "PZC" for sign in value)
+    """Return whether the value says that there is none: punctuation or a currency alone, or words such as n/a."""
+    return value.casefold() in MISSING or all(map(_is_mark, value))
+
+
+def _is_mark(sign: str) -> bool:
+    category = unicodedata.category(sign)
+    return category == "Sc" or category[0] in "PZC"
 
 
 def evidence_of(values: Iterable[str], kind: FieldKind | None = None) -> Evidence:
@@ -184,8 +194,15 @@ def _number(value: str, decimal: str) -> float | None:
     parts = FORMS[decimal].fullmatch(re.sub("[' ]", "", digits))
     if parts is None:  # a version, an address of the network, or decimals in another column's form
         return None
-    number = float(f"{re.sub('[.,]', '', parts[1]) or 0}.{parts[2] or 0}{exponent}")
-    return -number if sign.startswith("-") else number
+    number = float(f"{re.sub('[.,]', '', parts[1]) or 0}.{parts[2] or 0}{_power(exponent.lower().strip(), value)}")
+    return -number if sign.startswith("-") or NEGATIVE.fullmatch(CURRENCY.sub("", value).strip()) else number
+
+
+def _power(written: str, value: str) -> str:
+    """Return the power of ten as `e3`: for 2e3 and 2k, and with a currency for $2m and 2 bn €, too."""
+    if written.startswith("e"):
+        return written
+    return SCALES.get(written[:1], "") if written == "k" or CURRENCY.search(value) else ""
 
 
 def _day(value: str, day_first: bool) -> int | None:
@@ -198,9 +215,11 @@ def _day(value: str, day_first: bool) -> int | None:
         day, month = (match[1], match[3]) if day_first else (match[3], match[1])
         return _ordinal(_year(match[4]), int(month), int(day))
     elif match := DAY_NAME.fullmatch(text):
-        return _ordinal(int(match[3]), _month(match[2]), int(match[1]))
+        return _ordinal(_year(match[3]), _month(match[2]), int(match[1]))
     elif match := NAME_DAY.fullmatch(text):
         return _ordinal(int(match[3]), _month(match[1]), int(match[2]))
+    elif match := NAME_YEAR.fullmatch(text):
+        return _ordinal(int(match[2]), _month(match[1]), 1)
     return None
 
 

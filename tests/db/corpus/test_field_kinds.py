@@ -23,7 +23,9 @@ CODE, DATE, NAME, NUMBER, PRICE, TEXT = (
     ("value", "number"),
     [("49.99", 49.99), ("$ 1,299.00", 1299), ("1.299,00 €", 1299), ("1 299,5 €", 1299.5), ("1,299", 1299),
      ("1.299", 1.299), ("3,5", 3.5), ("-7", -7), ("19.99 USD", 19.99), ("1.299.000", 1_299_000), ("1.2.3", None),
-     ("3 to 5", None), ("none", None), ("", None)],
+     ("3 to 5", None), ("none", None), ("", None), ("(5.00)", -5), ("($1,234.50)", -1234.5), ("(1999)", 1999),
+     ("-$5.00", -5), ("€-6", -6), ("7.00-", -7), ("CHF 14.-", 14), ("5k", 5000), ("5 kg", 5), ("$3M", 3e6), ("3 m", 3),
+     ("EUR 2.5 Mio", 2.5e6), ("1.5bn USD", 1.5e9)],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(value: str, number: float | None) -> None:
     assert number_of(value) == (None if number is None else pytest.approx(number))
@@ -39,6 +41,19 @@ def test_any_amount_is_read_in_both_notations(value: float) -> None:
 def test_any_date_is_read(day: date, form: str) -> None:
     written = day.strftime(form).replace(day.strftime("%Y"), f"{day.year:04}", 1)
     assert day_of(written) == day.toordinal()
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [("03-Jan-20", date(2020, 1, 3)), ("4 Feb 71", date(1971, 2, 4)), ("March 2021", date(2021, 3, 1))],
+)
+def test_dates_with_short_years_or_without_days_are_read(value: str, day: date) -> None:
+    assert day_of(value) == day.toordinal()
+    assert guess_kind("seen", [value]) == DATE
+
+
+def test_a_currency_alone_is_a_missing_price() -> None:
+    assert guess_kind("price", ["$ -", "$5.00"]) == PRICE
 
 
 @pytest.mark.parametrize("value", ["2007", "200711", "12.5", "20071341", "x100", ""])
