@@ -20,6 +20,7 @@ from allpairs.db.corpus.dialect import (
 )
 from allpairs.db.corpus.formula import unguarded
 from allpairs.db.errors import InputError
+from allpairs.db.identity import UNSEEN
 
 
 class Lines:
@@ -114,13 +115,18 @@ def opened_lines(path: Path, stream: IO[bytes], usual: str, separator: str = "")
     """Return the lines of a stream from its start. separator: usual, if none is clear; or the one that there is."""
     dialect = find_dialect(as_utf8(path, stream), usual)
     dialect = replace(dialect, separator=separator or dialect.separator)
+    if dialect.separator == "\t":
+        below = _below_statement(path, stream, dialect)
+        dialect = replace(dialect, quoted=quotes_enclose(below.stream, dialect.separator))
+    return _below_statement(path, stream, dialect)
+
+
+def _below_statement(path: Path, stream: IO[bytes], dialect: Dialect) -> Lines:
+    """Return the lines from the start, without a first one that states the separator."""
     lines = Lines(path, as_utf8(path, stream), dialect)
     if dialect.stated:
         next(lines)
         lines.next_record()
-    if dialect.separator == "\t":
-        lines.dialect = replace(dialect, quoted=quotes_enclose(as_utf8(path, stream), dialect.separator))
-        lines.stream = as_utf8(path, stream)
     return lines
 
 
@@ -155,7 +161,7 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
     if any("\0" in cell for cell in cells):
         raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
     restored = str if lines.dialect.separator == "\t" else unguarded
-    lines.names = [restored(cell.strip()) for cell in cells]
+    lines.names = [restored(UNSEEN.sub("", cell).strip()) for cell in cells]
     while lines.names and not lines.names[-1]:  # separators at the end of the lines
         lines.names.pop()
     return lines.names
@@ -164,7 +170,7 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
 def _records(lines: Lines) -> Iterator[tuple[int, list[str]]]:
     parsed = _quoted(lines) if lines.dialect.quoted else _unquoted(lines)
     for cells in parsed:
-        if len(cells) == 1 or any(cells):  # spreadsheets write an empty row as separators alone
+        if any(map(str.strip, cells)) or len(cells) == len(lines.names) == 1:  # an empty row may be separators alone
             yield lines.start, cells
         lines.next_record()
 

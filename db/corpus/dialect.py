@@ -44,12 +44,20 @@ def as_utf8(path: Path, stream: IO[bytes]) -> IO[bytes]:
     kind = next((kind for start, kind in NO_TEXT.items() if head.startswith(start)), None)
     if kind is not None:
         raise bad(f"this is {kind}, not text as its name says; save it as CSV, or correct the end of its name", path)
-    encoding = "utf-16" if head.startswith(UTF16_MARKS) else "utf-8"
+    encoding = _encoding(head)
     unquoted = _IN_QUOTES.sub("", head.decode(encoding, errors="replace"))
     carriage_returns = "\r" in unquoted and "\n" not in unquoted
     if encoding == "utf-8" and not carriage_returns:
         return stream
     return io.BufferedReader(_Translated(path, stream, encoding, carriage_returns))
+
+
+def _encoding(head: bytes) -> str:
+    """Return UTF-16 if the head of a file has its mark, or begins with one of the signs that it writes with a zero."""
+    if head.startswith(UTF16_MARKS):
+        return "utf-16"
+    zeros = head[:2].find(0) if any(head[:2]) else -1
+    return ("utf-8", "utf-16-be", "utf-16-le")[zeros + 1]
 
 
 class _Translated(io.RawIOBase):
@@ -105,22 +113,29 @@ def find_dialect(stream: IO[bytes], usual: str) -> Dialect:
 
 def _fit(text: str, separator: str, usual: str) -> tuple[float, bool, int, bool] | None:
     """Return how well the separator fits: larger is better; None if it does not."""
-    widths = list(_widths(text, separator))
-    if not widths or widths[0] < 2:
+    rows = list(_filled_rows(text, separator))
+    columns = _last_filled(rows[0]) if rows else 0
+    if columns < 2:
         return None
-    share = widths.count(widths[0]) / len(widths)
+    fitting = [len(cells) == len(rows[0]) or _last_filled(cells) <= columns <= len(cells) for cells in rows]
+    share = sum(fitting) / len(rows)
     if share < 0.5 and separator != usual:
         return None
     header = text.lstrip().partition("\n")[0]
     prose = f"{separator} " in header and f" {separator}" not in header  # a comma in the name of a column
-    return share, not prose, widths[0], separator == usual
+    return share, not prose, columns, separator == usual
 
 
-def _widths(text: str, separator: str) -> Iterator[int]:
-    """Yield the number of cells of each row that has any."""
+def _last_filled(cells: list[str]) -> int:
+    """Return the number of cells without the empty ones at the end."""
+    return max(number for number, cell in enumerate(cells, 1) if cell.strip())
+
+
+def _filled_rows(text: str, separator: str) -> Iterator[list[str]]:
+    """Yield the cells of each row that has any."""
     rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
     try:
-        yield from (len(cells) for cells in rows if any(cells))
+        yield from (cells for cells in rows if any(map(str.strip, cells)))
     except csv.Error:  # the reader of the whole file says what is wrong
         return
 

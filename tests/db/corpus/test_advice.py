@@ -24,7 +24,7 @@ LIST: dict[str, tuple[File, str, File]] = {
     "other letters": (("a.csv", ITEMS + "4,жёлтый\n".encode("cp1251")), "save the file as UTF-8",
                       ("a.csv", ITEMS + "4,жёлтый\n".encode())),
     "cut UTF-16": (("a.csv", ITEMS.decode().encode("utf-16")[:-1]), "Save it as UTF-8", ("a.csv", ITEMS)),
-    "NUL": (("a.csv", ITEMS.decode().encode("utf-16-le")), "save the file as UTF-8", ("a.csv", ITEMS)),
+    "NUL": (("a.csv", ITEMS.decode().encode("utf-32-le")), "save the file as UTF-8", ("a.csv", ITEMS)),
     "another name": (("a.csv", ITEMS.replace(b"id,", b"Id,")), "did you mean 'Id'", ("a.csv", ITEMS)),
     "no names": (("a.csv", b"red\nblue\n"), "name the columns in row 1", ("a.csv", ITEMS)),
     "another sign": (("a.csv", ITEMS.replace(b",", b":")), "say which in the first line",

@@ -91,14 +91,14 @@ def test_excels_tab_separated_text_is_read(tmp_path: Path) -> None:
 SAID = 'steel kettle, big; or "small" | café'
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
 def test_separator_and_encoding_are_found(tmp_path: Path, encoding: str) -> None:
     names, ends = ("a.csv", "a.tsv", "a.txt", "a.csv.gz"), ("\n", "\r\n", "\r")
-    for separator, name, end in itertools.product([*SEPARATORS, "^"], names, ends):
+    for separator, name, end, stated in itertools.product([*SEPARATORS, "^"], names, ends, (False, True)):
         stream = io.StringIO()
         writer = csv.writer(stream, delimiter=separator, lineterminator=end)
         writer.writerows([("id", "text", "size, colour"), ("1", SAID, "x"), ("2", "lamp", "")])
-        first = f"sep={separator}{end}" if separator == "^" else ""
+        first = f"sep={separator}{end}" if stated or separator == "^" else ""
         path = write(tmp_path / name, (first + stream.getvalue()).encode(encoding))
         notes: list[str] = []
         assert [row.values for row in read_rows(path, ("id", "text"), notes=notes)] == [("1", SAID), ("2", "lamp")]
@@ -116,6 +116,10 @@ def test_empty_rows_and_separators_at_the_end_are_left_out(tmp_path: Path) -> No
     path = write(tmp_path / "a.csv", b"\n,,\nid,text,\n1,x,\n,,\n2,y\n3,z,,\n,,\n")
     assert column_names(path) == ["id", "text"]
     assert list(read_rows(path, ("id", "text"))) == [Row(4, ("1", "x")), Row(6, ("2", "y")), Row(7, ("3", "z"))]
+    path = write(tmp_path / "b.csv", "\ufeff\ufeffid;text\n  \n1;x;\n2;y;;\n ; \n3;\n".encode())
+    assert [row.values for row in read_rows(path, ("id", "text"))] == [("1", "x"), ("2", "y"), ("3", "")]
+    path = write(tmp_path / "c.csv", b"id;text;;\n1;a, b\n2;c, d\n")
+    assert values(path) == [("1", "a, b"), ("2", "c, d")]
 
 
 def test_all_keys_of_all_objects_count(tmp_path: Path) -> None:
@@ -183,7 +187,7 @@ def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:
         ("a.csv", b"id,text\n1,\x81x\n", ["row 2, column 'text'", "0x81", "UTF-8 or Windows-1252"]),
         ("a.csv", "id,text\n1,x\n".encode("utf-16")[:-1], ["UTF-16", "complete"]),
         ("a.csv", b"PK\x03\x04...", ["workbook", "CSV"]),
-        ("a.csv", "id,text\n1,x\n".encode("utf-16-le"), ["row 1", "NUL"]),
+        ("a.csv", "id,text\n1,x\n".encode("utf-32-le"), ["row 1", "NUL"]),
         ("a.csv", b'id,text\n1,"never closed\n2,x\n', ["row 2, column 'text'", "broken quoting"]),
         ("a.csv", b'id,text\n1,x\n2,"closed" too early\n', ["row 3, column 'text'", "broken quoting"]),
         ("a.csv", b"id,text\n1,a\0b\n", ["row 2, column 'text'", "NUL"]),
