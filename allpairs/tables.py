@@ -73,7 +73,10 @@ def as_pairs(
     if isinstance(pairs, (str, PathLike)):
         return Path(pairs)
     if is_table(pairs):
-        return _written(pairs, (*columns, *(name for name in more if name in pairs.columns)), path)  # type: ignore[union-attr]
+        from allpairs.db.corpus.cells import present_columns
+
+        present = present_columns(more, pairs.columns, "the data frame")  # type: ignore[union-attr]
+        return _written(pairs, (*columns, *present), path)
     if len(columns) > 2:
         raise InputError(f"give a data frame or a file with the columns {', '.join(columns)}, not a list")
     rows = list(pairs)

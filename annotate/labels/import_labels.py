@@ -14,7 +14,7 @@ from allpairs.annotate.access.other_projects import project_for
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
-from allpairs.db.corpus.cells import Ids, bad, plain_label, shown
+from allpairs.db.corpus.cells import Ids, bad, plain_label, present_columns, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import Label, current_labels, lock_answers, store_answers, votes
@@ -93,8 +93,8 @@ def _deciding(engine: Engine, project_id: int, dry: bool) -> Iterator[Session]:
 
 def _columns(path: Path) -> Sequence[str]:
     present = column_names(path)
-    answer = "answer" if "answer" in present else "label"
-    return ("id1", "id2", answer, *(name for name in OPTIONAL if name in present))
+    answer, *_ = (*present_columns(["answer"], present, path.name), "label")
+    return ("id1", "id2", answer, *present_columns(OPTIONAL, present, path.name))
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,18 @@ def too_long(length: int, path: Path, row: int, column: str | None, at_least: bo
     return bad(what, path, row, column)
 
 
+def present_columns(optional: Iterable[str], names: Iterable[object], table: str) -> list[str]:
+    """Return those of the optional columns that a table has.
+
+    Raises InputError for one that differs in case or spaces alone, since its values would be left out.
+    """
+    spelt = {str(name).strip().lower(): name for name in names}
+    present = [name for name in optional if name in spelt.values() or name.lower() in spelt]
+    if alike := [name for name in present if name not in spelt.values()]:
+        raise InputError(f"{table} has a column {shown(spelt[alike[0].lower()])}: rename it to {shown(alike[0])}")
+    return present
+
+
 def as_text(value: object, path: Path, row: int | None, column: str) -> str:
     """Return the value of a typed cell as text: empty for null, whole numbers without a point.
 

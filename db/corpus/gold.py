@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import Ids, counted, label_of, shown
+from allpairs.db.corpus.cells import Ids, counted, label_of, present_columns, shown
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 
@@ -73,7 +73,10 @@ def _read(
 ) -> _Given:
     given = _Given()
     named = column_names(path, columns.separator)
-    present = columns[:3] if columns.label in named else columns[:2]
+    present = (*columns[:2], *present_columns([columns.label], named, path.name))
+    if len(present) == 2 and (others := [name for name in named if name not in ("", *present)]):
+        no_label = f"{path.name} has no column {shown(columns.label)}, so every pair counts as positive; it has"
+        notes.append(f"{no_label} {', '.join(map(shown, others[:5]))}.")
     ids = Ids(known[0], "the list" if symmetric else "the left list"), Ids(known[1], "the right list")
     for number, values in read_rows(path, present, separator=columns.separator, notes=notes):
         left, right = (_position(values[which], ids, which, path, number, columns[which]) for which in (0, 1))

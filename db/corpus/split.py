@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import Ids, bad, counted, shown
+from allpairs.db.corpus.cells import Ids, bad, counted, present_columns, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.corpus.files import column_names, read_rows
@@ -127,7 +127,7 @@ def read_split(path: Path, corpus: Corpus) -> Corpus:
 
 def _given(path: Path, corpus: Corpus) -> dict[int, Split]:
     ids = {side: Ids(corpus.positions(side), f"the {side} list") for side in Side}
-    sided = corpus.kind == Kind.BIPARTITE or "side" in column_names(path)
+    sided = corpus.kind == Kind.BIPARTITE or bool(present_columns(["side"], column_names(path), path.name))
     splits: dict[int, Split] = {}
     rows: dict[int, int] = {}
     for number, values in read_rows(path, COLUMNS if sided else ("id", "split")):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import are_whole, bad, label_of, plain_id, shown
+from allpairs.db.corpus.cells import are_whole, bad, label_of, plain_id, present_columns, shown
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
@@ -141,7 +141,8 @@ def _summary(group: np.ndarray) -> dict[str, Any]:
 
 
 def _has_two_lists(path: Path) -> bool:
-    return "side" in column_names(path) and len({side for _, (side,) in read_rows(path, ("side",))}) > 1
+    side = present_columns(["side"], column_names(path), path.name)
+    return len({values for _, values in read_rows(path, side)}) > 1 if side else False
 
 
 def _membership(path: Path, two: bool, name: str, names: dict[Text, str]) -> Membership:
@@ -182,7 +183,7 @@ def _of_pairs(path: Path, two: bool) -> Membership:
 
 def _pairs(path: Path, two: bool) -> Iterator[tuple[Text, Text]]:
     sides = (Side.LEFT, Side.RIGHT) if two else ("", "")
-    wanted = ("id1", "id2", *(["label"] if "label" in column_names(path) else []))
+    wanted = ("id1", "id2", *present_columns(["label"], column_names(path), path.name))
     for number, values in read_rows(path, wanted):
         one, other, *label = map(str.strip, values)
         if not label or label_of(label[0], path, number):

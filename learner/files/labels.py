@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import Ids, counted, label_of
+from allpairs.db.corpus.cells import Ids, counted, label_of, present_columns
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Kind, Purpose, Side, Split
@@ -22,7 +22,7 @@ def read_labels(path: Path, corpus: Corpus, every: bool = False) -> Labelled:
     """
     first = Ids(corpus.positions(Side.LEFT))
     second = first if corpus.kind == Kind.SYMMETRIC else Ids(corpus.positions(Side.RIGHT))
-    columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
+    columns = (*NEEDED, *present_columns(OPTIONAL, column_names(path), path.name))
     labels: dict[tuple[int, int], bool] = {}
     for number, values in read_rows(path, columns):
         one, other, label, *purpose = map(str.strip, values)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import Ids, bad, counted, label_of, shown
+from allpairs.db.corpus.cells import Ids, bad, counted, label_of, present_columns, shown
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Kind, Side
@@ -58,10 +58,11 @@ def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
     """
     reader = _Reader(path, corpus, dataset)
     named = column_names(path)
-    rated = OF_RATER if "verdict" in named else ()
-    if rated and "stratum" not in named:
+    stated = present_columns(OPTIONAL, named, path.name)
+    rated = OF_RATER if present_columns(["verdict"], named, path.name) else ()
+    if rated and "stratum" not in stated:
         raise InputError(f"{path.name}: verdicts are counted by stratum: add the column 'stratum'")
-    columns = (*NEEDED, *(name for name in OPTIONAL if name in named), *rated)
+    columns = (*NEEDED, *stated, *rated)
     for number, values in read_rows(path, columns):
         reader.add(number, dict(zip(columns, map(str.strip, values), strict=True)))
     return reader.labels()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import Ids, label_of
+from allpairs.db.corpus.cells import Ids, label_of, present_columns
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
@@ -200,10 +200,10 @@ def _gold(path: Path, texts: Texts) -> np.ndarray:
     """Return rows (n, 2) of the positives in the table, without pairs of texts that are not in the lists."""
     x = _rows_by_id(texts.x)
     y = x if texts.one_list else _rows_by_id(texts.y)
-    labelled = "label" in column_names(path)
+    labels = present_columns(["label"], column_names(path), path.name)
     found: set[tuple[int, int]] = set()
-    for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
-        label = label_of(row.values[2], path, row.number) if labelled else True
+    for row in read_rows(path, ("id1", "id2", *labels)):
+        label = label_of(row.values[2], path, row.number) if labels else True
         pair = x.get(row.values[0]), y.get(row.values[1])
         if label and pair[0] is not None and pair[1] is not None:
             found.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from allpairs.db.corpus.cells import bad, label_of, plain_label, shown
+from allpairs.db.corpus.cells import bad, label_of, plain_label, present_columns, shown
 from allpairs.db.corpus.files import column_names, read_rows, reading
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
@@ -50,9 +50,9 @@ def read_texts(path: Path, progress: Progress = no_progress) -> Iterator[tuple[s
 def read_qrels(path: Path) -> Iterator[Judged]:
     """Yield the judgements of a table (columns id1, id2 and optionally label), or of a file in TREC's format."""
     if _has_columns(path, ("id1", "id2")):
-        labelled = "label" in column_names(path)
-        for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
-            yield Judged(row.values[0], row.values[1], _label(path, row.number, row.values[2] if labelled else "1"))
+        label = present_columns(["label"], column_names(path), path.name)
+        for row in read_rows(path, ("id1", "id2", *label)):
+            yield Judged(row.values[0], row.values[1], _label(path, row.number, row.values[2] if label else "1"))
         return
     for number, cells in _words(path, (4,), "query, 0, passage and label"):
         yield Judged(cells[0], cells[2], _label(path, number, cells[3]))

@@ -95,6 +95,34 @@ def test_each_label_means_the_same_in_every_file(tmp_path: Path, word: str) -> N
     assert found == of_groups(path)["found"]["sizes"]
 
 
+@pytest.mark.parametrize("name", ["Label", "LABEL", "lABEL"])
+@pytest.mark.parametrize("reader", ["gold", "labels", "audit", "matches", "judgements"])
+def test_a_label_column_in_other_letters_is_not_left_out(tmp_path: Path, reader: str, name: str) -> None:
+    read, text = READERS[reader]
+    path = tmp_path / "file.csv"
+    path.write_text(text.replace("label", name, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"file\.csv.*'{name}'"):
+        read(path)
+
+
+@pytest.mark.parametrize("column", ["Purpose", "Side", "Stratum"])
+def test_an_optional_column_in_other_letters_is_not_left_out(tmp_path: Path, column: str) -> None:
+    reader = {"Purpose": "labels", "Side": "split", "Stratum": "audit"}[column]
+    read, text = READERS[reader]
+    path = tmp_path / "file.csv"
+    path.write_text(re.sub("$", ",x", text.strip(), flags=re.MULTILINE).replace(",x", f",{column}", 1), "utf-8")
+    with pytest.raises(InputError, match=f"has a column '{column}': rename it to '{column.lower()}'"):
+        read(path)
+
+
+def test_pairs_whose_labels_have_another_name_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text("id1,id2,is_match\n0,1,1\n2,3,0\n", encoding="utf-8")
+    (note,) = corpus_of(tmp_path, gold=path).notes
+    assert "every pair counts as positive" in note
+    assert "'is_match'" in note
+
+
 def test_a_whole_number_with_a_point_is_an_id_of_its_own_beside_others(tmp_path: Path) -> None:
     path = tmp_path / "gold.csv"
     path.write_text("id1,id2\n7.0,1\n", encoding="utf-8")
