@@ -29,7 +29,7 @@ from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
-from allpairs.db.projects.jobs import STARTING, remove_worker, report_worker
+from allpairs.db.projects.jobs import STARTING, live_workers, remove_worker, report_worker
 from allpairs.db.projects.match_servers import live_servers, remove_server
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import now
@@ -166,8 +166,8 @@ class _Keeper:
         if self.process is not None and self.process.poll() is not None:
             self.ended(self.process.pid)
             self.process = None
-        if self.process is not None and time.monotonic() - self.started < SLOWEST_START and not self.is_alive():
-            self.began(self.process.pid)  # it still loads, and has said nothing yet
+        if self.process is not None and time.monotonic() - self.started < SLOWEST_START:
+            self.began(self.process.pid)  # it may still load, and have said nothing yet
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
@@ -187,7 +187,8 @@ def _worker(engine: Engine) -> _Keeper:
     def began(pid: int) -> None:
         # Loading torch takes the worker seconds; meanwhile no page should ask for another worker.
         with writing(engine) as session:
-            report_worker(session, name, name, pid, STARTING)
+            if all(worker.device == STARTING for worker in live_workers(session)):
+                report_worker(session, name, name, pid, STARTING)
 
     def ended(pid: int) -> None:
         with writing(engine) as session:

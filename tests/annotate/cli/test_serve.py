@@ -60,10 +60,17 @@ def test_a_worker_that_takes_long_to_start_counts_as_starting(engine: Engine, mo
     monkeypatch.setattr(serve, "_started", lambda what, command: slow)
     keeper = serve._worker(engine)
     keeper.look()
+    for passed in (ALIVE / 2, 2 * ALIVE):
+        with writing(engine) as session:
+            session.execute(update(Worker).values(seen_at=now() - passed))
+        keeper.look()
+        assert [(worker.device, worker.seen_at > now() - ALIVE / 3) for worker in workers(engine)] == [
+            ("starting", True)
+        ]
     with writing(engine) as session:
-        session.execute(update(Worker).values(seen_at=now() - 2 * ALIVE))  # so much time has passed
+        session.execute(update(Worker).values(device="cpu"))  # it is ready
     keeper.look()
-    assert [worker.device for worker in workers(engine)] == ["starting"]
+    assert [worker.device for worker in workers(engine)] == ["cpu"]
     monkeypatch.setattr(serve, "SLOWEST_START", 0.0)
     with writing(engine) as session:
         session.execute(update(Worker).values(seen_at=now() - 2 * ALIVE))
