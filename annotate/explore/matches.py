@@ -93,9 +93,12 @@ def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
     return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
 
 
-def mean_p(found: Round, scored: Scored) -> float | None:
-    """Return the mean probability of the pairs: the precision that the model itself expects."""
-    p = probability(found.matcher, scored.score)
+def mean_p(found: Round, above: Scored, at: float) -> float | None:
+    """Return the mean probability of those matches that score at least this: the precision that the model expects.
+
+    Those that people or equal texts made matches need no model.
+    """
+    p = probability(found.matcher, above.score[above.score >= np.float32(at)])
     return None if p is None or not len(p) else float(p.mean())
 
 

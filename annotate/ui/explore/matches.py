@@ -77,7 +77,7 @@ def expectation(found: Round, scored: Scored, above: Scored, at: float) -> None:
     with st.container(horizontal=True):
         for title, value in figures.items():
             st.metric(title, value, width=160)
-    st.caption(" ".join(_words(found, above, expected)))
+    st.caption(" ".join(_words(found, expected, matches.mean_p(found, above, at))))
 
 
 def _lowest(found: Round, scored: Scored) -> float:
@@ -90,10 +90,9 @@ def _at_most(precision: float, beyond: bool) -> str:
     return f"{'≤ ' if beyond else ''}{precision:.1%}"
 
 
-def _words(found: Round, above: Scored, expected: matches.Expected | None) -> list[str]:
-    """Return what the figures mean, and how far they can be trusted."""
+def _words(found: Round, expected: matches.Expected | None, mean: float | None) -> list[str]:
+    """Return what the figures mean, and how far they can be trusted. mean: probability of the model's matches."""
     evaluation = found.evaluation
-    mean = matches.mean_p(found, above)
     own = f"The model's own probabilities predict a precision of {mean:.1%}; that is not a measurement." if mean else ""
     if evaluation is None or not evaluation.curve.get("score"):
         return ["This round has not been measured, so precision and recall are unknown.", own]

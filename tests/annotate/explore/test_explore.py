@@ -171,15 +171,20 @@ def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[fl
 def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
     scored = best_pairs(found)
     assert exploring_matches.start_at(found, scored) == 0.633  # 9.5 / 15
-    assert (
-        match_export.work(engine, project).thresholds[found.matcher.number] == 0.633
-    )  # the page Export starts there, too
+    assert match_export.work(engine, project).thresholds[1] == 0.633  # the page Export starts there, too
     first = explore(engine, project, 0, SCORED)
     assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
     unmeasured = Round(first.matcher, None, first.exploration)
     assert exploring_matches.start_at(unmeasured, scored) == pytest.approx(0.1)
     assert exploring_matches.worth_a_look(found, scored) == pytest.approx((0.3, 0.9))
     assert exploring_matches.worth_a_look(unmeasured, scored) == pytest.approx((0.1, 0.9))
+
+
+def test_the_model_expects_the_precision_of_its_own_matches(found: Round) -> None:
+    scored = best_pairs(found)  # the last ones became matches by an answer
+    own = scored.take(slice(exploring_groups.count_above(scored, 0.65)))
+    assert exploring_matches.mean_p(found, scored, 0.65) == exploring_matches.mean_p(found, own, -1)
+    assert exploring_matches.mean_p(found, scored, 0.95) is None
 
 
 def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Path) -> None:
