@@ -9,7 +9,7 @@ import inspect
 import math
 import operator
 import reprlib
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import wraps
 from numbers import Real
 from os import PathLike, fspath
@@ -132,7 +132,10 @@ def values_of(value: Any, argument: str) -> list[Any]:
             break
     if not isinstance(value, Iterable) or isinstance(value, (str, set, frozenset)):
         raise wrong(argument, value, "give a list")
-    return list(value)
+    values = list(value)
+    if not values and isinstance(value, Iterator):
+        raise wrong(argument, value, "it yields nothing, perhaps since it was read before; give a list")
+    return values
 
 
 def list_of(check: Check) -> Check:

@@ -194,7 +194,10 @@ def test_texts_come_in_any_list(matcher: Matcher, tmp_path: Path) -> None:
     for same in (hostile, pd.DataFrame({"id": range(6), "text": hostile})):
         assert [item.text for item in read_corpus(same, None, None, tmp_path).items] == hostile
     table = pa.table({"text": TEXTS, "more": [1] * COUNT})
-    assert matcher.match(table, top=5).equals(matcher.match(iter(TEXTS), top=5))
+    used = iter(TEXTS)
+    assert matcher.match(table, top=5).equals(matcher.match(used, top=5))
+    with pytest.raises(InputError, match=r"left is .* yields nothing, perhaps since it was read before"):
+        matcher.match(used, top=5)
 
 
 def test_pairs_and_ids_come_in_any_list(encoder: Path, tmp_path: Path) -> None:
