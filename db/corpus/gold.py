@@ -77,7 +77,8 @@ def _read(
     if len(present) == 2 and (others := [name for name in named if name not in ("", *present)]):
         no_label = f"{path.name} has no column {shown(columns.label)}, so every pair counts as positive; it has"
         notes.append(f"{no_label} {', '.join(map(shown, others[:5]))}.")
-    ids = Ids(known[0], "the list" if symmetric else "the left list"), Ids(known[1], "the right list")
+    whose = ("the list", "the list") if symmetric else ("the left list", "the right list")
+    ids = Ids(known[0], whose[0]), Ids(known[1], whose[1])
     for number, values in read_rows(path, present, separator=columns.separator, notes=notes):
         left, right = (_position(values[which], ids, which, path, number, columns[which]) for which in (0, 1))
         positive = label_of(values[2], path, number, columns.label) if len(values) > 2 else True

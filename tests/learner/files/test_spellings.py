@@ -128,8 +128,13 @@ def test_a_whole_number_with_a_point_is_an_id_of_its_own_beside_others(tmp_path:
     path.write_text("id1,id2\n7.0,1\n", encoding="utf-8")
     items = tmp_path / "items.csv"
     items.write_text("id,text\n7,a\n7.1,b\n1,c\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"row 2, column 'id1': the id '7\.0' is not among the 3 ids"):
-        load_corpus(items, gold=path)
+    for ids, column in (("7.0,1", "id1"), ("1,7.0", "id2")):
+        path.write_text(f"id1,id2\n{ids}\n", encoding="utf-8")
+        with pytest.raises(
+            InputError, match=rf"row 2, column '{column}': the id '7\.0' is not among the 3 ids of the list"
+        ):
+            load_corpus(items, gold=path)
+    path.write_text("id1,id2\n7.0,1\n", encoding="utf-8")
     items.write_text("id,text\n7,a\n7.0,b\n1,c\n", encoding="utf-8")
     assert [pair[:2] for pair in load_corpus(items, gold=path).gold] == [(1, 2)]
 
