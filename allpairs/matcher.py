@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
 
     Texts: TypeAlias = "Iterable[str] | pd.DataFrame"
 
-SPARE = 50  # texts beyond those asked for that a second stage orders
+SPARE = 50  # texts beyond those asked for that a second stage orders, and among which equal ones come first
 
 
 class Matcher:
@@ -89,36 +89,40 @@ class Matcher:
 
     @checked(texts=texts, k=whole(), among=optional(texts))
     def search(self, texts: Texts, k: int = 10, among: Texts | None = None) -> pd.DataFrame:
-        """Return the k best matches of each text, best first: columns text, match (positions), score, p, rank.
+        """Return the k best matches of each text: columns text, match (positions), score, p, reason, rank.
 
-        among: where to look; by default among the other texts. Exact; with a second stage the best of the k + 50 that
-        the first one finds. Errors as in `score`.
+        Equal texts come first: p is 1, the reason `equal`, as in `match`. among: where to look; by default among the
+        other texts. Exact; with a second stage the best of the k + 50 that the first one finds. Errors as in `score`.
         """
         import numpy as np
         import pandas as pd
 
+        from allpairs.db.corpus.equal_texts import EQUAL, MODEL, same_texts
         from allpairs.learner.scoring.any_pairs import score_pairs
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
         loaded, itself = self.loaded, among is None
-        left, right = self._see(self._records(texts, texts if among is None else among))
+        records = self._records(texts, texts if among is None else among)
+        left, right = self._see(records)
         queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
-        nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE * (loaded.second is not None)
+        nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE
         found = neighbours(queries, others, wanted, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
+        ids, score = found.ids, found.scores
+        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
         if loaded.second is not None:
-            rows = np.repeat(np.arange(len(queries)), found.ids.shape[1])
-            again = score_pairs(loaded, left, right, rows, found.ids.ravel()).reshape(found.ids.shape)
-            order = np.lexsort((found.ids, -again))[:, :k]
-            found = Neighbours(*(np.take_along_axis(each, order, 1) for each in (found.ids, again)))
-        count, width = found.ids.shape
-        score = found.scores.ravel()
+            score = score_pairs(loaded, left, right, rows, ids.ravel()).reshape(ids.shape)
+        equal = same_texts(records[0].texts, records[1].texts, rows, ids.ravel()).reshape(ids.shape)
+        order = np.lexsort((ids, -score, ~equal))[:, :k]
+        ids, score, equal = (np.take_along_axis(column, order, 1) for column in (ids, score, equal))
+        count, width = ids.shape
         return pd.DataFrame(
             {
                 "text": np.repeat(np.arange(count), width),
-                "match": found.ids.ravel(),
-                "score": score,
-                "p": self._p(score),
+                "match": ids.ravel(),
+                "score": score.ravel(),
+                "p": np.where(equal.ravel(), 1.0, self._p(score.ravel())),
+                "reason": np.where(equal.ravel(), EQUAL, MODEL),
                 "rank": np.tile(np.arange(1, width + 1), count),
             }
         )

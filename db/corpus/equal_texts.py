@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from allpairs.db.identity import identity
+
 ALL = 100  # pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text
 MODEL, EQUAL, KNOWN = "model", "equal", "known"  # why a pair is a match
 
@@ -62,6 +64,17 @@ def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:
     """Return the pairs (k, 2) of equal texts that are not among those answered with no, (j, 2), of n texts."""
     kept: np.ndarray = equal[~np.isin(equal[:, 0] * n + equal[:, 1], no[:, 0] * n + no[:, 1])]
     return kept
+
+
+def same_texts(first: Sequence[str], second: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return which pairs of texts, by their places in the first and the second ones, are equal, (n,) bool."""
+    numbers: dict[str, int] = {}
+    one, other = (
+        np.array([numbers.setdefault(identity(text), len(numbers)) for text in texts], dtype=np.int64)
+        for texts in (first, second)
+    )
+    same: np.ndarray = one[left] == other[right]
+    return same
 
 
 def further_ids(ids: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from threadpoolctl import ThreadpoolController
 
+from allpairs.db.corpus.equal_texts import EQUAL, MODEL
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.domain import Side
 from allpairs.db.projects.publications import add_counts
@@ -67,7 +68,7 @@ class Desk:
         with self._turn, self._cores(question.asked), reading(self._engine) as session:
             seen = served.model.see(records, of_left)
             read = partial(served.texts.read, session, of_left=not of_left)
-            found = served.model.best(seen, most, read, question.k if question.why else 0)
+            found = served.model.best(records.texts, seen, most, read, question.k if question.why else 0)
             results = _as_json(session, served, found, question, not of_left)
         recall = served.model.indexes[of_left].recall
         answer = {
@@ -87,8 +88,9 @@ class Desk:
         of_left = _of_left(question, one)
         with self._turn, self._cores(question.asked), reading(self._engine) as session:
             read = [partial(each.texts.read, session, of_left=not of_left) for each in (one, other)]
-            seen = other.model.see(other.texts.records(question.asked, of_left), of_left)
-            ranked = other.model.best(seen, FIRST, read[1]).ranked
+            records = other.texts.records(question.asked, of_left)
+            seen = other.model.see(records, of_left)
+            ranked = other.model.best(records.texts, seen, FIRST, read[1]).ranked
             firsts = [(_items(one, mine), _items(other, theirs))
                       for mine, theirs in zip(answered.ranked, ranked, strict=True)]  # fmt: skip
             unions = [np.union1d(*each) for each in firsts]
@@ -129,14 +131,16 @@ def _as_json(
     names = served.texts.names(of_left)
     results = []
     for one, parts in zip(found.ranked, found.why, strict=True):
-        score, p = one.score[: question.k], served.model.probability(one.score[: question.k])
-        listed = zip(one.rows[: question.k].tolist(), score.tolist(), p.tolist(), strict=True)
+        near, score, equal = (column[: question.k] for column in one)
+        p = np.where(equal, 1.0, served.model.probability(score))
+        listed = zip(near.tolist(), score.tolist(), p.tolist(), equal.tolist(), strict=True)
         results.append([
             {"item": int(served.texts.item_ids[row]), "ids": ids.get(row, []), "text": shown[row][0],
              "group": groups.get(int(served.texts.item_ids[row])),
              "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
-             "score": value, "p": chance, "why": [_part(part) for part in parts[place]] if parts else None}
-            for place, (row, value, chance) in enumerate(listed)
+             "score": value, "p": chance, "reason": EQUAL if same else MODEL,
+             "why": [_part(part) for part in parts[place]] if parts else None}
+            for place, (row, value, chance, same) in enumerate(listed)
         ])  # fmt: skip
     return results
 

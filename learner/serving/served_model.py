@@ -1,12 +1,13 @@
 """One model that answers requests: the best candidates of a few texts among a project's, with their whole score."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from allpairs.db.corpus.equal_texts import same_texts
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs, see
 from allpairs.learner.scoring.explanation import Part
@@ -20,10 +21,11 @@ ReadRows = Callable[[np.ndarray], RecordTexts]  # the texts of these rows of a p
 
 
 class Ranked(NamedTuple):
-    """The best candidates of one text, best first: rows of the project's texts, and scores."""
+    """The best candidates of one text, equal texts first: rows of the project's texts, scores, and which are equal."""
 
     rows: np.ndarray
     score: np.ndarray
+    equal: np.ndarray
 
 
 class Scored(NamedTuple):
@@ -49,20 +51,28 @@ class ServedModel:
         """Encode texts of this side."""
         return see(self.matcher, records.read(), of_left, records.fields(True))
 
-    def best(self, asked: Seen, k: int, read: ReadRows, explained: int = 0) -> Scored:
-        """Return the k best candidates of each text, with the parts of the scores of the first `explained`."""
+    def best(self, texts: Sequence[str], asked: Seen, k: int, read: ReadRows, explained: int = 0) -> Scored:
+        """Return the k best candidates of each text, with the parts of the scores of the first `explained`.
+
+        asked: the same texts as the model sees them.
+        """
         text, row = self._near(asked, k)
-        others = self._seen(row, not asked.of_left, read)
+        distinct, places = np.unique(row, return_inverse=True)
+        records = read(distinct)
+        others = self._as_seen(records, distinct, places, not asked.of_left)
         score = self._score(asked, others, text, np.arange(len(text)))
-        order = np.lexsort((row, -score, text))
+        equal = same_texts(texts, records.texts, text, places)
+        order = np.lexsort((row, -score, ~equal, text))
         ends = np.searchsorted(text[order], np.arange(len(asked.places) + 1))
         kept = [order[begin : min(begin + k, end)] for begin, end in pairwise(ends)]
         why = self._why(asked, others, text, [some[:explained] for some in kept])
-        return Scored([Ranked(row[some], score[some]) for some in kept], why)
+        return Scored([Ranked(row[some], score[some], equal[some]) for some in kept], why)
 
     def scores(self, asked: Seen, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
         """Return the score (n,) of pairs of the text at a place with a row of the project."""
-        return self._score(asked, self._seen(row, not asked.of_left, read), text, np.arange(len(text)))
+        distinct, places = np.unique(row, return_inverse=True)
+        others = self._as_seen(read(distinct), distinct, places, not asked.of_left)
+        return self._score(asked, others, text, np.arange(len(text)))
 
     def probability(self, score: np.ndarray) -> np.ndarray:
         """Return p of these scores, (n,) float64."""
@@ -77,11 +87,9 @@ class ServedModel:
         text, place = np.nonzero(found >= 0)
         return text, self.rows[asked.of_left][found[text, place]]
 
-    def _seen(self, row: np.ndarray, of_left: bool, read: ReadRows) -> Seen:
-        """Return the rows' texts, one for each pair, as the other side of a score."""
-        distinct, places = np.unique(row, return_inverse=True)
-        records = read(distinct)
-        return Seen(records.read(), np.asarray(self.vectors[distinct]), places, of_left, records.fields(True))
+    def _as_seen(self, records: RecordTexts, rows: np.ndarray, places: np.ndarray, of_left: bool) -> Seen:
+        """Return the texts of these rows as the other side of a score; places: of the text of each pair."""
+        return Seen(records.read(), np.asarray(self.vectors[rows]), places, of_left, records.fields(True))
 
     def _score(self, asked: Seen, others: Seen, text: np.ndarray, pair: np.ndarray) -> np.ndarray:
         return score_pairs(self.matcher, *_sides(asked, others, text, pair))

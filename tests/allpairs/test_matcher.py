@@ -153,6 +153,11 @@ def test_search_and_match_agree_with_the_scores(
     assert len(found) == 3 * len(some) and (found["text"] != found["match"]).all()
     best = found.loc[found["score"].idxmax()]
     assert {int(best["text"]), int(best["match"])} == {table["left"][0], table["right"][0]}
+    assert (found["reason"] == "model").all() and (found["p"] < 1).all()
+    again = matcher.search(some, k=2, among=[*some, some[0].upper(), some[0]])
+    first = again[again["rank"] == 1]
+    assert (first["match"] == first["text"]).all() and (first["p"] == 1).all() and (first["reason"] == "equal").all()
+    assert list(again[again["text"] == 0]["match"]) == [0, len(some) + 1]
     assert len(matcher.search(some, among=[])) == len(matcher.search([])) == len(matcher.score([], [])) == 0
     others = matcher.match(some[:5], some[5:], threshold=float(table["score"][7]))
     assert set(others["score"].round(5)) <= set(table["score"].round(5))

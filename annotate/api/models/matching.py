@@ -1,7 +1,7 @@
 """Requests for single records, and the models that answer them."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -48,8 +48,9 @@ class Candidate(Given):
     text: str
     fields: dict[str, str] | None = Field(description="Its columns, if it has several.")
     score: float
-    p: float = Field(description="The probability of a match.")
-    why: list[WhyPart] | None = Field(description="The parts of its log-odds, if they were asked for.")
+    p: float = Field(description="The probability of a match; 1 for an equal text.")
+    reason: Literal["model", "equal"] = Field(description="Why it may match: the model's p, or an equal text.")
+    why: list[WhyPart] | None = Field(description="The parts of the model's log-odds, if they were asked for.")
 
 
 class Recall(Figure):

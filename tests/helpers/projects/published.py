@@ -15,7 +15,8 @@ from allpairs.db.schema.tables import Matcher, MatchServer
 ANSWER = {
     "round": 1, "publication": 1, "recall": None,
     "results": [[{"item": 1, "ids": ["left-0"], "group": None, "text": "text 0", "fields": None,
-                  "score": 0.9, "p": 0.75, "why": [{"part": "meaning", "amount": 1.1, "words": []}]}]],
+                  "score": 0.9, "p": 0.75, "reason": "model",
+                  "why": [{"part": "meaning", "amount": 1.1, "words": []}]}]],
 }  # fmt: skip
 
 

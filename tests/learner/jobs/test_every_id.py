@@ -18,7 +18,6 @@ from allpairs.annotate.explore.prepared import best_pairs, rounds_of
 from allpairs.annotate.labels.export import export_labels, page_of_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.db.domain import AnswerKind, Kind, Side
-from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, add_job
 from allpairs.db.results.matches import read_matches
 from allpairs.db.schema.engine import reading, writing
@@ -77,10 +76,10 @@ def between(one: list[str], other: list[str]) -> Counter[tuple[str, str]]:
 def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_path: Path) -> None:
     known = ids_of_texts(engine)
     every = Counter(name for _, names in known for name in names)
-    lists = [[names for side, names in known if side == one] for one in Side]
+    lists = [[name for side, names in known if side == one for name in names] for one in Side]
     one_list, no, yes = not lists[1], between(known[0][1], known[-2][1]), between(known[0][1], known[-1][1])
-    expected = Counter(tuple(sorted(pair)) for pair in (combinations(every, 2) if one_list else
-                       product(sum(lists[0], []), sum(lists[1], [])))) - no  # fmt: skip
+    all_pairs = Counter(combinations(sorted(every), 2)) if one_list else between(*lists)
+    expected = all_pairs - no
 
     file = tmp_path / "pairs.csv"
     match_export.write_matches(project, "pairs", file)

@@ -70,7 +70,10 @@ def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Pat
             pairs = [text] * len(items), [one.text for one in items]
             score = matcher.score(*(pairs if side == Side.LEFT else pairs[::-1]))
             best = np.sort(score)[::-1][:5]
-            assert [one["score"] for one in found] == pytest.approx(best, abs=2e-6)
+            assert sorted((one["score"] for one in found), reverse=True) == pytest.approx(best, abs=2e-6)
+            same = [one["text"] == text for one in found]
+            assert same == sorted(same, reverse=True) and same[0] == (text in {one.text for one in items})
+            assert [one["reason"] == "equal" for one in found] == same == [one["p"] == 1 for one in found]
             places = {one.id: at for at, one in enumerate(items)}
             for one in found:
                 at = places[one["item"]]
