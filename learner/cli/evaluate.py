@@ -63,7 +63,7 @@ def evaluate(
     """
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.db.corpus.split import read_split
-    from allpairs.learner.files.evaluate import checked_method, evaluate_audit, evaluate_corpus
+    from allpairs.learner.files.evaluate import checked_method, evaluate_audit, evaluate_corpus, texts_in_words
     from allpairs.learner.files.labels import read_training
 
     how = checked_method(method, sample, base, seed)
@@ -84,6 +84,8 @@ def evaluate(
         else:
             result = evaluate_corpus(model, divided, how, progress, against, labelled)
     print_notes(model, divided)
+    if about_texts := texts_in_words(divided):
+        typer.echo(about_texts, err=True)
     if out is None and not json:
         result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
     print_result(result, out)

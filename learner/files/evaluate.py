@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from allpairs.db.corpus.cells import counted
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import DEFAULT_ENCODER, Split
@@ -114,6 +115,14 @@ def why_unmeasurable(dataset: Dataset) -> str:
         return all_negative
     nothing = "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"
     return "" if len(dataset.evaluation_positives) else nothing
+
+
+def texts_in_words(corpus: Corpus) -> str:
+    """Return that figures are over texts, if some rows repeat one; else nothing."""
+    rows, texts = sum(len(item.ids) for item in corpus.items), len(corpus.items)
+    if rows == texts:
+        return ""
+    return f"{rows:,} rows have {counted(texts, 'different text')}: figures are over these, each pair once"
 
 
 def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:

@@ -72,3 +72,15 @@ def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path) -> None
     assert "leave out --method" in both.refused()
     unknown = write(tmp_path / "unknown.csv", ["id1", "id2"], [("a0", "z9")])
     assert "unknown.csv, row 2, column 'id2': the id 'z9'" in learn(*usual, "--gold", unknown).refused()
+
+
+def test_figures_say_that_they_are_over_texts(twins: Files, tmp_path: Path) -> None:
+    usual, left = ["evaluate", "--model", twins.encoder, "--left"], tmp_path / "left.csv"
+    rows = [("a", "red kettle"), ("b", "blue chair"), ("c", "old lamp")]
+    gold = write(tmp_path / "gold.csv", ["id1", "id2"], [("a", "b")])
+    whole = learn(*usual, write(left, ["id", "text"], rows), "--gold", gold)
+    repeated = learn(
+        *usual, write(left, ["id", "text"], [*rows, ("d", "old  lamp"), ("e", "red kettle")]), "--gold", gold
+    )
+    assert repeated.json() == whole.json() and "different texts" not in whole.err
+    assert repeated.err.count("5 rows have 3 different texts") == 1
