@@ -97,8 +97,7 @@ class Matcher:
         import numpy as np
         import pandas as pd
 
-        from allpairs.db.corpus.equal_texts import EQUAL, MODEL, same_texts
-        from allpairs.learner.scoring.any_pairs import score_pairs
+        from allpairs.learner.scoring.any_pairs import equal_first, score_pairs
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
@@ -112,17 +111,15 @@ class Matcher:
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
         if loaded.second is not None:
             score = score_pairs(loaded, left, right, rows, ids.ravel()).reshape(ids.shape)
-        equal = same_texts(records[0].texts, records[1].texts, rows, ids.ravel()).reshape(ids.shape)
-        order = np.lexsort((ids, -score, ~equal))[:, :k]
-        ids, score, equal = (np.take_along_axis(column, order, 1) for column in (ids, score, equal))
+        ids, score, reason = equal_first(records[0].texts, records[1].texts, ids, score, k)
         count, width = ids.shape
         return pd.DataFrame(
             {
                 "text": np.repeat(np.arange(count), width),
                 "match": ids.ravel(),
                 "score": score.ravel(),
-                "p": np.where(equal.ravel(), 1.0, self._p(score.ravel())),
-                "reason": np.where(equal.ravel(), EQUAL, MODEL),
+                "p": np.where(reason.ravel() == "equal", 1.0, self._p(score.ravel())),
+                "reason": reason.ravel(),
                 "rank": np.tile(np.arange(1, width + 1), count),
             }
         )

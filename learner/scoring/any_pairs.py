@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from allpairs.db.corpus.equal_texts import EQUAL, MODEL, same_texts
 from allpairs.learner.data.fields import Field, joined_fields
 from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 from allpairs.learner.scoring.explanation import Part, explained
@@ -81,6 +82,17 @@ def explain_pairs(
     lexicon = _lexicon(matcher, left, right) if matcher.blend.lexical else None
     features = _features(matcher, left, right) if matcher.second else None
     return explained(matcher, vectors, pairs, lexicon, features)
+
+
+def equal_first(
+    texts: Sequence[str], others: Sequence[str], ids: np.ndarray, score: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return k of each text's candidates (n, m), equal texts first, then the best: places, scores, and reasons."""
+    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+    equal = same_texts(texts, others, rows, ids.ravel()).reshape(ids.shape)
+    order = np.lexsort((ids, -score, ~equal))[:, :k]
+    ids, score, equal = (np.take_along_axis(column, order, 1) for column in (ids, score, equal))
+    return ids, score, np.where(equal, EQUAL, MODEL)
 
 
 def _first(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, Pairs]:
