@@ -54,6 +54,8 @@ def explain(report: Report) -> list[str]:
 
 
 def _exact(evaluation: Evaluation) -> list[str]:
+    if evaluation.positives is None:
+        return [f"All {evaluation.pairs:,} pairs of evaluation items are labelled or known. No interval is needed."]
     return [
         f"All {evaluation.pairs:,} pairs of evaluation items were scored. Nothing was sampled, so no interval is "
         f"needed. {APART}",

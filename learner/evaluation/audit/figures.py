@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import digamma
 
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.audit.ranking import Ranking
@@ -16,6 +17,7 @@ TAILS = (1.0, 99.0)
 POINTS = 100  # of a curve
 POSITIONS = 1_000  # at most so many known positives' ranks are kept one by one
 CLOSE = 1e-3  # ranks count as close if they differ by a smaller fraction than this
+SURE = 1e-9  # ranks and numbers of positives that differ by less are equal
 NONE = 1e-3  # stands for zero positives, to avoid division by zero
 ENOUGH = 15  # with this many labelled pairs above a rank, straight lines between them describe the pairs above well
 
@@ -33,6 +35,16 @@ class Found:
     found: np.ndarray
     labels: np.ndarray
     positive: np.ndarray
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair is labelled, so that nothing is left to chance."""
+        return bool(self._labelled.all())
+
+    @property
+    def _labelled(self) -> np.ndarray:
+        """Which of the steps from rank to rank (n,) hold labelled pairs alone: one pair, or a tie."""
+        return np.diff(self.labels) > np.diff(self.rank) - SURE
 
     @property
     def positives(self) -> np.ndarray:
@@ -60,8 +72,15 @@ class Found:
 
     def rank_at(self, recall: np.ndarray) -> np.ndarray:
         """Return the ranks at which those shares of the positives are found, (draws, k)."""
-        wanted = self._wanted(recall)
-        return np.array([np.interp(goal, found, self.rank) for goal, found in zip(wanted, self.found, strict=True)])
+        goals = self._wanted(recall)
+        return np.array([self._reached(goal, found) for goal, found in zip(goals, self.found, strict=True)])
+
+    def _reached(self, goal: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Return the first ranks down to which so many positives are found: in a tie of labelled pairs its last."""
+        after = np.clip(np.searchsorted(found, goal - SURE), 1, len(found) - 1)
+        low, high = self.rank[after - 1], self.rank[after]
+        share = (goal - found[after - 1]) / np.maximum(found[after] - found[after - 1], SURE)
+        return np.where(self._labelled[after - 1], high, low + np.clip(share, 0.0, 1.0) * (high - low))
 
     def _wanted(self, recall: np.ndarray) -> np.ndarray:
         """Return the whole number of positives from which recall is at least this, (draws, k)."""
@@ -71,7 +90,8 @@ class Found:
     def precision_at(self, recall: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the precision where those shares of the positives are found, (draws, k)."""
         rank = np.maximum(self.rank_at(recall), 1.0)
-        precision = np.minimum(self._wanted(recall) / rank, 1.0)
+        reached = [np.interp(row, self.rank, found) for row, found in zip(rank, self.found, strict=True)]
+        precision = np.minimum(reached / rank, 1.0)
         return self._doubted(precision, np.median(rank, axis=0), rng)
 
     def _doubted(self, precision: np.ndarray, rank: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -88,20 +108,25 @@ class Found:
         return np.where(second[:, None] & few, alone, precision)
 
     def average_precision(self) -> np.ndarray:
-        """Return the integral of precision over recall, (draws,).
+        """Return the mean precision at the positives, (draws,), where they lie anywhere between two labelled pairs.
 
-        Between two labelled pairs, at ranks a < b, with c positives above the first and a share s of positives between:
-        ∫ s·(c + s·(r − a))/r dr = s·((c − s·a)·ln(b/a) + s·(b − a)).
+        With c positives down to rank a, and g among the m pairs from there to the next labelled one, a positive at the
+        j-th of them has on average 1 + c + q·(j − 1) positives down to it, where q = (g − 1)/(m − 1). The sum over j of
+        g/m·(1 + c + q·(j − 1))/(a + j) is g/m·((1 + c − q·(1 + a))·(H(a + m) − H(a)) + q·m), with harmonic numbers H.
         """
-        low, high = self.rank[:-1], self.rank[1:]
-        gain = np.diff(self.found, axis=1)
-        share = gain / (high - low)
-        with np.errstate(divide="ignore"):
-            logarithm = np.where(low > 0, np.log(high / low), 0.0)
-        exact = share * ((self.found[:, :-1] - share * low) * logarithm + gain)
+        above, low, high = self.found[:, :-1], self.rank[:-1], self.rank[1:]
+        gain, pairs = np.diff(self.found, axis=1), high - low
+        more = np.maximum(gain - 1, 0.0) / np.maximum(pairs - 1, SURE)
+        harmonic = digamma(high + 1) - digamma(low + 1)
+        spread = gain / pairs * ((1 + above - more * (1 + low)) * harmonic + more * pairs)
         # where a and b are close the two terms cancel, and the value at the middle is as good
-        middle = gain * (self.found[:, :-1] + self.found[:, 1:]) / (low + high)
-        return np.where(high - low > CLOSE * high, exact, middle).sum(1) / self.positives
+        middle = gain * (1 + above + np.maximum(gain - 1, 0.0) / 2) / (low + (pairs + 1) / 2)
+        apart = np.where(pairs > CLOSE * high, spread, middle)
+        # a tie of labelled pairs is one threshold; where the next rank is less than a pair away, so is what is between
+        together = gain * self.found[:, 1:] / high
+        tied = np.clip((np.diff(self.labels) - 1) / np.maximum(pairs - 1, SURE), 0.0, 1.0)
+        tied = np.where(pairs < 1 + SURE, 1.0, tied)
+        return (tied * together + (1 - tied) * apart).sum(1) / self.positives
 
 
 def _longer(counts: np.ndarray) -> np.ndarray:
@@ -117,7 +142,7 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, know
     (k,) the ranks of known positives, which no stratum contains.
     """
     listed = np.sort(np.empty(0) if known is None else known)
-    ends = np.r_[posterior.ends[:-1], posterior.ends[-1] + len(listed)]
+    ends = _after_ties(np.r_[posterior.ends[:-1], posterior.ends[-1] + len(listed)], np.r_[ranks, listed])
     rank = np.unique(np.r_[0.0, ranks, ends, listed[_spread(len(listed))]])
     given = np.diff(np.searchsorted(listed, rank, side="right"), prepend=0)
     at = np.searchsorted(rank, ranks)
@@ -134,6 +159,13 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, know
     counts = np.ones(len(ranks)) if posterior.counts is None else posterior.counts
     labels, positives = (np.cumsum(np.bincount(at, some, len(rank)) + given) for some in (counts, counts * positive))
     return Found(rank, found, labels, positives)
+
+
+def _after_ties(ends: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return the ends of bands, those inside a tie of labelled pairs at its last rank."""
+    last, pairs = np.unique(ranks, return_counts=True)
+    after = np.minimum(np.searchsorted(last, ends), len(last) - 1)
+    return np.unique(np.where(ends > last[after] - pairs[after], np.maximum(ends, last[after]), ends))
 
 
 def _spread(n: int) -> np.ndarray:
@@ -156,7 +188,7 @@ def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator
     drawn = {
         "average_precision": found.average_precision(),
         "precision_at_recall_20": found.precision_at(np.array([0.2]), rng)[:, 0],
-        "positives": found.positives,
+        "positives": found.found[:, -1],
     }
     if threshold_rank is not None and threshold_rank >= 1:
         true = found.until(threshold_rank, rng)
@@ -166,8 +198,13 @@ def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator
     return drawn
 
 
-def as_estimate(drawn: np.ndarray, labels: int) -> Estimate:
-    """Return the mean of the draws, which has the least squared error, and their 95 % interval."""
+def as_estimate(drawn: np.ndarray, labels: int, complete: bool = False) -> Estimate:
+    """Return the mean of the draws, which has the least squared error, and their 95 % interval.
+
+    complete: every pair is labelled, so that all draws are alike.
+    """
+    if complete:
+        return Estimate(float(drawn[0]), float(drawn[0]), float(drawn[0]), "exact", labels)
     low, high = np.percentile(drawn, TAILS)
     return Estimate(float(drawn.mean()), float(low), float(high), METHOD, labels)
 

@@ -35,16 +35,20 @@ class View:
 
     @property
     def ranks(self) -> np.ndarray:
-        return self.ranking.rank(self.scores)
+        return self.rank(self.scores)
+
+    def rank(self, scores: np.ndarray) -> np.ndarray:
+        """Return the number of pairs with at least each score: those that need no label any more are counted."""
+        return self.ranking.rank(scores, np.r_[self.scores, self.known])
 
     def found(self, sample: Sample, posterior: Posterior) -> Found:
         """Return the positives found by rank under the model."""
-        return found_by(posterior, sample.positive, self.ranks, self.ranking.rank(self.known))
+        return found_by(posterior, sample.positive, self.ranks, self.rank(self.known))
 
     @property
     def threshold_rank(self) -> float | None:
         """The number of pairs at or above the threshold."""
-        return None if self.threshold is None else float(self.ranking.rank(np.array([self.threshold]))[0])
+        return None if self.threshold is None else float(self.rank(np.array([self.threshold]))[0])
 
 
 def labels_needed(labels: np.ndarray, sizes: np.ndarray) -> int:
@@ -57,7 +61,8 @@ def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Gen
     found = view.found(sample, posterior)
     labels = len(sample.positive)
     drawn = figures(found, view.threshold_rank, rng)
-    estimates = {name: as_estimate(values, labels) for name, values in drawn.items()}
+    complete = found.complete and round(float(found.rank[-1])) == view.ranking.pairs
+    estimates = {name: as_estimate(values, labels, complete) for name, values in drawn.items()}
     return AllPairs(view.ranking.pairs, None, estimates, curve(found, view.ranking, rng), histogram(view), [])
 
 

@@ -10,7 +10,8 @@ from allpairs.learner.search.exact import ROWS, as_tensor, blocks, without
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BINS = 98_304
-LOW, HIGH = -2.002, 1.001  # a cosine, lowered by up to 1 by the hubness correction; rounding adds a little
+TIE = 1e-6  # scores that differ by less are one threshold, as in an exact evaluation
+LOW, HIGH = -2.0023, 1.001  # a cosine, lowered by up to 1 by the hubness correction; no edge of a bin is at 0
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,24 @@ class Ranking:
     def pairs(self) -> int:
         return int(self.counts.sum())
 
-    def rank(self, scores: np.ndarray) -> np.ndarray:
-        """Return the number of pairs with at least each score, (n,) float64, at least 1; interpolated within a bin."""
-        from_top = np.r_[0, np.cumsum(self.counts[::-1])]
-        place = (HIGH - np.asarray(scores, dtype=np.float64)) / (HIGH - LOW) * BINS
-        return np.maximum(np.interp(place, np.arange(BINS + 1), from_top), 1.0)
+    def rank(self, scores: np.ndarray, exactly: np.ndarray | None = None) -> np.ndarray:
+        """Return the number of pairs with at least each score, (n,) float64, at least 1.
+
+        exactly: (k,) scores of pairs, which are counted one by one, ties with all of their pairs. The other pairs are
+        interpolated within a bin.
+        """
+        ascending = np.sort(np.empty(0) if exactly is None else exactly).astype(np.float64)
+        values = np.asarray(scores, dtype=np.float64)
+        counted = len(ascending) - np.searchsorted(ascending, values - TIE)
+        place = (HIGH - values) / (HIGH - LOW) * BINS
+        return np.maximum(np.interp(place, np.arange(BINS + 1), self._others(ascending)) + counted, 1.0)
+
+    def _others(self, scores: np.ndarray) -> np.ndarray:
+        """Return the pairs besides those with these scores, from the highest bin down, cumulated, (BINS + 1,)."""
+        bins = np.histogram(scores, BINS, (LOW, HIGH))[0]
+        from_top = np.r_[0, np.cumsum((self.counts - bins)[::-1])]
+        # a score at a bin's edge may be counted in the next bin: never more pairs than further down, never fewer than 0
+        return np.maximum(np.minimum.accumulate(from_top[::-1])[::-1], 0)
 
     def score(self, ranks: np.ndarray) -> np.ndarray:
         """Return the highest score at which at least that many pairs are reached, (n,) float64: a bin's lower edge."""

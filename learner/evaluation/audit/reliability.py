@@ -5,22 +5,25 @@ from typing import Any
 import numpy as np
 
 from allpairs.learner.evaluation.audit.figures import TAILS, Found
+from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
 from allpairs.learner.models.output_layer import OutputLayer
 
 TENTHS = np.arange(1, 10) / 10  # the probabilities between them
 
 
-def by_tenth(found: Found, ranking: Ranking, layer: OutputLayer, rng: np.random.Generator) -> list[dict[str, Any]]:
+def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Generator) -> list[dict[str, Any]]:
     """Return one row for each tenth of p that holds pairs, the lowest first; none where the score tells nothing.
 
     A row has p_from, p_to, mean p, share of positives with the 95 % interval low, high, and pairs.
     """
     if layer.w <= 0:
         return []
-    ranks = np.r_[0.0, ranking.rank((np.log(TENTHS / (1 - TENTHS)) - layer.b)[::-1] / layer.w), float(ranking.pairs)]
-    ranks = np.maximum.accumulate(np.minimum(ranks, ranking.pairs))
-    share, p = shares(found, ranks, rng), _mean_p(ranking, layer)
+    pairs_in_all = view.ranking.pairs
+    scores = (np.log(TENTHS / (1 - TENTHS)) - layer.b)[::-1] / layer.w
+    ranks = np.r_[0.0, view.rank(scores), float(pairs_in_all)]
+    ranks = np.maximum.accumulate(np.minimum(ranks, pairs_in_all))
+    share, p = shares(found, ranks, rng), _mean_p(view.ranking, layer)
     low, high = np.percentile(share, TAILS, axis=0)
     edges = np.r_[0.0, TENTHS, 1.0]
     return [

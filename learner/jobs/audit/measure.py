@@ -170,7 +170,7 @@ def _reliability(
     """Return the reliability of the matcher's probabilities, by tenth; empty if it has no output layer."""
     if matcher.w is None or matcher.b is None:
         return []
-    return by_tenth(view.found(sample, posterior), view.ranking, OutputLayer(matcher.w, matcher.b), rng)
+    return by_tenth(view.found(sample, posterior), view, OutputLayer(matcher.w, matcher.b), rng)
 
 
 def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:

@@ -10,6 +10,7 @@ from allpairs.annotate.stats.reliability import reliability_table
 from allpairs.db.estimate import wilson
 from allpairs.db.schema.tables import Evaluation, Matcher
 from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from allpairs.learner.models.output_layer import OutputLayer
@@ -95,8 +96,9 @@ def test_the_tenths_hold_every_pair_and_shares_grow_with_p() -> None:
     sample, ranks = pool.draw(np.full(len(pool.sizes), 40), rng)
     found = found_by(draw_posterior(sample, rng, 200, ranks[:, None]), sample.positive, ranks)
     ranking, _ = ranking_of(np.sort(rng.integers(30_000, 90_000, 10**6)))
-    rows = by_tenth(found, ranking, OutputLayer(8.0, -1.0), rng)
+    view = View(ranking, np.empty(0), None)
+    rows = by_tenth(found, view, OutputLayer(8.0, -1.0), rng)
     assert sum(row["pairs"] for row in rows) == pytest.approx(10**6, abs=10)
     assert all(row["p_from"] <= row["p"] <= row["p_to"] and row["low"] <= row["share"] <= row["high"] for row in rows)
     assert [row["p_from"] for row in rows] == sorted(row["p_from"] for row in rows)
-    assert by_tenth(found, ranking, OutputLayer(0.0, -1.0), rng) == []
+    assert by_tenth(found, view, OutputLayer(0.0, -1.0), rng) == []

@@ -16,6 +16,7 @@ from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import AuditLabels, read_audit
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES
 from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.files.audit import drawn_by
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import VectorScorer
@@ -155,6 +156,43 @@ def test_figures_from_labels_hold_the_exact_ones() -> None:
         assert found.estimates[name].low <= exact.estimates[name].value <= found.estimates[name].high
         assert found.estimates[name].method == "audit"
     json.dumps(found.strata)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("later", [False, True], ids=["same model", "later model"])
+def test_a_drawn_audit_with_every_label_is_exact(copies: int, later: bool) -> None:
+    """Copies of a text tie with all others; a later model ranks the pairs otherwise than the one that drew them."""
+    rng = np.random.default_rng(5)
+    dataset = make_dataset([f"text {i}" for i in range(24)], ["left"] * 24, ["evaluation"] * 24, True, np.empty((0, 2)))
+    drawing, measured = (_scorer(rng.standard_normal((24 // copies, 8)), copies) for _ in range(2))
+    drawn = drawn_by(drawing, dataset, 24 * 23 // 2, 0)
+    left, right = np.minimum(drawn.left, drawn.right), np.maximum(drawn.left, drawn.right)
+    positive = rng.random(len(left)) < 0.2
+    first = np.unique(drawn.stratum, return_index=True)[1]
+    labels = AuditLabels(
+        left, right, positive, drawn.inclusion, drawn.stratum - 1, drawn.size[first], drawn.band[first] - 1
+    )
+    scorer = measured if later else drawing
+    found = measure_labels(dataset, scorer, labels, np.random.default_rng(0)).estimates
+    pairs = np.column_stack([left, right])[positive]
+    exact = evaluate_exact(scorer.vectors, scorer.vectors, pairs, True, layer=scorer.layer)
+    assert exact is not None
+    assert found.keys() == exact.estimates.keys() - {"calibration_error"}
+    for name, estimate in found.items():
+        assert estimate.value == pytest.approx(exact.estimates[name].value), name
+        assert (estimate.low, estimate.high, estimate.method) == (estimate.value, estimate.value, "exact"), name
+    keep, near = np.arange(len(left)) != 40, drawn.inclusion.copy()
+    near[drawn.stratum == drawn.stratum[40]] -= 1 / drawn.size[40]
+    columns = left[keep], right[keep], positive[keep], near[keep], drawn.stratum[keep] - 1
+    but_one = AuditLabels(*columns, labels.sizes, labels.band)
+    almost = measure_labels(dataset, scorer, but_one, np.random.default_rng(0)).estimates["average_precision"]
+    assert almost.value == pytest.approx(found["average_precision"].value, abs=1 / positive.sum())
+    assert almost.method == "audit"
+
+
+def _scorer(vectors: np.ndarray, copies: int) -> VectorScorer:
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return VectorScorer(np.repeat(unit, copies, axis=0).astype(np.float32), OutputLayer(20.0, -2.0))
 
 
 def test_too_few_labels_are_refused() -> None:
