@@ -12,7 +12,7 @@ from allpairs.annotate.jobs.requests import request_round
 from allpairs.annotate.projects.lifecycle import has_projects
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus
-from allpairs.db.domain import SEED_STRATEGY, Settings, Side
+from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import items_by_identifier
 from allpairs.db.schema.engine import writing
@@ -58,7 +58,7 @@ def _store_first_batch(session: Session, project_id: int) -> None:
     items = items_by_identifier(session, project_id, Side.LEFT)
     with (FOLDER / "first_batch.csv").open(newline="") as file:
         pairs = list(csv.DictReader(file))
-    first = Round(project_id=project_id, number=1, strategy=SEED_STRATEGY, size=SETTINGS.first)
+    first = Round(project_id=project_id, number=1, strategy=HALF_SPREAD_STRATEGY, size=SETTINGS.first)
     session.add(first)
     session.flush()
     rows = [
@@ -68,7 +68,7 @@ def _store_first_batch(session: Session, project_id: int) -> None:
             "left_id": items[pair["id1"]],
             "right_id": items[pair["id2"]],
             "position": position,
-            "strategy": SEED_STRATEGY,
+            "strategy": HALF_SPREAD_STRATEGY,
             "score": float(pair["score"]),
         }
         for position, pair in enumerate(pairs)

@@ -182,7 +182,7 @@ def test_jobs_are_started_watched_and_cancelled(engine: Engine, project: int) ->
         assert boss.delete(of(project, f"/jobs/{job['id']}")).json()["state"] == "cancelled"
     with writing(engine) as session:
         session.execute(update(Job).values(state="done"))
-    assert "label some pairs first" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
+    assert "no new answers" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
     assert boss.get(of(project, "/jobs"), params={"limit": 1}).json()["jobs"][0]["state"] == "done"
 
 

@@ -61,7 +61,7 @@ def test_columns_are_shown_side_by_side(engine: Engine, tmp_path: Path) -> None:
     record(engine, project_id, "me", [{"key": "k", "task_id": pair.task_id, "answer": "positive"}])
     page = open_page()
     table = next(one.value for one in page.get("html") if "<table" in one.value)
-    assert re.findall("<th[^>]*>([^<]*)<", table) == [name for name, _, _ in pair.rows]
+    assert [name.strip() for name in re.findall("<th[^>]*>([^<]*)<", table)] == [name for name, _, _ in pair.rows]
     assert "Corel" in table and "<mark" in table
     assert [one.value for one in page.text] == []
 
