@@ -127,7 +127,7 @@ def test_constant_ratings_say_so_and_one_rater_has_no_agreement(engine: Engine, 
 
 
 def read(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(StringIO(text)))
+    return list(csv.DictReader(StringIO(text.removeprefix("\ufeff"))))
 
 
 def test_files_have_every_rating_and_every_figure(engine: Engine, project: int) -> None:
