@@ -140,10 +140,10 @@ def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_questions_begin_as_configured_and_can_be_changed(engine: Engine, project: int, page: Any) -> None:
     key = f"opinions_{RUN}_0"
-    assert page.text_input(key=f"{key}_0_1").value == "Why is it good?"
+    assert page.text_input(key=f"{key}_0_positive").value == "Why is it good?"
     page.selectbox(key=f"{key}_prompt").set_value(1).run()
-    assert page.text_input(key=f"{key}_1_0").value == "What is poor?"
-    page.text_input(key=f"{key}_1_1").set_value("What  is great?")
+    assert page.text_input(key=f"{key}_1_negative").value == "What is poor?"
+    page.text_input(key=f"{key}_1_positive").set_value("What  is great?")
     page.text_area(key=f"{key}_texts").set_value("a <b>fine</b> day & night\n\nso *dull*")
     page.button(key=f"{key}_ask").click().run()
     assert not page.exception

@@ -25,5 +25,5 @@ def test_a_store_is_asked_for_the_results_alone(home: Path, monkeypatch: pytest.
     shutil.rmtree(folder)
     found = read_results(folder)
     assert [(one.name, one.markdown, one.csv) for one in found.tables] == [("one", "| 1 |", b"1")]
-    assert [(one.title, one.csv) for one in found.figures] == [("Two", "2")] and found.report == "# All"
+    assert [one.title for one in found.figures] == ["Two"] and found.report == "# All"
     assert not (folder / "model").exists()
