@@ -21,7 +21,9 @@ from allpairs.annotate.ui.label.why import _sentence
 from allpairs.db.domain import Purpose
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import PIPELINE
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
+from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Round, Task
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking import reranker as learned
@@ -105,7 +107,7 @@ def test_the_strategys_batch_in_a_rerankers_order(engine: Engine, project: int, 
 
 def test_the_stored_score_is_the_rerankers(engine: Engine, home: Path, built: Path) -> None:
     batch, tasks = batch_of(engine, make(engine, built, reranker=str(built / "model")))
-    assert batch.strategy == "most-similar"
+    assert batch.strategy == "half-spread"
     scorer = load_rerank_scorer(str(built / "model"), texts(), "cpu")
     for task in tasks:
         if task.rerank is not None:
@@ -195,7 +197,9 @@ def test_the_settings_page_refuses_a_folder_without_one(engine: Engine, project:
     page = open_settings()
     page.text_input(key=f"settings_{project}_reranker").set_value("/nowhere").run()
     assert "there is no re\\-ranker in /nowhere" in page.error[0].value
-    assert page.button(key="save").disabled
+    page.button(key="save").click().run()
+    with reading(engine) as session:
+        assert project_settings(session, project).reranker == ""
 
 
 def test_an_import_says_that_the_reranker_is_not_here(

@@ -113,9 +113,9 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
         titled(one.variant, one.iteration): one.written for one in records if one.seed == 0
     }
     texts = {one.id: one.text for one in data_of(run).passages}
-    learned_from = (run.of(ADAPTED) / "seed-0" / "back-training" / "1" / "pairs.tsv").read_text().splitlines()
-    assert learned_from[0].split("\t") == ["for", "list", "target_text", "input_text", "nll", "score", "kept"]
-    assert {tuple(line.split("\t")[:2]) for line in learned_from[1:]} == {
+    learned_from = (run.of(ADAPTED) / "seed-0" / "back-training" / "1" / "pairs.csv").read_text().splitlines()
+    assert learned_from[0].split(",") == ["for", "list", "target_text", "input_text", "nll", "score", "kept"]
+    assert {tuple(line.split(",")[:2]) for line in learned_from[1:]} == {
         ("generator", "retrieved"), ("retriever", "generated"),
     }  # fmt: skip
     best = lines(run.of(BEST) / "pairs.jsonl")
