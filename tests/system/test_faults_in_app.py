@@ -30,6 +30,7 @@ from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.exchange.download_routes import labels_address
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.web import login_routes
+from allpairs.annotate.web.base_path import BasePathMiddleware
 from allpairs.annotate.web.faults import FaultMiddleware
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.errors import InputError
@@ -253,7 +254,7 @@ def test_what_may_be_lost_fails_no_request(caplog: pytest.LogCaptureFixture) -> 
 def test_the_app_answers_so_itself() -> None:
     from app import app
 
-    assert app._user_middleware[0].cls is FaultMiddleware
+    assert [layer.cls for layer in app._user_middleware[:2]] == [BasePathMiddleware, FaultMiddleware]
     assert app._on_script_error is explain
 
 

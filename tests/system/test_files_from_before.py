@@ -225,7 +225,7 @@ def test_finished_runs_are_read(installed: Engine, expected: dict[str, Any]) -> 
     listed = {row.id: (row.name, row.state) for row in experiments.list_experiments(installed)}
     assert listed[at["experiment"]] == ("Done", "done")
     results = read_results(experiment_folder(at["experiment"]))
-    assert [[one.name, one.csv] for one in results.tables] == expected["experiment"]
+    assert [[one.name, one.csv.decode()] for one in results.tables] == expected["experiment"]
     assert results.report and results.figures
     began = {row.id: row.began for row in runs.list_runs(installed, id_of(installed, QUESTIONS))}[at["pipeline"]]
     assert began is not None and began.pipeline == "quip"
