@@ -154,17 +154,14 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(
 def test_the_overview_leads_through_the_demo(own: tuple[App, Engine], page: Page) -> None:
     app, engine = own
     page.goto(app.url)
-    panel, menu, sidebar = (
-        page.locator(".st-key-next_step"),
-        page.locator(".st-key-menu"),
-        page.locator("[data-testid=stSidebar]"),
-    )
+    panel = page.locator(".st-key-next_step")
+    menu = page.locator(".st-key-menu")
     expect(panel).to_contain_text("40 pairs of batch 1 are left", timeout=30_000)
     panel.get_by_role("button", name="Label pairs").click()
     expect(page.locator(".pair")).to_be_visible(timeout=30_000)
     expect(page).to_have_title("Label · Help desk (demo) · Allpairs")
     page.keyboard.press("2")
-    expect(sidebar).to_contain_text("1 of 40 answered")
+    expect(page.locator(".counts")).to_contain_text("1 of 40 answered")
     with writing(engine) as session:
         tasks = session.scalars(select(Task).where(Task.position < 40)).all()
         session.add_all(answer_on(task, AnswerKind.NEGATIVE) for task in tasks)
