@@ -1,5 +1,6 @@
 """Set up a project's machine rater, change, end and resume it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
 from allpairs.db.schema.engine import person_of
 from allpairs.db.schema.tables import MachineRater, Person, now
 
+FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"  # module:function
+
 
 def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
     """Return the setup with these values; without a kind, it is a function if one is named, else an endpoint.
@@ -30,8 +33,7 @@ def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
         wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
         raise InputError("machine rater: " + "; ".join(wrong)) from None
     if setup.kind == RaterKind.FUNCTION:
-        module, _, function = setup.function.partition(":")
-        if not module or not function:
+        if not re.fullmatch(FUNCTION, setup.function):
             raise InputError("machine rater: name the function as module:function")
         return setup
     _check_address(setup.url)

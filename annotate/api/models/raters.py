@@ -9,6 +9,7 @@ from allpairs.annotate.api.models.base import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.api.models.metrics import Figure
 from allpairs.annotate.api.models.webhooks import HOST
 from allpairs.annotate.jobs.requests import MOST_RATED
+from allpairs.annotate.raters.rater_setup import FUNCTION
 from allpairs.db.domain import RatedFor, RaterSetup, Verdict
 
 MOST_VERDICTS = 1_000
@@ -22,7 +23,7 @@ class NewRater(RaterSetup):
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [
         {"required": ["url", "model"], "properties": {"url": {"minLength": 1}, "model": {"minLength": 1}}},
-        {"required": ["function"], "properties": {"function": {"pattern": r"^[A-Za-z_]\w*:[A-Za-z_]\w*$"}}},
+        {"required": ["function"], "properties": {"function": {"pattern": f"^{FUNCTION}$"}}},
     ]})  # fmt: skip
 
     url: str = Field(
