@@ -231,10 +231,12 @@ def name_or_nothing(value: Any, argument: str) -> str | None:
 def mapping_of(key: Check, value: Check) -> Check:
     """Return the check of a mapping whose keys and values pass these checks."""
 
-    def check(given: Any, argument: str) -> dict[Any, Any]:
-        if not isinstance(given, Mapping):
-            raise wrong(argument, given, "give a mapping")
-        return {key(name, f"a key of {argument}"): value(one, f"{argument}[{name!r}]") for name, one in given.items()}
+    def check(mapping: Any, argument: str) -> dict[Any, Any]:
+        if not isinstance(mapping, Mapping):
+            raise wrong(argument, mapping, "give a mapping")
+        return {
+            key(name, f"a key of {argument}"): value(item, f"{argument}[{name!r}]") for name, item in mapping.items()
+        }
 
     return check
 

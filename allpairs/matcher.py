@@ -79,8 +79,8 @@ class Matcher:
         count, other_count = (len(side.texts) for side in records)
         if count != other_count:
             raise InputError(f"left has {count:,} texts and right {other_count:,}: give as many of both")
-        rows, (one, other) = np.arange(count), self._see(records)
-        return score_pairs(self.loaded, one, other, rows, rows)
+        rows = np.arange(count)
+        return score_pairs(self.loaded, *self._see(records), rows, rows)
 
     @checked(left=texts, right=texts)
     def probability(self, left: Texts, right: Texts) -> np.ndarray:
@@ -105,9 +105,11 @@ class Matcher:
         records = self._records(texts, texts if among is None else among)
         left, right = self._see(records)
         queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
-        nothing, wanted = np.empty((len(queries), 0), dtype=np.int64), k + SPARE
-        found = neighbours(queries, others, wanted, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
-        ids, score = found.ids, found.scores
+        nothing = np.empty((len(queries), 0), dtype=np.int64)
+        nearest = Neighbours(nothing, nothing)
+        if len(others):
+            nearest = neighbours(queries, others, k + SPARE, symmetric=itself)
+        ids, score = nearest.ids, nearest.scores
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
         if loaded.second is not None:
             score = score_pairs(loaded, left, right, rows, ids.ravel()).reshape(ids.shape)

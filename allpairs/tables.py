@@ -53,8 +53,8 @@ def _names(texts: Texts | None, columns: TextColumns | None, side: Side) -> tupl
     if columns is None or not (is_table(texts) or isinstance(texts, (str, PathLike))):
         return ONE_COLUMN
     names = tuple(columns.names.get(side, columns.names[Side.LEFT]))
-    there = column_names(Path(texts)) if isinstance(texts, (str, PathLike)) else list(texts.columns)  # type: ignore[union-attr]
-    return ONE_COLUMN if "text" in there and not set(names) <= set(there) else names
+    columns_of_texts = column_names(Path(texts)) if isinstance(texts, (str, PathLike)) else list(texts.columns)  # type: ignore[union-attr]
+    return ONE_COLUMN if "text" in columns_of_texts and not set(names) <= set(columns_of_texts) else names
 
 
 def as_items(texts: Texts, path: Path, names: Sequence[str] = ONE_COLUMN) -> Path:

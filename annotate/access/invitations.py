@@ -38,14 +38,13 @@ class UsedError(InputError):
 class Offer:
     """What an invitation offers: a role in a project.
 
-    had: the role that the person has there. gains: whether they would get more rights. joined: whether they have used
-    this invitation.
+    gains: whether the person would get more rights. joined: whether they have used this invitation.
     """
 
     project: str
     role: Role
     until: datetime
-    had: Role | None = None
+    current_role: Role | None = None
     gains: bool = True
     joined: bool = False
 
@@ -71,13 +70,13 @@ def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Of
     with reading(as_system(engine)) as session:
         invitation, project = _known(session, token)
         person = session.get(Person, person_id) if person_id else None
-        had = role_in(session, person, project.id) if person is not None else None
+        current_role = role_in(session, person, project.id) if person is not None else None
         problem = _why_closed(session, invitation, project, at)
-        if problem is not None and (had is None or project.deleted_at is not None):
+        if problem is not None and (current_role is None or project.deleted_at is not None):
             raise problem
         role, joined = Role(invitation.role), person is not None and invitation.used_by == person.id
-        gains = problem is None and _allows_more(role, had)
-        return Offer(project.name, role, invitation.expires_at, had, gains, joined)
+        gains = problem is None and _allows_more(role, current_role)
+        return Offer(project.name, role, invitation.expires_at, current_role, gains, joined)
 
 
 def accept(engine: Engine, token: str, person_id: int, at: datetime) -> str:
@@ -166,9 +165,9 @@ def _maker_may_invite(session: Session, invitation: Invitation) -> bool:
     return maker.disabled_at is None and role_in(session, maker, invitation.project_id) == Role.ADMINISTRATOR
 
 
-def _allows_more(role: Role, had: Role | None) -> bool:
+def _allows_more(role: Role, current_role: Role | None) -> bool:
     order = list(Role)  # from most to fewest rights
-    return had is None or order.index(role) < order.index(had)
+    return current_role is None or order.index(role) < order.index(current_role)
 
 
 def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
@@ -177,11 +176,11 @@ def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
     problem = _why_closed(session, invitation, project, at)
     if problem is not None:
         raise problem
-    had, role = role_in(session, person, project.id), Role(invitation.role)
-    if not _allows_more(role, had):
+    current_role, role = role_in(session, person, project.id), Role(invitation.role)
+    if not _allows_more(role, current_role):
         return project.name
     if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
         raise UsedError(USED)
     set_role(session, person, project.id, role, at)
-    add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, had, role)
+    add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, current_role, role)
     return project.name

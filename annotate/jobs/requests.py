@@ -46,7 +46,7 @@ from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Project, Worker
+from allpairs.db.schema.tables import Job, Worker
 
 MOST_RATED = 100_000  # pairs that one job asks about
 
@@ -358,7 +358,7 @@ def job_ahead(engine: Engine, job: Job) -> tuple[Job, str] | None:
     """
     with reading(engine) as session:
         ahead = queues.job_ahead(session, job)
-        return None if ahead is None else (ahead, session.get_one(Project, ahead.project_id).name)
+        return None if ahead is None else (ahead, project_of(session, ahead.project_id).name)
 
 
 def workers(engine: Engine) -> list[Worker]:

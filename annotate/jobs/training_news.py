@@ -7,12 +7,13 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AT_ONCE, EventKind, Settings
+from allpairs.db.domain import AT_ONCE, EventKind
 from allpairs.db.labels.tasks import batch_progress, newest_round
 from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.raters.training import verdicts_since
-from allpairs.db.schema.tables import Event, Matcher, Project, Round, now
+from allpairs.db.schema.tables import Event, Matcher, Round, now
 
 TEXTS = (EventKind.TEXTS, EventKind.TEXTS_BACK)
 
@@ -23,7 +24,8 @@ def why_no_training(session: Session, project_id: int) -> str:
     A complete batch is no reason against the next one, even if nobody was sure of any pair. Neither is a job that
     failed or was cancelled: it may be tried again. An imported project has no job yet.
     """
-    batch, last = newest_round(session, project_id), last_job(session, project_id, [NEXT_ROUND])
+    batch = newest_round(session, project_id)
+    last = last_job(session, project_id, [NEXT_ROUND])
     if batch is None or last is None or last.state != "done" or has_news(session, batch, last.created_at):
         return ""
     if batch_progress(session, project_id).complete:
@@ -64,5 +66,5 @@ def _net(events: Iterable[Event]) -> set[str]:
 
 def _rater_said(session: Session, project_id: int, since: datetime) -> bool:
     """Return whether the machine rater has given verdicts since that may train."""
-    use = Settings.model_validate(session.get_one(Project, project_id).settings).rater_use
+    use = project_settings(session, project_id).rater_use
     return use != "measure" and verdicts_since(session, project_id, since)

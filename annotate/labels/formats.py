@@ -137,8 +137,8 @@ def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
 def _all_texts(labels: Labels, left: int, right: int) -> Iterator[tuple[str, str, str, str]]:
     """Yield the same for every pair of ids that the pair of texts stands for."""
     names = pairs_of_ids(labels.ids, [left], [right])
-    for one, other in zip(names.first, names.second, strict=True):
-        yield one, other, labels.texts[left], labels.texts[right]
+    for left_id, right_id in zip(names.first, names.second, strict=True):
+        yield left_id, right_id, labels.texts[left], labels.texts[right]
 
 
 def _also(labels: Labels, left: int, right: int) -> tuple[str, str]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from allpairs.annotate.language.translator import Words
-from allpairs.db.domain import SEED_STRATEGY, Settings
+from allpairs.db.domain import SEED_STRATEGY
 from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.labels.training_labels import training_counts
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job, open_job
 from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Project
 from allpairs.learner.catalog import STRATEGIES
 
 
@@ -36,12 +36,13 @@ def outlook_of(engine: Engine, project_id: int) -> Outlook | None:
     None once a model is trained, while a job is open, and where nobody has answered yet.
     """
     with reading(engine) as session:
-        matcher, batch = newest_matcher(session, project_id), batch_progress(session, project_id)
-        trained = matcher is not None and matcher.w is not None
-        begun = batch.number > 1 or batch.answered or batch.extra
-        if trained or not begun or open_job(session, project_id):
+        matcher = newest_matcher(session, project_id)
+        if (matcher is not None and matcher.w is not None) or open_job(session, project_id):
             return None
-        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+        batch = batch_progress(session, project_id)
+        if batch.number <= 1 and not batch.answered and not batch.extra:
+            return None
+        settings = project_settings(session, project_id)
         last = last_job(session, project_id, [NEXT_ROUND])
         return Outlook(
             *training_counts(session, project_id),

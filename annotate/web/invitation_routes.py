@@ -88,10 +88,11 @@ def _closed(reader: Reader, guest: Guest | None, error: InputError) -> Response:
 
 def _offer_to_guest(reader: Reader, guest: Guest, offered: Offer, wrong: str) -> Response:
     _ = reader.words
-    name, role = f"<b>{escape(offered.project)}</b>", escape(_(NAMES[offered.had])) if offered.had else ""
-    parts = [_title(_), ""]
-    if offered.had is not None:
-        parts[1] = f"<p>{escape(_('You are in {project} as {role}.')).format(project=name, role=role)}</p>"
+    parts = [_title(_)]
+    if offered.current_role is not None:
+        name = f"<b>{escape(offered.project)}</b>"
+        role = escape(_(NAMES[offered.current_role]))
+        parts.append(f"<p>{escape(_('You are in {project} as {role}.')).format(project=name, role=role)}</p>")
     if offered.gains:
         parts += [_what(_, offered), login_forms.form("", _("Join as {name}", name=guest.name), "", wrong)]
     else:

@@ -62,18 +62,18 @@ def _beyond(first: int, second: int) -> int:
 
 def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:
     """Return the pairs (k, 2) of equal texts that are not among those answered with no, (j, 2), of n texts."""
-    kept: np.ndarray = equal[~np.isin(equal[:, 0] * n + equal[:, 1], no[:, 0] * n + no[:, 1])]
-    return kept
+    not_denied: np.ndarray = equal[~np.isin(equal[:, 0] * n + equal[:, 1], no[:, 0] * n + no[:, 1])]
+    return not_denied
 
 
 def same_texts(first: Sequence[str], second: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return which pairs of texts, by their places in the first and the second ones, are equal, (n,) bool."""
     numbers: dict[str, int] = {}
-    one, other = (
+    first_numbers, second_numbers = (
         np.array([numbers.setdefault(identity(text), len(numbers)) for text in texts], dtype=np.int64)
         for texts in (first, second)
     )
-    same: np.ndarray = one[left] == other[right]
+    same: np.ndarray = first_numbers[left] == second_numbers[right]
     return same
 
 

@@ -11,10 +11,10 @@ def with_equal_texts(groups: Groups, count: np.ndarray) -> Groups:
     """Return the groups, and a group of each text that is alone but has several ids; count: (n,) ids of each text."""
     alone = np.flatnonzero((groups.of < 0) & (count > 1))
     ones, none = np.ones(len(alone), dtype=np.int64), np.full(len(alone), np.nan)
-    of = groups.of.copy()
-    of[alone] = len(groups.size) + np.arange(len(alone))
+    group_of_text = groups.of.copy()
+    group_of_text[alone] = len(groups.size) + np.arange(len(alone))
     return Groups(
-        of,
+        group_of_text,
         size=np.append(groups.size, ones),
         pairs=np.append(groups.pairs, ones),
         matches=np.append(groups.matches, ones),
@@ -31,7 +31,8 @@ def of_ids(groups: Groups, count: np.ndarray) -> tuple[np.ndarray, Groups]:
     Sizes are numbers of ids; the shares of pairs that match, and the scores, are those of texts.
     """
     text = np.repeat(np.arange(len(count)), count)
-    of, first = groups.of[text], np.cumsum(count) - count
-    size = np.bincount(of[of >= 0], minlength=len(groups.size))
-    joined = np.where(groups.joined < 0, -1, first[groups.joined])
-    return text, replace(groups, of=of, size=size, joined=joined, central=first[groups.central])
+    group_of_id = groups.of[text]
+    first_id = np.cumsum(count) - count
+    size = np.bincount(group_of_id[group_of_id >= 0], minlength=len(groups.size))
+    joined = np.where(groups.joined < 0, -1, first_id[groups.joined])
+    return text, replace(groups, of=group_of_id, size=size, joined=joined, central=first_id[groups.central])

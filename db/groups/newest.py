@@ -68,10 +68,10 @@ def _words(values: Sequence[str]) -> np.ndarray:
 
 def _note(name: str, kind: str, values: Sequence[str], rank: np.ndarray, sides: Sequence[dict[int, str]]) -> str:
     unread = [values[row] for row in np.flatnonzero(np.isnan(rank)).tolist() if values[row].strip()]
-    told = []
+    parts = []
     if unread:
-        said = "value is" if len(unread) == 1 else "values are"
-        told.append(f"{len(unread):,} {said} not among them and counted as missing, such as {shown(min(unread))}")
+        subject = "value is" if len(unread) == 1 else "values are"
+        parts.append(f"{len(unread):,} {subject} not among them and counted as missing, such as {shown(min(unread))}")
     if kind == "dates":
-        told += sorted({evidence_of(side.values()).assumed for side in sides} - {""})
-    return f"Column {shown(name)} was read as {kind}; {'; '.join(told)}." if told else ""
+        parts += sorted({evidence_of(side.values()).assumed for side in sides} - {""})
+    return f"Column {shown(name)} was read as {kind}; {'; '.join(parts)}." if parts else ""

@@ -123,8 +123,8 @@ def _named(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> d
 
 def id_counts(session: Session, project_id: int) -> dict[int, int]:
     """Return how many ids each item of the project has that has several."""
-    mine = select(Identifier.item_id, func.count()).where(Identifier.project_id == project_id)
-    return dict(session.execute(mine.group_by(Identifier.item_id).having(func.count() > 1)).tuples().all())
+    counts = select(Identifier.item_id, func.count()).where(Identifier.project_id == project_id)
+    return dict(session.execute(counts.group_by(Identifier.item_id).having(func.count() > 1)).tuples().all())
 
 
 def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:

@@ -66,14 +66,14 @@ def match_corpus(
     if grouping is not None:
         grouping.require_possible(corpus.kind, matcher.layer is not None)
     dataset = dataset_for(matcher, corpus)
-    encoded = matcher.encoder.encode(dataset.texts, progress)
     if dataset.symmetric and sum(len(item.ids) for item in corpus.items) < 2:
         raise InputError("the file has one row, which makes no pair: name a file with two or more")
+    encoded = matcher.encoder.encode(dataset.texts, progress)
     several = _several([item.ids for item in corpus.items], dataset.symmetric)
-    found = _found(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
-    reasons = _reasons(matcher, dataset, encoded, found.pairs) if why else None
-    table, omitted = _table(corpus, found, reasons)
-    scores = found.pairs.score[~found.equal]
+    matches = _best_matches(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
+    reasons = _reasons(matcher, dataset, encoded, matches.pairs) if why else None
+    table, omitted = _table(corpus, matches, reasons)
+    scores = matches.pairs.score[~matches.equal]
     result = {
         "pairs": len(table),
         "equal": int((table["reason"] == EQUAL).sum()),
@@ -82,9 +82,10 @@ def match_corpus(
         "out": str(out),
     }
     if grouping is not None:
-        least, equal = _least(matcher, found.pairs, threshold), np.column_stack([found.pairs.left, found.pairs.right])
+        least = _least(matcher, matches.pairs, threshold)
+        equal = np.column_stack([matches.pairs.left, matches.pairs.right])
         order = column_order(corpus, grouping, values)
-        groups = group_table(corpus, found.pairs, found.p, least, grouping, answers, order, equal[found.equal])
+        groups = group_table(corpus, matches.pairs, matches.p, least, grouping, answers, order, equal[matches.equal])
         result["note"] = order.note
         write_frame(groups_file(out), groups)
         result |= {"groups": int(groups["group"].max()) if len(groups) else 0, "groups_out": str(groups_file(out))}
@@ -103,9 +104,9 @@ def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
         )
 
 
-def _least(matcher: Matcher, found: Pairs, threshold: float) -> float:
+def _least(matcher: Matcher, pairs: Pairs, threshold: float) -> float:
     """Return the p, or without one the score, at the threshold; without a threshold that of the last pair."""
-    ends = np.append(found.score[-1:], [threshold] if threshold > LOWEST else [])  # rounding may put either below
+    ends = np.append(pairs.score[-1:], [threshold] if threshold > LOWEST else [])  # rounding may put either below
     held = ends if matcher.layer is None else matcher.layer.probability(ends)
     return float(held.min(initial=np.inf))
 
@@ -126,11 +127,11 @@ def matches_of(
     splits = [Split.EVALUATION] * len(records.texts)
     dataset = make_dataset(records.texts, records.sides, splits, right is None, np.empty((0, 2)), records=records)
     cut = _counting(cut, len(_several(places, dataset.symmetric)))
-    found = _found(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
-    _, ids, columns = _of_ids(found, places, right is None)
+    matches = _best_matches(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
+    _, ids, columns = _of_ids(matches, places, right is None)
     pairs = np.array([ids.first, ids.second], dtype=np.int64).reshape(2, -1)
-    one, other = np.sort(pairs, axis=0) if right is None else (pairs[0], pairs[1] - len(left.texts))
-    return pd.DataFrame({"left": one, "right": other, **columns})
+    first, second = np.sort(pairs, axis=0) if right is None else (pairs[0], pairs[1] - len(left.texts))
+    return pd.DataFrame({"left": first, "right": second, **columns})
 
 
 def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
@@ -143,7 +144,7 @@ def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
     return records.take([first for first, *_ in same]), same
 
 
-def _found(
+def _best_matches(
     matcher: Matcher, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
 ) -> Matches:
     vectors, space = matcher.vectors(dataset, encoded, progress), matcher.space
@@ -155,8 +156,9 @@ def _found(
         rescored=rescored.within(left, right), progress=progress,
     )  # fmt: skip
     best = Pairs(left[best.left], right[best.right], best.score)
-    one, other = dataset.equal_pairs.T
-    same = Pairs(one, other, rescored.replace(one, other, scores(vectors, one, other, space)))
+    same_left, same_right = dataset.equal_pairs.T
+    same_score = rescored.replace(same_left, same_right, scores(vectors, same_left, same_right, space))
+    same = Pairs(same_left, same_right, same_score)
     rows = len(dataset.texts)
     others = best.take(~np.isin(best.keys(rows), same.keys(rows)))
     others = others.take(slice(None if cut.top is None else max(cut.top - len(same), 0)))
@@ -207,11 +209,11 @@ def _score_at_precision(matcher: Matcher, precision: float) -> float:
     return float(scores[reached].min())
 
 
-def _table(corpus: Corpus, found: Matches, why: Sequence[str] | None) -> tuple[pd.DataFrame, int]:
+def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple[pd.DataFrame, int]:
     """Return the pairs of ids, and how many are left out because they are many."""
     items = corpus.items
     ids = [item.ids for item in items]
-    pairs, names, columns = _of_ids(found, ids, corpus.kind == Kind.SYMMETRIC)
+    pairs, names, columns = _of_ids(matches, ids, corpus.kind == Kind.SYMMETRIC)
     left, right = pairs.left[names.text_pair].tolist(), pairs.right[names.text_pair].tolist()
     table = pd.DataFrame({"id1": names.first, "id2": names.second, **columns})
     table["text1"] = [items[row].text for row in left]
@@ -222,16 +224,16 @@ def _table(corpus: Corpus, found: Matches, why: Sequence[str] | None) -> tuple[p
     return table, left_out(ids, pairs.left.tolist(), pairs.right.tolist())
 
 
-def _of_ids(found: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:
+def _of_ids(matches: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:
     """Return the pairs of texts after each text of one list with itself, their pairs of ids, and columns of these."""
     alone = _several(ids, one_list)
-    left, right = np.append(alone, found.pairs.left), np.append(alone, found.pairs.right)
-    pairs = Pairs(left, right, np.append(np.full(len(alone), np.nan, dtype=np.float32), found.pairs.score))
+    left, right = np.append(alone, matches.pairs.left), np.append(alone, matches.pairs.right)
+    pairs = Pairs(left, right, np.append(np.full(len(alone), np.nan, dtype=np.float32), matches.pairs.score))
     names = pairs_of_ids(ids, left.tolist(), right.tolist())
-    equal = np.append(np.ones(len(alone), dtype=bool), found.equal)[names.text_pair]
+    equal = np.append(np.ones(len(alone), dtype=bool), matches.equal)[names.text_pair]
     columns: dict[str, Any] = {"score": pairs.score[names.text_pair]}
-    if found.p is not None:
-        columns["p"] = np.append(np.ones(len(alone)), found.p)[names.text_pair]
+    if matches.p is not None:
+        columns["p"] = np.append(np.ones(len(alone)), matches.p)[names.text_pair]
     return pairs, names, columns | {"reason": np.where(equal, EQUAL, MODEL)}
 
 

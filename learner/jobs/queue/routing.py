@@ -87,8 +87,8 @@ def give_back(queues: Engine, job_id: str, token: str) -> None:
 def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[str]:
     """Return the jobs that wait in this job's queue, without those of some kinds."""
     jobs = queue_table(queues)
-    own = select(jobs.c.queue_name).where(jobs.c.workflow_uuid == job_id).scalar_subquery()
-    beside = _with_status(jobs, QUEUED).where(jobs.c.queue_name == own, jobs.c.name.not_in(but))
+    same_queue = select(jobs.c.queue_name).where(jobs.c.workflow_uuid == job_id).scalar_subquery()
+    beside = _with_status(jobs, QUEUED).where(jobs.c.queue_name == same_queue, jobs.c.name.not_in(but))
     with queues.connect() as connection:
         return [job.workflow_uuid for job in connection.execute(beside)]
 
@@ -96,8 +96,8 @@ def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[st
 def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str]) -> None:
     """Put a job that this process runs back into its queue, behind these; it does not count as another try."""
     jobs = queue_table(queues)
-    for other in waiting:
-        _change(queues, jobs, other, (jobs.c.status == QUEUED,), priority=FIRST)
+    for waiting_id in waiting:
+        _change(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
     again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
     _change(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)

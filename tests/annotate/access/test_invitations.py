@@ -94,7 +94,7 @@ def test_who_would_gain_nothing_does_not_use_the_invitation_up(engine: Engine, p
         token = token_of(invitations.invite(engine, project, role, 1, at()))
         assert invitations.accept(engine, token, root, at()) == "Mine"
         offer = invitations.offer_of(engine, token, at(), person_id)
-        assert (offer.had, offer.gains, offer.joined) == (Role.ADJUDICATOR, is_used, False)
+        assert (offer.current_role, offer.gains, offer.joined) == (Role.ADJUDICATOR, is_used, False)
         assert invitations.accept(mine, token, person_id, at()) == "Mine"
         assert people.members(engine, project, at())[0][1] == (role if is_used else Role.ADJUDICATOR)
         if not is_used:

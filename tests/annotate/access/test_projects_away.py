@@ -1,4 +1,4 @@
-"""Nothing goes on in a project that is away: pages, operations and commands say where it is, and what they lack."""
+"""A project that is away takes no acts: pages, operations and commands say where it is, and what they lack."""
 
 import re
 import shutil

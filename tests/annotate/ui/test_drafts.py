@@ -1,4 +1,4 @@
-"""Nothing that is typed into a page is lost by a look at another page."""
+"""Keep what is typed into a page while other pages are open."""
 
 import ast
 from collections.abc import Iterator
