@@ -47,18 +47,14 @@ def checked(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def wrong(argument: str, value: Any, needed: str) -> InputError:
-    """Return the error that shows the value and says what is needed."""
-    return InputError(f"{argument} is {reprlib.repr(value)} ({type(value).__name__}): {needed}")
+    """Return the error that shows the value, in one line, and says what is needed."""
+    value_in_words = " ".join(reprlib.repr(value).split())
+    return InputError(f"{argument} is {value_in_words} ({type(value).__name__}): {needed}")
 
 
 def optional(check: Check) -> Check:
     """Return a check that lets None pass."""
     return lambda value, argument: None if value is None else check(value, argument)
-
-
-def anything_of(value: Any, argument: str) -> Any:
-    """Let the value pass: the function itself checks it."""
-    return value
 
 
 def one_text(value: Any, argument: str) -> str:
@@ -126,7 +122,9 @@ def values_of(value: Any, argument: str) -> list[Any]:
         raise InputError(f"give a list as {argument}, not a single text: [{reprlib.repr(value)}]")
     if isinstance(value, Mapping):
         raise wrong(argument, value, f"give a list, not a mapping: list({argument}.values())")
-    for convert in ("to_pylist", "tolist", "to_list"):
+    if is_table(value) and not (hasattr(value, "to_pylist") or hasattr(value, "to_dicts")):
+        raise wrong(argument, value, "give a list, such as one column of the table")
+    for convert in ("to_pylist", "to_dicts", "tolist", "to_list"):
         if hasattr(value, convert):
             value = getattr(value, convert)()
             break
@@ -149,10 +147,10 @@ def texts(value: Any, argument: str) -> Any:
     """Return a list of texts, or a data frame."""
     if not is_table(value):
         return list_of(visible)(value, argument)
-    frame = _frame(value)
-    if not frame.columns.is_unique:
+    names = list(getattr(value, "column_names", value.columns))  # Arrow's `columns` are arrays
+    if len(set(names)) < len(names):
         raise InputError(f"{argument} has two columns of one name: rename one")
-    return frame
+    return _frame(value)
 
 
 def readable(value: Any, argument: str) -> str:
@@ -161,8 +159,10 @@ def readable(value: Any, argument: str) -> str:
         raise wrong(argument, value, "give a text; leave out what is missing, and turn numbers into texts")
     if "\0" in value:
         raise InputError(f"{argument} has a NUL character: remove it")
-    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise InputError(f"{argument} has half a character (a lone surrogate): write the whole one")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{argument} has half a character (a lone surrogate): write the whole one") from None
     return value
 
 

@@ -104,6 +104,7 @@ def calls(matcher: Matcher, encoder: Path, tmp_path: Path) -> dict[Callable[...,
     }  # fmt: skip
 
 
+A_TABLE = pd.DataFrame({"name": ["a"]})  # a list of its column names is not meant
 NO_ONE_TEXT = (*ALWAYS_WRONG, 3, ["a"], None)
 WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("k", "n", "rounds", "pairs", "seed", "after"), NO_WHOLE_NUMBER),
@@ -114,13 +115,13 @@ WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("url", "token", "name", "method", "job_id", "side", "note", "purpose"), NO_ONE_TEXT),
     "device": (*ALWAYS_WRONG, 3, "cuda:99", "gpu", "meta"),
     "timeout": (*NO_NUMBER, 0, -1, None),
-    "ids": (*NO_ONE_TEXT[:-2], "a", {"a": "b"}, [1], [None]),
+    "ids": (*NO_ONE_TEXT[:-2], A_TABLE, "a", {"a": "b"}, [1], [None]),
     "answers": (*ALWAYS_WRONG, [1], {"a": "positive"}, {1: None}, {1.5: "positive"}),
     "body": ({"a": Anything()}, {"a": float("nan")}, {"a": b"bytes"}),
     "gold": NO_PAIRS,
     "audit": (*NO_PAIRS, [(0, 1)]),
 }
-NO_GROUPS = (*ALWAYS_WRONG, "ab", 3, {1: 2}, [[1], [2]], [1], [{}, {}])
+NO_GROUPS = (*ALWAYS_WRONG, A_TABLE, "ab", 3, {1: 2}, [[1], [2]], [1], [{}, {}])
 ELSEWHERE: dict[str, dict[str, tuple[Any, ...]]] = {
     "evaluate_groups": {
         "found": NO_GROUPS, "true": NO_GROUPS, "by": (*NO_GROUPS[:-4], "venue", [1]),
@@ -128,7 +129,7 @@ ELSEWHERE: dict[str, dict[str, tuple[Any, ...]]] = {
         "name": (*ALWAYS_WRONG, "ab", [1, 2], ["a"]),
     },
     "change_texts": {"texts": (*ALWAYS_WRONG, ["a"], {1: "a"}, {"a": 1}, {"a": {"b": 1}}, None)},
-    "RemoteProject.match": {"texts": (*ALWAYS_WRONG, "a", 3, [1], [None], [{"a": 1}], {"a": "b"})},
+    "RemoteProject.match": {"texts": (*ALWAYS_WRONG, A_TABLE, "a", 3, [1], [None], [{"a": 1}], {"a": "b"})},
     "Client.call": {"path": NO_ONE_TEXT},
 }  # fmt: skip
 
@@ -193,6 +194,11 @@ def test_texts_come_in_any_list(matcher: Matcher, tmp_path: Path) -> None:
     hostile = ["one\rtwo", "three\r\n\nfour", '"a", b', "'-ing", "=1+1", "x \u2028 ß"]
     for same in (hostile, pd.DataFrame({"id": range(6), "text": hostile})):
         assert [item.text for item in read_corpus(same, None, None, tmp_path).items] == hostile
+    with pytest.raises(InputError, match="two columns of one name"):
+        any_texts(pa.table([pa.array(TEXTS), pa.array(TEXTS)], names=["text", "text"]), "left")
+    (tmp_path / "left.jsonl").write_text('{"id": "a", "text": ""}\n')
+    with pytest.raises(InputError, match=r"left\.jsonl, row 1"):  # that file is the caller's
+        evaluate(matcher, tmp_path / "left.jsonl", gold=[(0, 1)])
     table = pa.table({"text": TEXTS, "more": [1] * COUNT})
     used = iter(TEXTS)
     assert matcher.match(table, top=5).equals(matcher.match(used, top=5))
