@@ -26,7 +26,7 @@ from allpairs.arguments import (
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.matcher import Matcher, matcher_or_path
-from allpairs.tables import as_pairs, read_corpus, told_by_argument
+from allpairs.tables import WRITTEN, as_pairs, places_as_arguments, read_corpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from allpairs.learner.files.evaluate import Model
     from allpairs.tables import Pairs, Texts
 
-AUDIT, OF_AUDIT = ("id1", "id2", "label", "inclusion"), ("stratum", "size", "band", "verdict", "read", "called")
 SEED = whole(0, 2**63 - 1)
 
 
@@ -61,20 +60,27 @@ def evaluate(
     Give gold or audit. An audit's intervals hold what its labels leave open, also of the deepest pairs
     (docs/estimators.md); pairs of no stratum are left out. Raises InputError.
     """
-    from allpairs.learner.files.evaluate import Method, evaluate_audit, evaluate_corpus, training_columns
+    from allpairs.learner.files.evaluate import (
+        AUDIT_COLUMNS,
+        MORE_OF_AUDIT,
+        Method,
+        evaluate_audit,
+        evaluate_corpus,
+        training_columns,
+    )
 
     if (gold is None) == (audit is None):
         raise InputError("give gold or audit, one of the two")
     model = _model(matcher)
-    with TemporaryDirectory() as folder, told_by_argument():
+    with TemporaryDirectory() as folder, places_as_arguments():
         corpus = read_corpus(left, right, gold, Path(folder), training_columns(model))
         if audit is None:
-            found = evaluate_corpus(model, corpus, Method(seed=seed))
+            estimates = evaluate_corpus(model, corpus, Method(seed=seed))
         else:
-            labels = as_pairs(audit, Path(folder) / "audit.jsonl", AUDIT, OF_AUDIT)
-            found = evaluate_audit(model, corpus, labels, seed)
+            labels = as_pairs(audit, Path(folder) / WRITTEN.format("audit"), AUDIT_COLUMNS, MORE_OF_AUDIT)
+            estimates = evaluate_audit(model, corpus, labels, seed)
     parts = {field.name for field in fields(Estimate)}
-    return {name: Estimate(**one) for name, one in found.items() if isinstance(one, Mapping) and set(one) == parts}
+    return {name: Estimate(**one) for name, one in estimates.items() if isinstance(one, Mapping) and set(one) == parts}
 
 
 @checked(
@@ -137,7 +143,7 @@ def draw_audit(
     from allpairs.learner.files.evaluate import training_columns
 
     model = _model(matcher)
-    with TemporaryDirectory() as folder, told_by_argument():
+    with TemporaryDirectory() as folder, places_as_arguments():
         corpus = read_corpus(left, right, None, Path(folder), training_columns(model))
         drawn = audit.draw_audit(model, corpus, pairs, seed)
     items = corpus.items
@@ -185,10 +191,10 @@ def simulate(
 
     from allpairs.learner.files.simulate import checked_settings, simulate_corpus
 
-    checked = checked_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
-    with TemporaryDirectory() as folder, told_by_argument():
+    configuration = checked_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
+    with TemporaryDirectory() as folder, places_as_arguments():
         corpus = read_corpus(left, right, gold, Path(folder))
-        rows, _ = simulate_corpus(corpus, checked, rounds, Path(out))
+        rows, _ = simulate_corpus(corpus, configuration, rounds, Path(out))
     figures = ("average_precision", "precision_at_recall_20")
     return pd.DataFrame(
         {

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = "str | PathLike[str] | Iterable[Any] | pd.DataFrame"
 
 ONE_COLUMN = ("text",)
-PLACE = re.compile(r"\b(left|right|gold|audit)\.jsonl(?:, row (\d+))?")  # in an error about a file that is written here
+WRITTEN = "{}.argument.jsonl"  # a name that no file of a user has
+PLACE = re.compile(r"\b(left|right|gold|audit)\.argument\.jsonl(?:, row (\d+))?")
 
 
 def read_corpus(
@@ -38,9 +39,9 @@ def read_corpus(
 
     names, others = _names(left, columns, Side.LEFT), _names(right, columns, Side.RIGHT)
     return load_corpus(
-        as_items(left, folder / "left.jsonl", names),
-        None if right is None else as_items(right, folder / "right.jsonl", others),
-        None if gold is None else as_pairs(gold, folder / "gold.jsonl"),
+        as_items(left, folder / WRITTEN.format("left"), names),
+        None if right is None else as_items(right, folder / WRITTEN.format("right"), others),
+        None if gold is None else as_pairs(gold, folder / WRITTEN.format("gold")),
         text_columns=names,
         right_columns=Columns("id", others),
     )
@@ -85,7 +86,7 @@ def as_pairs(
 
 
 @contextmanager
-def told_by_argument() -> Iterator[None]:
+def places_as_arguments() -> Iterator[None]:
     """Name the place in an argument, such as `left[2]`, in errors about the files that are written here."""
     try:
         yield
@@ -99,18 +100,18 @@ def _place(match: re.Match[str]) -> str:
 
 def _written(table: Any, columns: Sequence[str], path: Path) -> Path:
     if missing := [name for name in columns if name not in table.columns]:
-        there = ", ".join(map(str, table.columns))
-        raise InputError(f"the data frame has no column {missing[0]!r} but {there}: rename one")
+        names = ", ".join(map(str, table.columns))
+        raise InputError(f"the data frame has no column {missing[0]!r} but {names}: rename one")
     cells = table[list(columns)].astype(object)
     return _write(path, columns, cells.where(cells.notna(), None).itertuples(index=False, name=None))
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
     """Write the rows as JSON Lines, where a row is a line whatever it holds."""
+    argument = path.name.partition(".")[0]
     with path.open("w", encoding="utf-8") as file:
         for place, row in enumerate(rows):
-            cells = {
-                name: cell_text(cell, f"{path.stem}[{place}]", name) for name, cell in zip(columns, row, strict=True)
-            }
+            row_name = f"{argument}[{place}]"
+            cells = {name: cell_text(cell, row_name, name) for name, cell in zip(columns, row, strict=True)}
             file.write(json.dumps(cells) + "\n")
     return path

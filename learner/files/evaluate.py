@@ -17,7 +17,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.audit.files_estimate import measure_labels
-from allpairs.learner.evaluation.audit.label_files import read_audit
+from allpairs.learner.evaluation.audit.label_files import NEEDED, OF_RATER, OPTIONAL, read_audit
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.evaluation.given_pairs import given_figures, why_all_negative
 from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
@@ -49,6 +49,8 @@ Model = str | Matcher  # the folder or name of a model, or a matcher that is loa
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
 GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
+AUDIT_COLUMNS = NEEDED
+MORE_OF_AUDIT = (*OPTIONAL, *OF_RATER)
 FEW = 200_000  # up to this many pairs, a model that reads pairs one by one reads all
 
 

@@ -1,5 +1,6 @@
 """A plot with a description for screen readers, and the table behind it."""
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
@@ -9,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.monitor.charts.common import Plot
-from allpairs.db.corpus.csv_writer import MARK, csv_text
+from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.db.corpus.table_files import frame_rows
 
 
@@ -57,7 +58,7 @@ def table_open(
     st.dataframe(table, hide_index=True, column_config=columns, height=height, alt=alt)
     st.download_button(
         "Download CSV",
-        MARK + csv_text(list(map(str, table.columns)), frame_rows(table)).encode(),
+        BOM_UTF8 + csv_text(list(map(str, table.columns)), frame_rows(table)).encode(),
         file_name=f"{name}.csv",
         mime="text/csv",
         icon=":material/download:",
