@@ -80,7 +80,8 @@ class Matcher:
         if count != other_count:
             raise InputError(f"left has {count:,} texts and right {other_count:,}: give as many of both")
         rows = np.arange(count)
-        return score_pairs(self.loaded, *self._see(records), rows, rows)
+        left_seen, right_seen = self._see(records)
+        return score_pairs(self.loaded, left_seen, right_seen, rows, rows)
 
     @checked(left=texts, right=texts)
     def probability(self, left: Texts, right: Texts) -> np.ndarray:
