@@ -64,9 +64,10 @@ def present_columns(optional: Iterable[str], names: Iterable[object], table: str
 
     Raises InputError for one that differs in case or spaces alone, since its values would be left out.
     """
-    spelt = {str(name).strip().lower(): name for name in names}
-    present = [name for name in optional if name in spelt.values() or name.lower() in spelt]
-    if alike := [name for name in present if name not in spelt.values()]:
+    there = [str(name) for name in names]
+    spelt = {name.strip().lower(): name for name in there}
+    present = [name for name in optional if name.lower() in spelt]
+    if alike := [name for name in present if name not in there]:
         raise InputError(f"{table} has a column {shown(spelt[alike[0].lower()])}: rename it to {shown(alike[0])}")
     return present
 

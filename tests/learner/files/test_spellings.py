@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from allpairs.db.corpus.cells import present_columns
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.split import read_split
 from allpairs.db.domain import Split
@@ -103,6 +104,10 @@ def test_a_label_column_in_other_letters_is_not_left_out(tmp_path: Path, reader:
     path.write_text(text.replace("label", name, 1), encoding="utf-8")
     with pytest.raises(InputError, match=rf"file\.csv.*'{name}'"):
         read(path)
+
+
+def test_another_column_in_other_letters_beside_the_labels_is_no_matter() -> None:
+    assert present_columns(["label"], ["id", "label", "Label"], "a table") == ["label"]
 
 
 @pytest.mark.parametrize("column", ["Purpose", "Side", "Stratum"])
