@@ -66,7 +66,7 @@ def read_rows(
     a text file, found from its head if it is ""; notes: to add one on an encoding other than UTF-8. Raises InputError,
     one line with file, row and column, for anything that cannot be read; without: the error of a file without rows.
     """
-    _require(columns, column_names(path, separator), path)
+    _require(columns, column_names(path, separator, columns), path)
     read = 0
     with reading(path), opened(path) as stream:
         lines = _lines(path, stream, separator)
@@ -81,13 +81,14 @@ def read_rows(
         notes.append(lines.note)
 
 
-def column_names(path: Path, separator: str = "") -> list[str]:
+def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) -> list[str]:
     """Return the names of a table's columns.
 
+    enough: names after which no more objects of JSON Lines are read, if there are any.
     Raises InputError if there are none, or if one occurs twice.
     """
     with reading(path), opened(path) as stream:
-        names = _names(path, stream, _lines(path, stream, separator))
+        names = _names(path, stream, _lines(path, stream, separator), enough)
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
     if len(names) > MAX_COLUMNS:
@@ -134,11 +135,11 @@ def _lines(path: Path, stream: IO[bytes], separator: str) -> Lines | None:
     return None if usual is None else delimited.opened_lines(path, stream, usual, separator)
 
 
-def _names(path: Path, stream: IO[bytes], lines: Lines | None) -> list[str]:
+def _names(path: Path, stream: IO[bytes], lines: Lines | None, enough: Sequence[str]) -> list[str]:
     if lines is not None:
         return delimited.names(lines)
     if _format(path) == "jsonl":
-        return structured.json_names(path, as_utf8(path, stream))
+        return structured.json_names(path, as_utf8(path, stream), enough)
     return structured.parquet_names(stream)
 
 

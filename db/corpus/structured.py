@@ -1,6 +1,7 @@
 """JSON Lines and Parquet files, row by row."""
 
 import json
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,16 +10,18 @@ from typing import IO, Any
 from pyarrow import parquet
 
 from allpairs.db.corpus.cells import MAX_CELL, MAX_COLUMNS, MAX_LINE, Row, as_text, bad
-from allpairs.db.corpus.dialect import UTF8_MARK
 from allpairs.db.errors import InputError
 
 
-def json_names(path: Path, stream: IO[bytes]) -> list[str]:
-    """Return the keys of all objects, in order of appearance; no more than one beyond the limit."""
+def json_names(path: Path, stream: IO[bytes], enough: Sequence[str] = ()) -> list[str]:
+    """Return the keys of all objects, in order of appearance, until these are among them, if there are any.
+
+    No more than one beyond the limit.
+    """
     keys: dict[str, None] = {}
     for _, record in _objects(path, stream):
         keys.update(dict.fromkeys(record))
-        if len(keys) > MAX_COLUMNS:
+        if len(keys) > MAX_COLUMNS or (enough and keys.keys() >= set(enough)):
             break
     return list(keys)
 
@@ -28,8 +31,8 @@ def json_rows(
 ) -> Iterator[Row]:
     """Yield the values of these columns, object by object.
 
-    optional: keys that objects may lack, which is empty. lenient: so they may any, and what is not text is shown as
-    `…`; otherwise both are errors.
+    optional: keys that objects may lack, which is empty. lenient: any key may be missing, and what is not text is shown
+    as `…`; otherwise both are errors.
     """
     text = _shown if lenient else as_text
     required = [] if lenient else [column for column in columns if column not in optional]
@@ -46,7 +49,7 @@ def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any
     while raw := stream.readline(MAX_LINE):
         number += 1
         if number == 1:
-            raw = raw.removeprefix(UTF8_MARK)
+            raw = raw.removeprefix(BOM_UTF8)
         if len(raw) == MAX_LINE and not raw.endswith(b"\n"):
             raise bad(
                 f"the line has at least {MAX_LINE:,} bytes, but a cell may have {MAX_CELL:,} characters", path, number

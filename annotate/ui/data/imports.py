@@ -1,5 +1,6 @@
 """What a project imports: labels made elsewhere, with a report, changes of its texts, and whole projects."""
 
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from allpairs.annotate.ui.common.drafts import DRAFT
 from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
 from allpairs.annotate.ui.state import engine, may
-from allpairs.db.corpus.csv_writer import MARK
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
 
@@ -118,7 +118,7 @@ def report(found: Report, stored: bool) -> None:
                 st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
     st.download_button(
         "Download these rows as CSV",
-        lambda: MARK + (uploads() / PROBLEMS).read_bytes(),
+        lambda: BOM_UTF8 + (uploads() / PROBLEMS).read_bytes(),
         file_name=PROBLEMS,
         mime="text/csv",
         icon=":material/download:",

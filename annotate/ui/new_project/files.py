@@ -165,7 +165,8 @@ def _preview(path: Path) -> Preview:
     """Draw the file's first rows, or what is wrong with it; return its columns, and some rows to guess from."""
     key = f"separator_{path}"
     with told():
-        found = preview(path, LOOKED_AT, st.session_state.get(key, ""))
+        modified = path.stat().st_mtime_ns if path.exists() else 0
+        found = _cached_preview(path, modified, st.session_state.get(key, ""))
         shown = found.rows[:SHOWN]
         table = pd.DataFrame([row.values for row in shown], columns=found.names, index=[row.number for row in shown])
         table.index.name = "row"
@@ -175,6 +176,12 @@ def _preview(path: Path) -> Preview:
             _separator(found, key)
         return found
     return Preview([], [])
+
+
+@st.cache_data(show_spinner=False, max_entries=10)
+def _cached_preview(path: Path, modified: int, separator: str) -> Preview:
+    """Return the first rows of the file as of this time: the page is drawn again at each click."""
+    return preview(path, LOOKED_AT, separator)
 
 
 def _separator(found: Preview, key: str) -> None:
