@@ -4,6 +4,7 @@ The csv module itself leaves a carriage return unquoted before Python 3.11.9, an
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.errors import InputError
 
-MARK = b"\xef\xbb\xbf"  # by which spreadsheets know UTF-8; what programs read has none
 _QUOTED = re.compile('[,;\t"\r\n]')
 
 
@@ -34,7 +34,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]],
     """
     number = 0
     with path.open("wb") as stream:
-        stream.write(MARK * for_people + csv_line(columns).encode())
+        stream.write(BOM_UTF8 * for_people + csv_line(columns).encode())
         for number, cells in enumerate(rows, 1):
             stream.write(encoded(csv_line(cells), number))
     return number

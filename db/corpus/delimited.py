@@ -2,6 +2,7 @@
 
 import csv
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import IO
 from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, counted, shown, too_long
 from allpairs.db.corpus.dialect import (
     SEPARATORS,
-    UTF8_MARK,
     WESTERN,
     Dialect,
     Letters,
@@ -18,7 +18,6 @@ from allpairs.db.corpus.dialect import (
     find_dialect,
     quotes_enclose,
 )
-from allpairs.db.corpus.formula import unguarded
 from allpairs.db.errors import InputError
 from allpairs.db.identity import UNSEEN
 
@@ -44,9 +43,9 @@ class Lines:
         if not raw:
             raise StopIteration
         self.number += 1
-        if self.number == 1 and raw.startswith(UTF8_MARK):
-            raw = raw.removeprefix(UTF8_MARK)
-            self.offset = len(UTF8_MARK)
+        if self.number == 1 and raw.startswith(BOM_UTF8):
+            raw = raw.removeprefix(BOM_UTF8)
+            self.offset = len(BOM_UTF8)
         cut = len(raw) == MAX_LINE and not raw.endswith(b"\n")
         line = raw.decode(errors="replace") if cut else self._decoded(raw)
         self.record.append(line)
@@ -140,12 +139,11 @@ def rows(lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
     records = _records(lines)
     header = _header(records, lines)
     wanted = [header.index(column) for column in columns]
-    guarded = lines.dialect.separator != "\t"
     for number, cells in records:
-        if len(cells) != len(header) and (len(cells) < len(header) or any(cells[len(header) :])):
+        if len(cells) < len(header) or any(cells[len(header) :]):
             raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
         values = tuple(cells[position] for position in wanted)
-        yield Row(number, tuple(map(unguarded, values)) if guarded else values)
+        yield Row(number, tuple(map(lines.dialect.restored, values)))
 
 
 def _ragged(cells: int, columns: int, dialect: Dialect) -> str:
@@ -160,8 +158,7 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
     _, cells = next(records, (0, []))
     if any("\0" in cell for cell in cells):
         raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
-    restored = str if lines.dialect.separator == "\t" else unguarded
-    lines.names = [restored(UNSEEN.sub("", cell).strip()) for cell in cells]
+    lines.names = [lines.dialect.restored(UNSEEN.sub("", cell).strip()) for cell in cells]
     while lines.names and not lines.names[-1]:  # separators at the end of the lines
         lines.names.pop()
     return lines.names

@@ -4,14 +4,15 @@ import codecs
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from allpairs.db.corpus.cells import MAX_LINE, bad
+from allpairs.db.corpus.formula import unguarded
 
-UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 64 * 1024  # bytes that are looked at
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -31,6 +32,10 @@ class Dialect:
     separator: str
     quoted: bool = True
     stated: bool = False
+
+    def restored(self, cell: str) -> str:
+        """Return the cell without the apostrophe before a formula, which tab-separated text has not."""
+        return cell if self.separator == "\t" else unguarded(cell)
 
 
 def as_utf8(path: Path, stream: IO[bytes]) -> IO[bytes]:
@@ -101,7 +106,7 @@ def find_dialect(stream: IO[bytes], usual: str) -> Dialect:
     the header. Reads the stream.
     """
     head = stream.read(HEAD)
-    text = head.removeprefix(UTF8_MARK).decode(errors="replace")
+    text = head.removeprefix(BOM_UTF8).decode(errors="replace")
     if len(head) == HEAD:
         text = text[: text.rfind("\n") + 1] or text
     stated = _STATED.fullmatch(text.partition("\n")[0])
@@ -169,7 +174,7 @@ class Letters:
 
     def __init__(self) -> None:
         self.western: tuple[int, str] | None = None
-        self._utf8 = 0  # the first line that is UTF-8 and not ASCII
+        self._is_utf8 = False
 
     def decoded(self, raw: bytes, number: int) -> str:
         """Return the text of a line. Raises UnicodeDecodeError, whose reason is what the byte is not."""
@@ -182,11 +187,11 @@ class Letters:
         if self.western is not None:
             start = next(at for at, byte in enumerate(raw) if byte > 127)
             raise UnicodeDecodeError("cp1252", raw, start, start + 1, f"{WESTERN}, as row {self.western[0]:,} is")
-        self._utf8 = self._utf8 or number
+        self._is_utf8 = True
         return text
 
     def _western(self, raw: bytes, number: int, error: UnicodeDecodeError) -> str:
-        if self._utf8:
+        if self._is_utf8:
             error.reason = "UTF-8"
             raise error
         if foreign := _FOREIGN.search(raw):

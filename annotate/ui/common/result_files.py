@@ -1,12 +1,13 @@
 """Figures, tables and the report that a job wrote, drawn on a page."""
 
+from codecs import BOM_UTF8
+
 import altair as alt
 import streamlit as st
 
 from allpairs.annotate.jobs.result_files import FigureFile, ResultFiles, TableFile
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.figure import figure
-from allpairs.db.corpus.csv_writer import MARK
 
 
 def draw_results(found: ResultFiles, about_tables: str = "") -> None:
@@ -33,7 +34,7 @@ def _table(table: TableFile) -> None:
     """Draw the table with a download of its numbers."""
     st.markdown(table.markdown)
     st.download_button(
-        "Download CSV", MARK + table.csv, file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
+        "Download CSV", BOM_UTF8 + table.csv, file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
 
