@@ -13,7 +13,7 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.people import people
-from allpairs.db.people.logins import all_logins, end_logins, logins_of, open_invitations
+from allpairs.db.people.logins import end_logins, logins_of, logins_seen, open_invitations
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.projects import project_named
 from allpairs.db.schema.engine import person_of, reading
@@ -181,16 +181,16 @@ def list_people(engine: Engine, at: datetime) -> list[PersonRow]:
     """Return everybody, by name."""
     with reading(engine) as session:
         names: dict[int, str] = dict(session.execute(select(Project.id, Project.name)).tuples().all())
-        roles, logins = people.all_roles(session), all_logins(session, at)
-        return [_row(person, roles[person.id], names, logins[person.id]) for person in people.all_people(session)]
+        roles = people.all_roles(session)
+        seen = logins_seen(session, at)
+        return [_row(person, roles[person.id], names, seen) for person in people.all_people(session)]
 
 
 def members(engine: Engine, project_id: int, at: datetime) -> list[tuple[PersonRow, Role]]:
     """Return who has a role in the project, by name, with the role."""
     with reading(engine) as session:
-        logins = all_logins(session, at)
-        found = people.members_of(session, project_id)
-        return [(_row(person, {}, {}, logins[person.id]), role) for person, role in found]
+        seen = logins_seen(session, at)
+        return [(_row(person, {}, {}, seen), role) for person, role in people.members_of(session, project_id)]
 
 
 def invitations(engine: Engine, project_id: int, at: datetime) -> list[OpenInvitation]:
@@ -205,11 +205,13 @@ def _maker(session: Session, person_id: int | None) -> str:
     return person.name if person is not None else "the command line"
 
 
-def _row(person: Person, roles: dict[int, Role], names: dict[int, str], logins: Sequence[Login]) -> PersonRow:
-    seen = max((login.seen_at for login in logins), default=None)
+def _row(
+    person: Person, roles: dict[int, Role], names: dict[int, str], seen: dict[int, tuple[int, datetime]]
+) -> PersonRow:
+    logins, last_seen = seen.get(person.id, (0, None))
     in_projects = {names[project_id]: role for project_id, role in roles.items() if project_id in names}
     disabled = person.disabled_at is not None
-    return PersonRow(person.id, person.name, person.administrator, disabled, in_projects, len(logins), seen)
+    return PersonRow(person.id, person.name, person.administrator, disabled, in_projects, logins, last_seen)
 
 
 def _person(session: Session, person_id: int) -> Person:

@@ -1,6 +1,5 @@
 """Logins, invitations and attempts to sign in. Tokens are stored as SHA-256; callers pass the time."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -108,12 +107,13 @@ def logins_of(session: Session, person_id: int, at: datetime) -> Sequence[Login]
     return session.scalars(mine.order_by(Login.seen_at.desc(), Login.id.desc())).all()
 
 
-def all_logins(session: Session, at: datetime) -> dict[int, list[Login]]:
-    """Return each person's logins."""
-    logins: dict[int, list[Login]] = defaultdict(list)
-    for login in session.scalars(select(Login).where(Login.ticket_of.is_(None), _alive(at))):
-        logins[login.person_id].append(login)
-    return logins
+def logins_seen(session: Session, at: datetime) -> dict[int, tuple[int, datetime]]:
+    """Return, for each person who is signed in, in how many browsers, and when they were last seen."""
+    open_logins = select(Login.person_id, func.count(), func.max(Login.seen_at)).where(
+        Login.ticket_of.is_(None), _alive(at)
+    )
+    rows = session.execute(open_logins.group_by(Login.person_id))
+    return {person_id: (count, seen_at) for person_id, count, seen_at in rows}
 
 
 def forget_logins(session: Session, before: datetime) -> None:
