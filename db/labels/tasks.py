@@ -131,19 +131,20 @@ def free_tasks(
     """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
     They come from the newest batch, then its reserve, then pairs of earlier batches that need another vote; or from the
-    newest audit batch. If there are fewer than `held` (n), what others have leased beyond a fair part is free as well.
-    grouped: tasks that show the same text first follow each other.
+    newest audit batch. If there are fewer than n, or than `held` of them, what others have leased beyond a fair part
+    is free as well. grouped: tasks that show the same text first follow each other.
     """
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
     looks = double_check(session, project_id)
+    enough = n if held is None else min(n, held)
     for part in _parts(batch, looks, audit_batch):
         open_tasks = _open_tasks(project_id, part, annotator, looks)
         select_free = partial(_free_in, session, batch, open_tasks, annotator, n, now, grouped, device)
         tasks = select_free()
-        if len(tasks) < (held or n):
-            lost = surplus(session, open_tasks, project_id, annotator, now, len(tasks), min(n, held or n))
+        if len(tasks) < enough:
+            lost = surplus(session, open_tasks, project_id, annotator, now, len(tasks), enough)
             tasks = select_free(lost) if lost else tasks
         if tasks:
             return tasks

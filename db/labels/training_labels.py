@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, Purpose, Split
@@ -14,11 +14,11 @@ TRAINING = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
 def training_counts(session: Session, project_id: int) -> tuple[int, int]:
     """Return how many matches and how many non-matches the next training would learn from."""
-    labels = select(PairLabel.answer).where(
+    labels = select(PairLabel.answer, func.count()).where(
         PairLabel.project_id == project_id, PairLabel.purpose == Purpose.TRAIN, _may_train(PairLabel)
     )
-    answers = session.scalars(labels).all()
-    return answers.count(AnswerKind.POSITIVE), answers.count(AnswerKind.NEGATIVE)
+    counts = dict(session.execute(labels.group_by(PairLabel.answer)).tuples().all())
+    return counts.get(AnswerKind.POSITIVE, 0), counts.get(AnswerKind.NEGATIVE, 0)
 
 
 def training_labels_changed(session: Session, project_id: int, cutoff: int) -> bool:

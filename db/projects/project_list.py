@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CTE, and_, func, literal, select, true, union_all
+from sqlalchemy import CTE, Select, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind, Purpose
@@ -129,18 +129,25 @@ def answers_by_day(session: Session, project_ids: Collection[int], days: Sequenc
         )
     ).subquery()
     on_day = and_(Answer.created_at >= starts.c.start, Answer.created_at < starts.c.end, Answer.answer.in_(LABELS))
-    later = aliased(Answer)
-    undone = select(later.id).where(
-        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
-        later.annotator == Answer.annotator, later.id > Answer.id, later.answer == AnswerKind.RETRACT,
-    )  # fmt: skip
-    on_day = and_(on_day, ~undone.exists())
+    on_day = and_(on_day, Answer.id.not_in(_undone(project_ids, min(days))))
     counted = select(func.count()).where(Answer.project_id == Project.id, on_day).scalar_subquery()
     # Counts index entries for each project and day; grouping by date would compute a date for every answer.
     each = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())
     rows = session.execute(each.where(Project.id.in_(project_ids)))
     found = {(id_, start): count for id_, start, count in rows}
     return {id_: [found[id_, day] for day in days] for id_ in project_ids}
+
+
+def _undone(project_ids: Collection[int], since: datetime) -> Select[int]:
+    """Select the answers that their annotator took back since then."""
+    answer, undoing = aliased(Answer), aliased(Answer)
+    same = [
+        getattr(answer, name) == getattr(undoing, name) for name in ("project_id", "left_id", "right_id", "annotator")
+    ]
+    pairs = select(answer.id).join(undoing, and_(*same, answer.id < undoing.id))
+    return pairs.where(
+        undoing.project_id.in_(project_ids), undoing.answer == AnswerKind.RETRACT, undoing.created_at >= since
+    )
 
 
 def last_answers(session: Session, project_ids: Collection[int]) -> dict[int, datetime]:
