@@ -12,7 +12,8 @@ import numpy as np
 
 from allpairs.db.identity import identity
 
-ALL = 100  # pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text
+# Pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text.
+MOST_ID_PAIRS = 100
 MODEL, EQUAL, KNOWN = "model", "equal", "known"  # why a pair is a match
 
 Ids = Sequence[Sequence[Any]] | Mapping[int, Sequence[Any]]  # of each text
@@ -38,18 +39,18 @@ def pairs_of_ids(ids: Ids, left: Sequence[int], right: Sequence[int]) -> IdPairs
 
 
 def _between(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    if len(first) * len(second) <= ALL:
+    if len(first) * len(second) <= MOST_ID_PAIRS:
         return product(first, second)
     return chain(product(first[:1], second), product(first[1:], second[:1]))
 
 
 def _within(ids: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    if len(ids) * (len(ids) - 1) // 2 <= ALL:
+    if len(ids) * (len(ids) - 1) // 2 <= MOST_ID_PAIRS:
         return combinations(ids, 2)
     return product(ids[:1], ids[1:])
 
 
-def left_out(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
+def omitted_pairs(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
     """Return how many pairs of ids of these pairs of texts `pairs_of_ids` leaves out, because they are many."""
     counts = ((len(ids[one]), 0 if one == other else len(ids[other])) for one, other in zip(left, right, strict=True))
     return sum(_beyond(*count) for count in counts)
@@ -57,7 +58,7 @@ def left_out(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
 
 def _beyond(first: int, second: int) -> int:
     every, few = (first * second, first + second - 1) if second else (first * (first - 1) // 2, first - 1)
-    return every - few if every > ALL else 0
+    return every - few if every > MOST_ID_PAIRS else 0
 
 
 def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:

@@ -14,7 +14,7 @@ def processes(session: Session) -> list[str]:
     return [*workers, *servers]
 
 
-def require_unused(session: Session) -> None:
+def require_stopped(session: Session) -> None:
     """Raise InputError while a worker, which every running app has, or a process that answers `match` is alive."""
     if alive := processes(session):
         what = f"the database is in use by {', '.join(alive)}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from allpairs.db.corpus.cells import counted
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.equal_texts import ALL, EQUAL, MODEL, IdPairs, left_out, pairs_of_ids
+from allpairs.db.corpus.equal_texts import EQUAL, MODEL, MOST_ID_PAIRS, IdPairs, omitted_pairs, pairs_of_ids
 from allpairs.db.corpus.table_files import require_writable, write_frame
 from allpairs.db.domain import Kind, Split
 from allpairs.db.errors import InputError
@@ -99,8 +99,8 @@ def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
         yield f"{counted(equal, 'pair')} of equal texts: p 1, reason “{EQUAL}”"
     if omitted:
         yield (
-            f"{counted(omitted, 'pair')} left out: where two texts make more than {ALL} pairs of ids, each id stands "
-            "beside the first one of the other text alone; groups name every id"
+            f"{counted(omitted, 'pair')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
+            "each id stands beside the first one of the other text alone; groups name every id"
         )
 
 
@@ -221,7 +221,7 @@ def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple
     if why is not None:
         words = [EQUAL] * (len(pairs) - len(why)) + list(why)
         table["why"] = [words[place] for place in names.text_pair.tolist()]
-    return table, left_out(ids, pairs.left.tolist(), pairs.right.tolist())
+    return table, omitted_pairs(ids, pairs.left.tolist(), pairs.right.tolist())
 
 
 def _of_ids(matches: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:

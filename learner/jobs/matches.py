@@ -14,7 +14,7 @@ import pyarrow.parquet
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, left_out, pairs_of_ids
+from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, pairs_of_ids
 from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
@@ -91,18 +91,10 @@ def find_matches(
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
             rescored = rescored_of(matcher, data, vectors, progress)
         with reporting(engine, job_id, share, 1 - ENCODE_SHARE) as progress:
-            left, right = _sides(data)
-            sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
-            found = best_pairs(
-                *sides, data.dataset.symmetric, threshold=threshold, rescored=rescored.within(left, right),
-                progress=progress,
-            )  # fmt: skip
-        if len(found) > MOST:
-            what = f"{len(found):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
-            raise InputError(f"{what}: choose a higher threshold")
+            by_model = _pairs_above(threshold, data, vectors, rescored, progress)
         layer = _layer(matcher)
-        least = float(_p(layer, np.append(found.score, threshold)).min())  # rounding may put a pair below the threshold
-        by_model = Pairs(left[found.left], right[found.right], found.score)
+        # Rounding may put a pair below the threshold.
+        least = float(_p(layer, np.append(by_model.score, threshold)).min())
         equal = dict.fromkeys(map(tuple, data.dataset.equal_pairs.tolist()), AnswerKind.POSITIVE)
         matching = equal | known  # people may say no to equal texts
         pairs = _with_known(by_model, matching, vectors, rescored)
@@ -135,6 +127,21 @@ def find_matches(
             )  # fmt: skip
             write_about(folder, about)
     return f"{len(pairs)} matches in {len(groups.size)} groups"
+
+
+def _pairs_above(
+    threshold: float, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
+) -> Pairs:
+    """Return the pairs of texts that score at least this, best first. Raises InputError for too many."""
+    left, right = _sides(data)
+    best = best_pairs(
+        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), data.dataset.symmetric,
+        threshold=threshold, rescored=rescored.within(left, right), progress=progress,
+    )  # fmt: skip
+    if len(best) > MOST:
+        what = f"{len(best):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
+        raise InputError(f"{what}: choose a higher threshold")
+    return Pairs(left[best.left], right[best.right], best.score)
 
 
 def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
@@ -263,7 +270,7 @@ def _write_pairs(
     columns = {"id1": _strings(names.first), "id2": _strings(names.second)}
     columns |= {name: column.take(pyarrow.array(names.text_pair)) for name, column in of_texts.items()}
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
-    return len(names.first), left_out(texts.names, left, right)
+    return len(names.first), omitted_pairs(texts.names, left, right)
 
 
 def _is_equal(pair: tuple[int, int], equal: set[tuple[int, int]]) -> bool:

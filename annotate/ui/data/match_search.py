@@ -14,7 +14,7 @@ from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_status import EVERY, failure, progress
 from allpairs.annotate.ui.state import engine
-from allpairs.db.corpus.equal_texts import ALL
+from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
 from allpairs.db.domain import Clustering, Representative
 from allpairs.db.groups.grouping import Grouping
 from allpairs.db.projects.jobs import OPEN
@@ -121,8 +121,8 @@ def _apart(found: Matches) -> list[str]:
         words.append(f"{counted(found.alike, 'text')} with several ids: these ids match, with the reason “equal”.")
     if found.left_out:
         words.append(
-            f"{counted(found.left_out, 'row')} left out: where two texts make more than {ALL} pairs of ids, each id "
-            "stands beside the first one of the other text. Groups name every id."
+            f"{counted(found.left_out, 'row')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
+            "each id stands beside the first one of the other text. Groups name every id."
         )
     return words
 
