@@ -7,10 +7,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-DEFAULT_ENCODER, READ_TOKENS = "all-MiniLM-L6-v2", 256  # that it reads of a text
+DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+READ_TOKENS = 256  # of a text, by the default encoder
 # What chooses before there is a trained model: the first batch, as the setting says, and the batches after one of
 # positives alone, since a model needs negatives.
-SEED_STRATEGY, HALF_SPREAD_STRATEGY, SPREAD_STRATEGY = "most-similar", "half-spread", "spread"
+SEED_STRATEGY = "most-similar"
+HALF_SPREAD_STRATEGY = "half-spread"
+SPREAD_STRATEGY = "spread"
 
 GrowthKind = Literal["exponential", "linear", "constant"]
 FirstBatch = Literal["half spread", "most similar"]
@@ -385,8 +388,10 @@ class Settings(BaseModel):
 
 SIMULATED = ("pooling", "distance", "max_length")  # for simulations only: in projects the model itself decides
 # Settings that no job reads: a change of them applies at once.
-AT_ONCE = {"question", "guidelines", "double_check", "votes", "gold_share", "repeat_share", "fast_answers"}
-AT_ONCE |= {"auto_train", "keep_groups", "target_precision"}
+AT_ONCE = frozenset(
+    {"question", "guidelines", "double_check", "votes", "gold_share", "repeat_share", "fast_answers", "auto_train",
+     "keep_groups", "target_precision"}
+)  # fmt: skip
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,

@@ -224,7 +224,7 @@ def read_items(
     items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)
-    if len(columns.texts) > 1:
-        notes.extend(merger.value_notes())
     if (found := len(items) - merger.start) < at_least:
         raise InputError(f"{path.name}: {found} distinct text is too few for a pair; provide at least {at_least}")
+    if len(columns.texts) > 1:
+        notes.extend(merger.value_notes())

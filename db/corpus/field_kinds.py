@@ -1,4 +1,4 @@
-"""Guesses what the values of a text column are, from its name and first values; people can change each guess."""
+"""Guesses what the values of a text column are, from its name and some values; people can change each guess."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ from allpairs.db.corpus.field_values import (
 from allpairs.db.domain import FieldKind
 from allpairs.db.identity import identity
 
-LOOKED_AT = 1_000  # values of a column, the first ones
+LOOKED_AT = 1_000  # values of a column
 MOST = 0.8  # of the values decide
 PRICES = ("price", "cost", "amount", "msrp", "rrp", "fee", "total", "salary")
 CODES = (
@@ -29,7 +29,7 @@ LONGEST_NAME = 4.0  # words on average
 
 
 def guess_kind(name: str, values: Sequence[str]) -> FieldKind:
-    """Return the likely kind of a column with this name and these first values, maybe none."""
+    """Return the likely kind of a column with this name and these values, maybe none."""
     filled = [value for value in map(identity, values[:LOOKED_AT]) if not is_missing(value)]
     called = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
     if not filled:
@@ -71,7 +71,8 @@ def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
         if value.strip() and not is_readable(value, kind, reading):
             unread += 1
             first = min(first or value, value)
-    notes = (
-        f"{counted(unread, 'value')} cannot be read as a {kind.value} and counted as missing, such as {shown(first)}"
-    )
-    return "; ".join(filter(None, [notes if unread else "", evidence.assumed]))
+    parts = [evidence.assumed] if evidence.assumed else []
+    if unread:
+        what = f"{counted(unread, 'value')} cannot be read as a {kind.value}"
+        parts.insert(0, f"{what} and counted as missing, such as {shown(first)}")
+    return "; ".join(parts)

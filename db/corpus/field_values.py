@@ -145,12 +145,15 @@ def number_of(value: str, reading: Reading | None = None) -> float | None:
 
     reading: of its column; by default that of the value alone.
     """
-    return _number(_plain(value), (reading or reading_of([value])).decimal)
+    return _number(_plain(value), (reading or reading_of([value], FieldKind.NUMBER)).decimal)
 
 
 def day_of(value: str, reading: Reading | None = None) -> int | None:
-    """Return the number of a date's day, counted from the year 1; None if the value is no date. reading: as before."""
-    return _day(_plain(value), (reading or reading_of([value])).day_first)
+    """Return the number of a date's day, counted from the year 1; None if the value is no date.
+
+    reading: as in `number_of`.
+    """
+    return _day(_plain(value), (reading or reading_of([value], FieldKind.DATE)).day_first)
 
 
 def moment_of(value: str, reading: Reading | None = None) -> float | None:

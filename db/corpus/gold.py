@@ -92,9 +92,12 @@ def _read(
 
 
 def _position(name: str, ids: tuple[Ids, Ids], which: int, path: Path, row: int, column: str) -> int:
-    swapped = ids[which].get(name) is None and ids[1 - which].get(name) is not None
+    position = ids[which].get(name)
+    if position is not None:
+        return position
+    swapped = ids[1 - which].get(name) is not None
     hint = "it is an id of the other list: swap the two columns" if swapped else ""
-    return ids[which].position(name, path, row, column, hint)
+    return ids[which].position(name, path, row, column, hint)  # raises
 
 
 def _state(given: _Given, pair: tuple[int, int], positive: bool, where: str) -> None:

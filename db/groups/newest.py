@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.db.corpus.cells import shown
-from allpairs.db.corpus.field_values import Reading, evidence_of, is_missing, moment_of, number_of
+from allpairs.db.corpus.field_values import Evidence, Reading, evidence_of, is_missing, moment_of, number_of
 from allpairs.db.identity import identity
 
 DIGITS, LETTERS = re.compile(r"(\d+)"), re.compile(r"[^\W\d_]+")
@@ -33,19 +33,20 @@ def order_by(name: str, values: Sequence[str], second: np.ndarray | None = None)
     """
     lists = [np.arange(len(values))] if second is None else [np.flatnonzero(~second), np.flatnonzero(second)]
     sides = [{row: values[row] for row in rows.tolist() if values[row].strip()} for rows in lists]
+    evidences = [evidence_of(side.values()) for side in sides]
     filled = sum(not is_missing(identity(value)) for side in sides for value in side.values())
-    numbers, dates = (_read(sides, len(values), read) for read in (_amount_of, moment_of))
+    numbers, dates = (_read(sides, evidences, len(values), read) for read in (_amount_of, moment_of))
     counts = [int((~np.isnan(rank)).sum()) for rank in (numbers, dates)]
     if 2 * max(counts) <= filled:
         return Order(_words(values))
     kind, rank = ("numbers", numbers) if counts[0] >= counts[1] else ("dates", dates)
-    return Order(rank, _note(name, kind, values, rank, sides))
+    return Order(rank, _note(name, kind, values, rank, evidences))
 
 
-def _read(sides: Sequence[dict[int, str]], n: int, read: ReadValue) -> np.ndarray:
+def _read(sides: Sequence[dict[int, str]], evidences: Sequence[Evidence], n: int, read: ReadValue) -> np.ndarray:
     rank = np.full(n, np.nan)
-    for side in sides:
-        reading = evidence_of(side.values()).reading(Reading())
+    for side, evidence in zip(sides, evidences, strict=True):
+        reading = evidence.reading(Reading())
         for row, value in side.items():
             number = read(value, reading)
             rank[row] = np.nan if number is None else number
@@ -66,12 +67,12 @@ def _words(values: Sequence[str]) -> np.ndarray:
     return np.array([rank.get(word, np.nan) for word in words], dtype=np.float64)
 
 
-def _note(name: str, kind: str, values: Sequence[str], rank: np.ndarray, sides: Sequence[dict[int, str]]) -> str:
+def _note(name: str, kind: str, values: Sequence[str], rank: np.ndarray, evidences: Sequence[Evidence]) -> str:
     unread = [values[row] for row in np.flatnonzero(np.isnan(rank)).tolist() if values[row].strip()]
     parts = []
     if unread:
         subject = "value is" if len(unread) == 1 else "values are"
         parts.append(f"{len(unread):,} {subject} not among them and counted as missing, such as {shown(min(unread))}")
     if kind == "dates":
-        parts += sorted({evidence_of(side.values()).assumed for side in sides} - {""})
+        parts += sorted({evidence.assumed for evidence in evidences} - {""})
     return f"Column {shown(name)} was read as {kind}; {'; '.join(parts)}." if parts else ""

@@ -46,10 +46,9 @@ def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: i
     """Return new groups with the numbers of the earlier ones whose texts they hold.
 
     items: (n,) int64 ids of the texts in groups, each once; group: (n,) the group of each, under any name. The earlier
-    and the new group that
-    share the most texts get the same number, then those of the remaining ones, and so on. Of equal shares that of the
-    smallest number comes first, then that of the new group with the smallest item. Other groups get the numbers from
-    `unused` on, by their smallest items.
+    and the new group that share the most texts get the same number, then those of the remaining ones, and so on. Of
+    equal shares that of the smallest number comes first, then that of the new group with the smallest item. Other
+    groups get the numbers from `unused` on, by their smallest items.
 
     Source: Gale and Shapley (1962): no earlier and new group share more texts than each of them does with its own.
     It takes no longer than sorting, and at least half as many texts keep their number as could at most.

@@ -17,7 +17,7 @@ from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, 
 from sqlalchemy.orm import Session
 
 from allpairs.db.errors import InputError
-from allpairs.db.maintenance.in_use import require_unused
+from allpairs.db.maintenance.in_use import require_stopped
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, migrate, reading, revision, writing
@@ -60,7 +60,7 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
 
     The back-up may come from an earlier version. All rows are restored in one transaction, or none. Jobs that were
     waiting or running are cancelled. Raises InputError if the file is not a back-up or comes from a later version, if
-    the database has projects and `replace` is false, and while a worker is alive.
+    the database has projects and `replace` is false, and while a worker, or a process that answers `match`, is alive.
     """
     _check_file(file)
     migrate(engine.url.render_as_string(hide_password=False))
@@ -74,7 +74,7 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
             projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0
             if projects and not replace:
                 raise InputError(f"the database has {projects} projects: add --replace to overwrite them")
-            require_unused(target)
+            require_stopped(target)
             for table in reversed(tables.sorted_tables):
                 target.execute(delete(table))
             rows = _copy(source, target, progress)

@@ -105,7 +105,7 @@ def identifiers_of(session: Session, item_ids: Iterable[int]) -> dict[int, list[
 
 
 def known_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
-    """Return the same, and of withdrawn items the ids that they had."""
+    """Return all imported ids of each of these items; of withdrawn ones, those that they had."""
     item_ids = set(item_ids)
     present_ids = identifiers_of(session, item_ids)
     had = IdentifierChange.before_id, IdentifierChange.external_id
