@@ -13,13 +13,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from allpairs.annotate.access import cookies
 from allpairs.annotate.web.sessions import Sessions, Visit
 
 LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
-BEFORE_LOGIN = frozenset({"rerun_script"})  # draws the way to the sign-in page, or to the provider
+RERUN = "rerun_script"
+BEFORE_LOGIN = frozenset({RERUN})  # draws the way to the sign-in page, or to the provider
 PASSING = BEFORE_LOGIN | {"stop_script"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})  # downloads, and long tables
 UPLOAD, OPERATION = "file_urls_request", "backend_operation_request"
@@ -34,7 +36,9 @@ class PageSocket:
 
     def __init__(self, app: ASGIApp, good: Callable[[], bool], is_known: bool, sessions: Sessions) -> None:
         self.app, self.good, self.is_known, self.sessions = app, good, is_known, sessions
-        self.ended, self.session = False, ""
+        self.ended = False
+        self.session = ""
+        self.page = ""  # the hash of the page that was last asked for, or that the script went on to
         self.shown: Visit | None = None
 
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,7 +59,7 @@ class PageSocket:
 
         async def sending(message: Message) -> None:
             if not self.ended:
-                self._learn_session(message)
+                self._learn(message)
                 await send(message)
 
         try:
@@ -93,13 +97,27 @@ class PageSocket:
             return self.is_known and self.shown is not None and self.shown.takes_files
         if kind == OPERATION:
             return self.is_known and asked.backend_operation_request.WhichOneof("payload") in OPERATIONS
-        return kind in (PASSING if self.is_known else BEFORE_LOGIN)
+        is_late = kind == RERUN and self._is_late(asked.rerun_script)
+        return not is_late and kind in (PASSING if self.is_known else BEFORE_LOGIN)
 
-    def _learn_session(self, message: Message) -> None:
-        """Remember the number that Streamlit gives this page's session; it says it in one of its first messages."""
-        if not self.session and message["type"] == "websocket.send" and message.get("bytes"):
-            with suppress(DecodeError):
-                self.session = ForwardMsg.FromString(message["bytes"]).new_session.initialize.session_id
+    def _is_late(self, request: ClientState) -> bool:
+        """Return whether a part of a page asks to be drawn again after the person asked for another page.
+
+        Streamlit would draw the part once the other page is there, and the browser would lose that page.
+        """
+        if request.fragment_id:
+            return request.page_script_hash != self.page
+        self.page = request.page_script_hash
+        return False
+
+    def _learn(self, message: Message) -> None:
+        """Remember what a run says as it begins: the number of the session, and which page it draws."""
+        with suppress(DecodeError):
+            sent = ForwardMsg.FromString(message.get("bytes") or b"")
+            if sent.WhichOneof("type") == "new_session":
+                self.session = sent.new_session.initialize.session_id
+                if not sent.metadata.run.fragment_ids:
+                    self.page = sent.new_session.page_script_hash
 
 
 def page_headers(scope: Scope, known: bool, host: str | None = None) -> list[tuple[bytes, bytes]]:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from allpairs.annotate.access import people
 from allpairs.annotate.web import sockets
@@ -187,3 +188,38 @@ def test_a_message_that_came_after_the_end_is_not_heard(monkeypatch: pytest.Monk
 
     asyncio.run(run())
     assert heard == []
+
+
+def test_no_part_of_a_page_that_was_left_is_drawn_into_the_next() -> None:
+    heard: list[tuple[str, str]] = []
+
+    def run_begins(page: str, *fragments: str) -> Any:
+        begun = ForwardMsg()
+        begun.new_session.page_script_hash = page
+        begun.metadata.run.fragment_ids.extend(fragments)
+        return {"type": "websocket.send", "bytes": begun.SerializeToString()}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (came := await receive())["type"] != "websocket.disconnect":
+            request = BackMsg.FromString(came["bytes"]).rerun_script
+            heard.append((request.page_script_hash, request.fragment_id))
+            page = "label" if request.page_script_hash in ("", "start") else request.page_script_hash
+            await send(run_begins(page, *filter(None, [request.fragment_id])))
+
+    requests = [("", ""), ("label", "card"), ("monitor", ""), ("label", "card"), ("monitor", "chart"),
+                ("start", ""), ("start", "news"), ("label", "card")]  # fmt: skip
+    messages = iter([
+        *({"type": "websocket.receive", "bytes": message("rerun_script", page_script_hash=page, fragment_id=part)}
+          for page, part in requests),
+        {"type": "websocket.disconnect"},
+    ])  # fmt: skip
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(_: Any) -> None:
+        pass
+
+    asyncio.run(PageSocket(app, lambda: True, True, FakeSessions()).run({}, receive, send))
+    late = 3, 6
+    assert heard == [request for place, request in enumerate(requests) if place not in late]

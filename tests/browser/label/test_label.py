@@ -206,6 +206,28 @@ def test_who_leaves_the_page_leaves_no_answer_behind(page: Page, make_desk: Make
     assert desk.labels == [N] * 5 * times
 
 
+# The card sends an answer before it knows of the click: it asks for its next pairs after the next page was asked for.
+LEAVE = """() => {
+    document.querySelector(".st-key-menu a[href^='/monitor']").click()
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "2", code: "Digit2", bubbles: true }))
+}"""
+
+
+def test_an_answer_while_the_page_is_left_does_not_break_the_next_page(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(10)
+    page.goto(desk.url)
+    for time in range(1, 4):
+        expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+        drawn(page)
+        page.evaluate(LEAVE)
+        expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible()
+        page.wait_for_function(f"() => {KEPT} === 0", timeout=15_000)
+        drawn(page)
+        expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible()
+        assert len(desk.answers) == time
+        page.get_by_role("link", name="Label", exact=True).click()
+
+
 @pytest.mark.slow
 def test_a_restart_of_the_app_loses_nothing(page: Page, app: App, make_desk: MakeDesk) -> None:
     desk = make_desk(30)
