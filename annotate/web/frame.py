@@ -81,7 +81,7 @@ def _leading(pages: Mapping[str, str]) -> Callable[[Request], Response]:
         path = request.path_params["path"].strip("/")
         page, query = by_name.get(_letters(path)), dict(request.query_params)
         query |= {} if page else {MISSING: path}
-        up = "../" * _path_in_app(request.scope).lstrip("/").count("/")
+        up = "../" * _path_in_app(request.scope)[1:].count("/")  # browsers count the empty part of //label, too
         return RedirectResponse(f"{up or './'}{page or ''}{'?' if query else ''}{urlencode(query)}", 302)
 
     return lead

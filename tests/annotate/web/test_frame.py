@@ -28,5 +28,9 @@ def test_each_page_is_found_by_its_file_and_by_its_title(base: str) -> None:
             assert address_of(client, f"{base}/{name}") == f"{base}/{page}", name
     assert address_of(client, f"{base}/export?project=A%20B&x=1") == f"{base}/data?project=A+B&x=1"
     assert address_of(client, f"{base}/no/such?project=A") == f"{base}/?project=A&missing=no%2Fsuch"
+    # Browsers count each slash as a step; the client of these tests does not.
+    for path, steps in {"//label": 1, "///label": 2, "/label//": 2, "/label/": 1}.items():
+        answer = client.get(f"{client.base_url}{base}{path}", follow_redirects=False)
+        assert answer.headers["location"] == "../" * steps + "label", path
     for path in ("/_stcore/health", "/favicon.png", "/media/1", "/static/a", "/oauth2callback"):
         assert client.get(base + path).text == "Streamlit", path
