@@ -1,6 +1,6 @@
 """The machine rater of a project on the page Settings: set up, asked, ended, resumed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ def rater(project_id: int) -> None:
         rated = ", ".join(f"{literal(one.setup.name)} ({counted(one.spent.pairs, 'pair')})" for one in earlier)
         st.caption(f"Ended: {rated}. Their verdicts stay in the record.")
     if may(Right.INSTALL):
-        _form(project_id, in_use)
+        _form(project_id, in_use, f"rater_{project_id}_{_version(found)}")
     else:
         st.caption("An administrator of the installation sets it up, because texts and a key leave the machine.")
 
@@ -84,14 +84,20 @@ def _ask(project_id: int, one: RaterState) -> None:
         st.rerun()
 
 
-def _form(project_id: int, in_use: RaterState | None) -> None:
-    """Draw the form that sets a rater up, filled with the setup in use."""
+def _version(raters: Sequence[RaterState]) -> str:
+    """Return a part of a key that changes with the setup in use, so that fields never show that of a rater before."""
+    if not raters:
+        return "first"
+    return f"{raters[0].row.number}" if raters[0].in_use else f"after_{raters[0].row.number}"
+
+
+def _form(project_id: int, in_use: RaterState | None, key: str) -> None:
+    """Draw the form that sets a rater up, filled with the setup in use. key: what the keys of its fields begin with."""
     title = "Set up a machine rater" if in_use is None else "Change the setup"
     with st.expander(title, key="rater_form"):
         if in_use is not None:
             st.caption("A changed setup is a new rater: it is asked about each pair again, and its budget is new.")
         initial = in_use.setup.model_dump() if in_use else RaterSetup(name="Local model").model_dump()
-        key = f"rater_{project_id}"
         entered = in_rows(list(TITLES), lambda name: _field(f"{key}_{name}", name, initial[name]), align="top")
         asked = st.button("Save the machine rater", key="rater_save", icon=":material/save:")
     if asked and _act(lambda at, of: services.set_up(at, of, services.checked_setup(entered)), project_id):

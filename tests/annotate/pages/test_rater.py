@@ -8,6 +8,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.jobs import requests
+from allpairs.annotate.raters.rater_setup import set_up
 from allpairs.annotate.raters.rater_state import read_raters
 from allpairs.annotate.ui.projects.rater import TITLES
 from allpairs.db.domain import AnswerKind, RaterSetup, Verdict
@@ -67,11 +68,13 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
     save.click().run()
     assert "up to /v1" in said(page) and not read_raters(engine, project)
     for name, value in {"url": URL, "model": "m", "pairs_a_minute": 2}.items():
-        page.get_by_key(f"rater_{project}_{name}").set_value(value)
+        page.get_by_key(f"rater_{project}_first_{name}").set_value(value)
     next(button for button in page.button if button.label == "Save the machine rater").click().run()
     (one,) = read_raters(engine, project)
     assert (one.setup.url, one.setup.model, one.setup.pairs_a_minute) == (URL, "m", 2)
+    set_up(engine, project, one.setup.model_copy(update={"model": "n"}))  # in another browser
     page = page.run()
+    assert page.get_by_key(f"rater_{project}_2_model").value == "n"
     assert "both texts of each pair go to localhost" in said(page)
     page.get_by_key("rater_estimate").click().run()
     assert "4 pairs" in said(page) and "2 minutes" in said(page)
@@ -88,6 +91,7 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
         assert session.scalars(select(Job.kind)).one() == RATE
     page.get_by_key("rater_ended").click().run()
     assert "Ended: Local model (0 pairs)" in said(page)
+    assert page.get_by_key(f"rater_{project}_after_2_model").value == ""
 
 
 def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
