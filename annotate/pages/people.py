@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import islice
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.access import invitations, people
 from allpairs.annotate.access.people import OpenInvitation, PersonRow
@@ -51,12 +50,6 @@ def members(project: Project) -> None:
         st.info("This project has no people yet, apart from the administrators of the whole installation.")
     shown = search_names(found, lambda member: member[0].name, "members")
     draw_page(shown, lambda member: _member(project, *member), f"members_page_{project.id}")
-
-
-def _card(key: str) -> DeltaGenerator:
-    return st.container(border=True, key=key).container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    )
 
 
 def _member(project: Project, person: PersonRow, role: Role) -> None:

@@ -126,7 +126,6 @@ def danger(project: Project) -> None:
         st.error("Nothing was deleted. Type the name of the project exactly as it is.", icon=":material/error:")
     elif asked:
         bin_project(engine(), project.id)
-        st.query_params.pop("project", None)
         st.rerun()
 
 

@@ -111,7 +111,6 @@ def _put_away(project_id: int, name: str, where: str) -> None:
     with told(st.toast):  # somebody else was faster
         (archive_project if where == "archived" else bin_project)(engine(), project_id)
         st.session_state[UNDO] = (project_id, name, where)
-    st.query_params.pop("project", None)
     _done()
 
 
