@@ -12,10 +12,13 @@ MOST = 100  # lines: anybody may send such headers
 REPORT = "/proxy-report"  # followed by what does not work
 LONGEST = 500  # characters of two hosts that the log repeats
 STREAM = "/_stcore/stream"  # every page's websocket
+UPGRADE = (
+    'nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";'
+)
 NO_SOCKET = later(
-    "Pages cannot open: something between this browser and Allpairs blocks websockets. If you run Allpairs, let the "
-    "proxy in front of it pass the header Upgrade on (nginx: proxy_http_version 1.1; proxy_set_header Upgrade "
-    '$http_upgrade; proxy_set_header Connection "upgrade";). Otherwise tell your administrator.'
+    "This page has not opened. Allpairs may be busy: wait a minute, then open the page again. If it never opens, "
+    "something between this browser and Allpairs blocks websockets. If you run Allpairs, let the proxy in front of it "
+    "pass the header Upgrade on ({upgrade}). Otherwise tell your administrator."
 )
 OTHER_HOST = later(
     "This browser is at {origin}, but the request names the host {host}. If that is one site, the proxy in front of "
@@ -30,41 +33,57 @@ FILE_TOO_LONG = later(
 log = logging.getLogger(__name__)
 
 
-class MisconfiguredProxies:
-    """One line in the log for each proxy that is set wrong, as its requests show."""
+class FewLines:
+    """A log of what anybody may cause: each line once, and not without end."""
 
     def __init__(self) -> None:
         self.logged: set[str] = set()
 
-    def look(self, asking: HTTPConnection) -> None:
-        """Log what is wrong with the proxy that this request came through, once."""
-        address = asking.client.host if asking.client is not None else "somebody"
-        if _is_ignored(asking, address):
-            self._warn(
-                f"{address} sends X-Forwarded-For or X-Forwarded-Proto, but is not trusted: if it is your proxy, set "
-                "FORWARDED_ALLOW_IPS to its address; until then cookies lack Secure, and all browsers behind it count "
-                "as one when sign-ins fail"
-            )
-        elif _hides_tls(asking):
-            self._warn(
-                f"{address} speaks TLS with browsers, but does not send X-Forwarded-Proto: add it to your proxy "
-                "(nginx: proxy_set_header X-Forwarded-Proto $scheme;); until then cookies lack Secure"
-            )
-        if asking.scope["path"] == STREAM and asking.scope["type"] == "http":
-            self._warn(f"A websocket came from {address} as a plain request. {NO_SOCKET}")
-        acts = asking.scope["path"] == STREAM or asking.scope.get("method") == "POST"
-        if acts and (line := other_host(asking, ENGLISH_WORDS)):
-            self._warn(line)
-
-    def _warn(self, line: str) -> None:
+    def warn(self, line: str) -> None:
+        """Log the line, unless it has been logged or the log has enough lines."""
         if line not in self.logged and len(self.logged) < MOST:
             self.logged.add(line)
             log.warning("%s", line)
 
 
+class MisconfiguredProxies:
+    """One line in the log for each proxy that is set wrong, as its requests show."""
+
+    def __init__(self) -> None:
+        self.log = FewLines()
+
+    def look(self, asking: HTTPConnection) -> None:
+        """Log what is wrong with the proxy that this request came through, once."""
+        address = asking.client.host if asking.client is not None else "somebody"
+        if _is_ignored(asking, address):
+            self.log.warn(
+                f"{address} sends X-Forwarded-For or X-Forwarded-Proto, but is not trusted: if it is your proxy, set "
+                "FORWARDED_ALLOW_IPS to its address; until then cookies lack Secure, and all browsers behind it count "
+                "as one when sign-ins fail"
+            )
+        elif _hides_tls(asking):
+            self.log.warn(
+                f"{address} speaks TLS with browsers, but does not send X-Forwarded-Proto: add it to your proxy "
+                "(nginx: proxy_set_header X-Forwarded-Proto $scheme;); until then cookies lack Secure"
+            )
+        if asking.scope["path"] == STREAM and asking.scope["type"] == "http":
+            self.log.warn(
+                f"A websocket came from {address} as a plain request, so pages cannot open: let your proxy pass the "
+                f"header Upgrade on ({UPGRADE})"
+            )
+        acts = asking.scope["path"] == STREAM or asking.scope.get("method") == "POST"
+        if acts and (line := other_host(asking, ENGLISH_WORDS)):
+            self.log.warn(line)
+
+
 def other_host(asking: HTTPConnection, _: Words) -> str:
-    """Return what to say of a request from a page of another host than it names; empty if there is nothing to say."""
+    """Return what to say of a request from a page of another host than it names; empty if there is nothing to say.
+
+    Other sites' pages can send such requests, too: where the browser says that one did, no proxy is to blame.
+    """
     origin, host = asking.headers.get("origin", ""), asking.headers.get("host", "")
+    if asking.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return ""
     if not origin.startswith(("http://", "https://")) or len(origin + host) > LONGEST or is_own(origin, host):
         return ""
     return _(OTHER_HOST, origin=origin, host=host)

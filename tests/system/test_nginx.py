@@ -167,9 +167,12 @@ def test_a_proxy_that_changes_the_host_is_named(sites: dict[str, Site]) -> None:
     with site.browser() as browser:
         refused = browser.post(f"{site.url}/login", data={"name": "Anna", "password": PASSWORD})
         said = browser.post(f"{site.url}/proxy-report/socket", headers={"Accept-Language": "de"}).text
+        strange = {"Origin": "https://evil.example.org", "Sec-Fetch-Site": "cross-site"}
+        foreign = browser.post(f"{site.url}/proxy-report/socket", headers=strange).text
     assert refused.status_code == 403 and "proxy_set_header Host $http_host;" in refused.text
     assert f"ALLPAIRS_PUBLIC_URL={site.url}" in refused.text and f"ALLPAIRS_PUBLIC_URL={site.url}" in site.log
     assert f"ALLPAIRS_PUBLIC_URL={site.url}" in said and "Proxy" in said
+    assert "evil" not in foreign + site.log
 
 
 def test_a_proxy_that_refuses_long_bodies_is_named(sites: dict[str, Site]) -> None:
