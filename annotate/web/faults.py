@@ -1,7 +1,7 @@
 """Responses while the disk is full or read-only, or the database is away: the reason in place of a bare error."""
 
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allpairs.annotate.web.api_paths import ROOT
@@ -37,10 +37,9 @@ class FaultMiddleware:
 
 
 def _response(asking: HTTPConnection, wrong: Wrong) -> Response:
-    """Return a problem document for programs, a page for browsers, and a line for everything else."""
-    if f"{asking.scope['path']}/".startswith(f"{ROOT}/"):
+    """Return a page where a person opens one, else a problem document, which no proxy in front of the app sends."""
+    is_for_programs = f"{asking.scope['path']}/".startswith(f"{ROOT}/")
+    if is_for_programs or "text/html" not in asking.headers.get("accept", ""):
         return problem(wrong.status, wrong.detail)
-    if "text/html" in asking.headers.get("accept", ""):
-        reader = Reader(words_for(asking), "/")
-        return notice(reader, reader.words("Try again later"), wrong.detail, wrong.status)
-    return PlainTextResponse(wrong.detail, wrong.status)
+    reader = Reader(words_for(asking), "/")
+    return notice(reader, reader.words("Try again later"), wrong.detail, wrong.status)

@@ -53,12 +53,12 @@ async function post({ prefix, project, annotator, events }) {
 }
 
 // Why the app does not take the answers: they are another person's, the project is away, nobody is signed in, the disk is
-// full. Empty if not the app answered, but a proxy in front of it.
+// full. Empty if not the app answered, but a proxy in front of it: of its own faults the app sends problem documents alone.
 async function reason(response) {
-  if (response.status === 401) return t("you are signed out. Sign in with the same name, and they are sent")
+  if (response.status === 401) return t("you are signed out. Sign in with the same name to send what is kept in this browser")
   const kind = response.headers.get("Content-Type") ?? ""
   if (kind.startsWith("application/problem+json")) return (await response.json()).detail
-  return kind.startsWith("text/plain") ? response.text() : ""
+  return response.status < 500 && kind.startsWith("text/plain") ? response.text() : ""
 }
 
 // A card counts what was stored beside it, and asks for its next pairs; one that is being drawn finds the pairs here.

@@ -19,8 +19,9 @@ async function learn(upload) {
 }
 
 async function why(upload) {
-  const isOurs = upload.getResponseHeader("Content-Type")?.startsWith("text/plain")
-  if (isOurs && upload.status < 500) return upload.responseText
+  const kind = upload.getResponseHeader("Content-Type") ?? ""
+  if (kind.startsWith("application/problem+json")) return JSON.parse(upload.responseText).detail
+  if (kind.startsWith("text/plain") && upload.status < 500) return upload.responseText
   if (upload.status !== 413) return null
   const answer = await fetch("./proxy-report/upload", { method: "POST" }).catch(() => null)
   return answer?.ok ? answer.text() : null

@@ -123,7 +123,9 @@ def test_a_download_answers_507_while_the_disk_is_full(on_disk: Engine, disk: Pa
     download = f"/{labels_address(project, 'history', 'csv')}"
     assert client.get(download).status_code == 200
     filler = fill(disk)
-    assert (found := client.get(download)).status_code == 507 and found.text.startswith(FULL)
+    answer = client.get(download)
+    assert (answer.status_code, answer.headers["content-type"]) == (507, PROBLEM)
+    assert answer.json()["detail"].startswith(FULL)
     filler.unlink()
     assert client.get(download).status_code == 200
 
