@@ -55,7 +55,7 @@ def offer(desk: Desk, request: Request, form: FormData, wrong: InputError | None
     if offered.joined:
         return _into(offered.project)
     if guest is not None:
-        return _offer_to_guest(reader, guest, offered, _.error(wrong) if wrong else "")
+        return _offer_to_guest(reader, guest, offered, _.sentence(wrong) if wrong else "")
     return _offer_to_stranger(desk, request, reader, offered, form_field(form, "name"), wrong)
 
 
@@ -117,7 +117,7 @@ def _offer_to_stranger(
         + login_forms.text("password", _("A password, 10 characters or more"), "", "new-password", "password")
         + login_forms.text("again", _("Repeat the password"), "", "new-password", "password")
     )
-    account = login_forms.form(fields, _("Create account"), "", _.error(wrong) if wrong else "")
+    account = login_forms.form(fields, _("Create account"), "", _.sentence(wrong) if wrong else "")
     sign_in = f'<a href="{login_forms.link_to(sign_in_address(reader.here))}">{escape(_("Sign in first"))}</a>'
     known = f'<p class="last">{escape(_("Already have an account?"))} {sign_in}</p>'
     body = _title(_) + _what(_, offered) + account + login_forms.buttons(ways) + known

@@ -94,8 +94,8 @@ def buttons(ways: dict[str, str]) -> str:
 
 
 def form(fields: str, button: str, next_: str = "", wrong: str = "", second: bool = False) -> str:
-    """Return a form that is sent by POST; second: its button is not what most people want."""
-    error = f'<p class="wrong" role="alert">{escape(wrong[:1].upper() + wrong[1:])}.</p>' if wrong else ""
+    """Return a form that is sent by POST; wrong: a sentence; second: its button is not what most people want."""
+    error = f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else ""
     kind = ' class="second"' if second else ""
     before = hidden("next", next_) if next_ else ""
     return f'<form method="post">{before}{fields}{error}<button{kind}>{escape(button)}</button></form>'

@@ -88,7 +88,7 @@ class Desk:
         except InputError as error:
             status = 429 if isinstance(error, TooMany) else 401
             reader, _ = page_reader(request, sign_in_address(wanted))
-            return login_forms.login_page(reader, wanted, self.ways(_), name, _.error(error), status)
+            return login_forms.login_page(reader, wanted, self.ways(_), name, _.sentence(error), status)
         return entering(request, token, wanted)
 
     def redeem(self, request: Request, form: FormData) -> Response:
