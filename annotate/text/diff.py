@@ -38,6 +38,7 @@ Cells = tuple[list[list[Segment]], list[list[Segment]]]  # left and right
 
 LONGEST = 20_000  # characters shown of a text
 SHARE = 0.5  # of a text's characters, at most, are marked
+LONGEST_VALUE = 100  # characters of a number or a date
 MISSPELT, LONGEST_NAME = 0.8, 100  # share of the letters that stand in the same order; letters of a name
 ALIKE = 0.6  # of a value's characters, at least, that are also in a similar one
 SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
@@ -119,6 +120,8 @@ def _is_misspelt(a: str, b: str) -> bool:
 
 def _plain(value: str) -> object:
     """Return the day, or the number, that a value is; else its normal form."""
+    if len(value) > LONGEST_VALUE:
+        return identity(value)
     day = day_of(value)
     number = number_of(value) if len(value.split()) <= 2 and not _LETTERS.search(value) else None
     return ("day", day) if day is not None else identity(value) if number is None else number

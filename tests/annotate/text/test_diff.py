@@ -106,7 +106,8 @@ def test_the_values_of_a_record_are_compared_column_by_column() -> None:
      ("anna@x.com", "bob@x.com", "different"), ("499.00", "499", "same"), ("499", "399", "different"),
      ("21.04.2022", "2022-04-21", "same"), ("1.499,00 €", "1499.00", "same"), ("Acme", "Acme Corporation", "similar"),
      ("", "x", ""), ("n/a", "n/a", ""), ("ＫＩＴ－5", "KIT-5", "same"), ("😀", "🚗", "different"),
-     ("MX-510", "MX-512", "different")],
+     ("MX-510", "MX-512", "different"),
+     (f"2024-03-05 10:00 {'the door is open ' * 9}", f"2024-03-05 10:00 {'a car stood on a lawn ' * 9}", "different")],
 )  # fmt: skip
 def test_each_cell_says_how_alike_its_values_are(left: str, right: str, alike: str) -> None:
     assert likeness(left, right) == likeness(right, left) == alike
