@@ -51,7 +51,7 @@ def publish(
     A shadow that is published is the shadow no longer. Raises InputError if the round has no trained model, for a
     shadow of nothing or of itself, and for a note that cannot be stored.
     """
-    stored_note(note)
+    note = stored_note(note) or ""
     with acting(engine, Right.CHANGE, project_id) as session:
         matcher = _trained(session, project_id, number)
         published, shadow = (in_service(session, project_id, one) for one in (MODEL, SHADOW))
@@ -61,20 +61,21 @@ def publish(
             raise InputError(f"the model of round {matcher.number} is the published one: choose another as its shadow")
         if kind is MODEL and shadow is not None and shadow.matcher_id == matcher.id:
             _append(session, engine, project_id, SHADOW, None, "")
-        return _append(session, engine, project_id, kind, matcher, note.strip())
+        return _append(session, engine, project_id, kind, matcher, note)
 
 
 def end(engine: Engine, project_id: int, kind: PublicationKind = MODEL, note: str = "") -> None:
     """Take what is published, or its shadow, out of service. Without a published model there is no shadow either.
 
-    Raises InputError if nothing is in service.
+    Raises InputError if nothing is in service, and for a note that cannot be stored.
     """
+    note = stored_note(note) or ""
     with acting(engine, Right.CHANGE, project_id) as session:
         if in_service(session, project_id, kind) is None:
             raise InputError(NOTHING_PUBLISHED if kind is MODEL else "the published model has no shadow")
         if kind is MODEL and in_service(session, project_id, SHADOW) is not None:
             _append(session, engine, project_id, SHADOW, None, "")
-        _append(session, engine, project_id, kind, None, note.strip())
+        _append(session, engine, project_id, kind, None, note)
 
 
 def _trained(session: Session, project_id: int, number: int | None) -> Matcher:

@@ -76,6 +76,7 @@ def test_what_cannot_be_published_says_why(engine: Engine, project: int) -> None
         "no model is published: publish": lambda: end(engine, project),
         "the limit is": lambda: publish(engine, project, 1, "x" * (LONGEST_NOTE + 1)),
         "NUL": lambda: publish(engine, project, 1, "\0"),
+        "note cannot be stored": lambda: end(engine, project, note="\0"),
     }
     for said, act in wrong.items():
         with pytest.raises(InputError, match=said):
