@@ -137,31 +137,30 @@ def _folder_of(matcher: Matcher) -> str:
 
 
 def _download(request: Request) -> Response:
-    found = _found(request)
-    if isinstance(found, Response):
-        return found
+    requested = _requested(request)
+    if isinstance(requested, Response):
+        return requested
+    project, matcher = requested
     with ExitStack() as stack:
         try:
-            archive = stack.enter_context(matcher_archive(*found, _card(*found)))
+            archive = stack.enter_context(matcher_archive(project.name, matcher, _card(project, matcher)))
         except InputError as problem:
             return PlainTextResponse(str(problem), status_code=404)
         kept = stack.pop_all()  # the file is removed when it has been sent
     return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
 
 
-def _card(project: str, matcher: Matcher) -> str:
+def _card(project: Project, matcher: Matcher) -> str:
     """Return the model card, with the current figures."""
     engine = make_engine()
     try:
-        with reading(engine) as session:
-            owner = project_of(session, matcher.project_id)
-        return model_readme(engine, matcher, bundle_name(project, matcher), usage(owner, matcher))
+        return model_readme(engine, matcher, bundle_name(project.name, matcher), usage(project, matcher))
     finally:
         engine.dispose()
 
 
-def _found(request: Request) -> tuple[str, Matcher] | Response:
-    """Return the project's name and the matcher; or the response that says why it cannot be downloaded."""
+def _requested(request: Request) -> tuple[Project, Matcher] | Response:
+    """Return the project and the matcher; or the response that says why it cannot be downloaded."""
     engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:
@@ -171,7 +170,7 @@ def _found(request: Request) -> tuple[str, Matcher] | Response:
             if matcher is None or project is None or project.deleted_at is not None:
                 raise InputError("no such matcher")
             require(session, Right.CHANGE, project.id)
-            return project.name, matcher
+            return project, matcher
     except Refused:
         return PlainTextResponse("Only administrators of the project may export its models.", status_code=403)
     except InputError:
