@@ -15,7 +15,7 @@ from allpairs.annotate.language.translator import later
 from allpairs.annotate.stats.label_times import CAP
 from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
 from allpairs.annotate.ui.language import _, ngettext, number
-from allpairs.db.domain import DesignKind
+from allpairs.db.domain import LONGEST_NOTE, DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 
 AUDIT_BATCHES = {
@@ -114,6 +114,7 @@ def card(
         "grouped": grouped,
         "guidelines": guidelines,
         "idle": CAP,
+        "longest_note": LONGEST_NOTE,
         "progress": {
             "size": progress.size,
             "answered": progress.answered,

@@ -119,15 +119,14 @@ function onNote(s, event) {
   s.notes.set(id, event.target.value)
 }
 
-const LONGEST_NOTE = 2000 // characters, as the server has it
-
 // Cuts the note after the last character that fits, and says how many are left out.
 function keepShort(s, field) {
-  const whole = field.value, fitting = whole.slice(0, LONGEST_NOTE).replace(/[\ud800-\udbff]$/, "")
+  const most = s.view.longest_note, whole = field.value
+  const fitting = whole.slice(0, most).replace(/[\ud800-\udbff]$/, "")
   if (fitting !== whole) field.value = fitting
   const cut = s.root.querySelector(".note-cut")
   cut.hidden = fitting === whole
-  cut.textContent = cut.hidden ? "" : t("A note holds {most} characters: the last {n} were left out.", { most: LONGEST_NOTE, n: whole.length - fitting.length })
+  cut.textContent = cut.hidden ? "" : t("A note holds {most} characters: the last {n} were left out.", { most, n: whole.length - fitting.length })
 }
 
 // Enter keeps the note, Escape discards it; after both, keys answer again. Until then letters are the note's, however the
