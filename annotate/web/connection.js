@@ -72,8 +72,7 @@ setInterval(() => {
   const overdue = waiting.some(({ at }) => at > openedAt && Date.now() - at > OVERDUE)
   const isLost = overdue || (lostAt > 0 && performance.now() - lostAt > PATIENCE)
   document.documentElement.classList.toggle("allpairs-lost", isLost)
-  strip.hidden = !isLost && !(isLate && reason) && !notTaken.length
-  const explained = notTaken.length ? notTakenWords(notTaken) : ""
-  const said = isLate ? reason : isLost ? words(waiting.length) : explained
-  if (strip.textContent !== said) strip.textContent = said
+  const line = (isLate && reason) || (isLost && words(waiting.length)) || (notTaken.length && notTakenWords(notTaken)) || ""
+  strip.hidden = !line
+  if (strip.textContent !== line) strip.textContent = line
 }, LOOK)

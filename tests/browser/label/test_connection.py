@@ -41,9 +41,10 @@ def test_the_strip_says_why_answers_are_not_stored(page: Page, strip_of: Any) ->
     replies: list[tuple[Reply, str]] = [
         ({"status": 401, "body": "not signed in"}, "3 answers were not saved: you are signed out"),
         (
-            {"status": 507, "body": "The disk is full: try again later.", "content_type": "text/plain"},
+            {"status": 507, "body": '{"detail": "The disk is full"}', "content_type": "application/problem+json"},
             "The disk is full",
         ),
+        ({"status": 503, "body": "no healthy upstream", "content_type": "text/plain"}, "Connection lost. 3 answers"),
         ({"status": 502, "body": "<h1>Bad Gateway</h1>", "content_type": "text/html"}, "Connection lost. 3 answers"),
         (
             {"json": {"stored": [], "refused": {f"key-{n}": "this pair is gone" for n in range(3)}}},
@@ -60,6 +61,19 @@ def test_the_strip_says_why_answers_are_not_stored(page: Page, strip_of: Any) ->
         expect(strip).to_contain_text(said)
 
 
+def test_the_strip_is_never_empty(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(1)
+    page.route_web_socket("**/_stcore/stream", lambda socket: socket.close())
+    page.route("**/answers/*", lambda route: route.fulfill(status=401))
+    page.route("**/proxy-report/socket", lambda route: None)  # the server takes its time
+    page.clock.install()
+    page.goto(f"{desk.url.partition('/label')[0]}/projects")
+    expect(page.get_by_test_id("stApp")).to_be_attached()
+    page.evaluate(KEEP, [desk.project_id, [task.id for task in desk.tasks]])
+    wait(page, 12)
+    expect(page.locator("#allpairs-strip")).to_contain_text("1 answer was not saved")
+
+
 def test_a_proxy_that_takes_few_answers_gets_fewer(page: Page, strip_of: Any) -> None:
     def answer(route: Route) -> None:
         if len(route.request.post_data_json["events"]) > 1:
@@ -69,6 +83,9 @@ def test_a_proxy_that_takes_few_answers_gets_fewer(page: Page, strip_of: Any) ->
 
     page.route("**/answers/*", answer)
     desk, strip = strip_of()
-    wait(page, 8)
+    for _ in range(60):
+        wait(page, 1)
+        if len(desk.answers) == 3:
+            break
     expect(strip).to_be_hidden()
     assert len(desk.answers) == 3
