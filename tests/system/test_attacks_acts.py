@@ -202,9 +202,9 @@ def test_no_password_of_the_database_is_in_a_message() -> None:
 
 
 def test_tables_of_results_have_no_formulas() -> None:
-    names = ["=1+1", "-x", "@sum", "+a", "\ttab", "'=quoted", "plain", "-1.5"]
+    names = ["=1+1", "-x", "@sum", "+a", "\t=tab", "'=quoted", "plain", "-1.5", "a;=1", "＝1"]
     lines = as_csv([{"row": name, "value": -1.5} for name in names]).splitlines()
     cells = [line.rpartition(",")[0].strip('"') for line in lines[1:]]
-    assert not [cell for cell in cells if re.match(r"[=+\-@\t\r]", cell) and cell != "-1.5"]
+    assert not [cell for cell in cells if re.search(r"(^|[;\t])[=＝+\-@]", cell) and cell != "-1.5"]
     assert [unguarded(cell) for cell in cells] == names
     assert all(line.endswith(",-1.5") for line in lines[1:])
