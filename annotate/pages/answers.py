@@ -8,6 +8,7 @@ from allpairs.annotate.labelling.own_answers import Past, correct, history, pair
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.answers import TITLES
 from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.ui.common.paged import PAGE, choose_page, read_page
 from allpairs.annotate.ui.common.pair_history import pair_acts
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.label.why import why
@@ -15,7 +16,7 @@ from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
 
-PAGE = 20  # answers on one page
+PAGES = "answers_page"  # the key of the choice of a page
 
 
 def main() -> None:
@@ -39,11 +40,7 @@ def answers(database: Engine, project_id: int, who: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")
         wanted = st.text_input(_("Search text"), key="answers_words", icon=":material/search:")
-    number = st.session_state.get("answers_page", 1)
-    found = history(database, project_id, who, PAGE, (number - 1) * PAGE, kind, wanted.strip())
-    if number > 1 and not found.shown:  # the new filter has fewer pages
-        st.session_state["answers_page"] = 1
-        found = history(database, project_id, who, PAGE, 0, kind, wanted.strip())
+    found = read_page(lambda first: history(database, project_id, who, PAGE, first, kind, wanted.strip()), PAGES)
     if not found.total:
         none = _("There are no answers under this name yet.")
         st.info(_("No answer matches the search.") if kind or wanted else none)
@@ -51,9 +48,7 @@ def answers(database: Engine, project_id: int, who: str) -> None:
     st.caption(ngettext("{n} answer", "{n} answers", found.total))
     for past in found.shown:
         _show(database, project_id, who, past)
-    pages = -(-found.total // PAGE)
-    if pages > 1:
-        st.pagination(pages, key="answers_page")
+    choose_page(found.total, PAGES)
 
 
 def _show(database: Engine, project_id: int, who: str, past: Past) -> None:

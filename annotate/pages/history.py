@@ -6,11 +6,10 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.projects.history import NOBODY, changes, events, guidelines_of
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted
+from allpairs.annotate.ui.common.paged import PAGE, choose_page, read_page
 from allpairs.annotate.ui.projects.settings import LABELS
 from allpairs.annotate.ui.state import current_project, engine, may
 from allpairs.db.schema.tables import Event, Project
-
-PAGE = 20  # events on one page
 
 
 def main() -> None:
@@ -34,15 +33,14 @@ def _events(project: Project | None) -> None:
     """Draw a page of events."""
     project_id = None if project is None else project.id
     key = f"history_page_{project_id}"
-    found = events(engine(), project_id, PAGE, (st.session_state.get(key, 1) - 1) * PAGE)
+    found = read_page(lambda first: events(engine(), project_id, PAGE, first), key)
     if not found.total:
         st.info("There are no changes yet.")
         return
     st.caption(counted(found.total, "event"))
     for event in found.shown:
         _event(event)
-    if (pages := -(-found.total // PAGE)) > 1:
-        st.pagination(pages, key=key)
+    choose_page(found.total, key)
 
 
 def _event(event: Event) -> None:
