@@ -80,8 +80,9 @@ def safe_name(project: str) -> str:
 
 def usage(project: Project, matcher: Matcher) -> Usage:
     """Return the lines of Python that use the unpacked matcher of this project."""
-    folder, at = bundle_name(project.name, matcher), threshold(matcher)
-    known = {"folder": folder, "threshold": 0.5 if at is None else round(at, 4)}
+    folder = bundle_name(project.name, matcher)
+    cutoff = threshold(matcher)
+    known = {"folder": folder, "threshold": 0.5 if cutoff is None else round(cutoff, 4)}
     columns = TextColumns.read(project.text_columns)
     whole = WHOLE.format(**known) if columns is None else WHOLE_OF_RECORDS.format(**known, **_examples(columns))
     return Usage(whole, BARE.format(folder=folder) if "bare" in matcher.details else "")

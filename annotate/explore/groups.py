@@ -79,13 +79,13 @@ def answered_pairs(engine: Engine, found: Round) -> Answered:
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
     named = np.flatnonzero(known.gold >= 0)
     gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
-    said = dict.fromkeys(known.scored.take(known.equal).pairs, AnswerKind.POSITIVE)
-    said |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
+    labels = dict.fromkeys(known.scored.take(known.equal).pairs, AnswerKind.POSITIVE)
+    labels |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
     with reading(engine) as session:
-        said |= labelled_pairs(session, found.matcher.project_id)
+        labels |= labelled_pairs(session, found.matcher.project_id)
         several = id_counts(session, found.matcher.project_id)
-    yes = [pair for pair, answer in said.items() if answer == AnswerKind.POSITIVE]
-    no = [pair for pair, answer in said.items() if answer == AnswerKind.NEGATIVE]
+    yes = [pair for pair, answer in labels.items() if answer == AnswerKind.POSITIVE]
+    no = [pair for pair, answer in labels.items() if answer == AnswerKind.NEGATIVE]
     held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
     return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best_pairs(found)), several)
 

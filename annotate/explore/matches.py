@@ -76,14 +76,14 @@ def over_all(precision: float, times: float) -> float:
 
 def start_at(found: Round, scored: Scored) -> float:
     """Return the slider's first threshold: p = 1/2; without p, the best F1 of the curve, else the hundredth pair."""
-    at = offered_threshold(found.matcher)
+    threshold = offered_threshold(found.matcher)
     curve = found.evaluation.curve if found.evaluation else {}
-    if at is None and curve.get("score"):
+    if threshold is None and curve.get("score"):
         precision, recall = np.array(curve["precision"]), np.array(curve["recall"])
-        at = curve["score"][int(np.argmax(precision * recall / np.maximum(precision + recall, 1e-9)))]
-    if at is None:
-        at = float(scored.score[min(100, len(scored)) - 1])
-    return float(np.clip(round(at, DIGITS), scored.score[-1], scored.score[0]))
+        threshold = curve["score"][int(np.argmax(precision * recall / np.maximum(precision + recall, 1e-9)))]
+    if threshold is None:
+        threshold = float(scored.score[min(100, len(scored)) - 1])
+    return float(np.clip(round(threshold, DIGITS), scored.score[-1], scored.score[0]))
 
 
 def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:

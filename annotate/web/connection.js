@@ -24,7 +24,7 @@ const openedAt = Date.now()
 let wasConnected = false, shownAt = 0, lostAt = 0, isAsked = false, reason = ""
 
 // When each answer that is still in this browser was given, and why the server does not take it, if it has said so.
-function kept() {
+function keptAnswers() {
   try {
     const answers = Object.entries({ ...localStorage }).filter(([name]) => /^allpairs:\d+:/.test(name))
     return answers.map(([name, answer]) => {
@@ -67,7 +67,7 @@ setInterval(() => {
   const isLate = !wasConnected && shownAt > 0 && performance.now() - shownAt > FIRST
   if (isLate && !isAsked) ask()
   lostAt = wasConnected && state !== "CONNECTED" ? lostAt || performance.now() : 0
-  const answers = kept(), waiting = answers.filter(({ why }) => !why)
+  const answers = keptAnswers(), waiting = answers.filter(({ why }) => !why)
   const notTaken = answers.filter(({ at, why }) => why && at > openedAt)
   const overdue = waiting.some(({ at }) => at > openedAt && Date.now() - at > OVERDUE)
   const isLost = overdue || (lostAt > 0 && performance.now() - lostAt > PATIENCE)

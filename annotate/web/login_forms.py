@@ -54,8 +54,8 @@ def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLRespon
     style = f"<title>{escape(title)} · Allpairs</title><style>{COLOURS}{STYLE}</style>"
     language = reader.words.language
     opening = f'<!doctype html><html lang="{language.code}" dir="{language.direction}">'
-    both = f"<main>{body}</main>{language_links(reader.words, reader.here, base_path())}"
-    document = f"{opening}<head>{head}{style}</head><body>{both}</body></html>"
+    content = f"<main>{body}</main>{language_links(reader.words, reader.here, base_path())}"
+    document = f"{opening}<head>{head}{style}</head><body>{content}</body></html>"
     return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 

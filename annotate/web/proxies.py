@@ -91,7 +91,7 @@ def other_host(asking: HTTPConnection, _: Words) -> str:
 
 def _is_ignored(asking: HTTPConnection, address: str) -> bool:
     """Return whether the request says for whom it asks and the server did not believe it."""
-    for_whom = [one.strip() for one in asking.headers.get("x-forwarded-for", "").split(",")]
+    for_whom = [name.strip() for name in asking.headers.get("x-forwarded-for", "").split(",")]
     forwarded_tls = asking.headers.get("x-forwarded-proto", "").partition(",")[0].strip() == "https"
     return (for_whom != [""] and address not in for_whom) or (forwarded_tls and not _is_tls(asking))
 

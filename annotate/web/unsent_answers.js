@@ -11,20 +11,22 @@ const AGAIN = 60_000 // ms after which answers are tried again that the server d
 const { t } = window.allpairsLanguage
 window.allpairsRefused = new Map() // by key: why the server refused an answer for good; the card says so when it is opened
 window.allpairsNotTaken = new Map() // by project and annotator: why the server does not take their answers, and until when
-let next = 0, busy = false, most = 200 // answers in one request
+let nextTry = 0, busy = false
+let most = 200 // answers in one request
 
-function kept() {
+function unsentAnswers() {
   const now = Date.now(), wait = location.pathname.endsWith("/label") ? PATIENCE : 0, queues = new Map()
   try {
     for (const [name, value] of Object.entries({ ...localStorage })) {
-      const found = KEPT.exec(name)
-      const event = found && JSON.parse(value)
-      const until = window.allpairsNotTaken.get(found?.[0])?.until ?? 0
+      const entry = KEPT.exec(name)
+      const event = entry && JSON.parse(value)
+      const until = window.allpairsNotTaken.get(entry?.[0])?.until ?? 0
       const isSettled = !event || window.allpairsRefused.has(event.key) || performance.now() < until
       if (isSettled || Math.abs(now - Date.parse(event.at)) < wait) continue
-      const queue = queues.get(found[0]) ?? { prefix: found[0], project: found[1], annotator: decodeURIComponent(found[2]), events: [] }
+      const [prefix, project, annotator] = entry
+      const queue = queues.get(prefix) ?? { prefix, project, annotator: decodeURIComponent(annotator), events: [] }
       queue.events.push(event)
-      queues.set(found[0], queue)
+      queues.set(prefix, queue)
     }
   } catch {
     return [] // no storage, or an entry that is not ours
@@ -34,16 +36,16 @@ function kept() {
 }
 
 async function post({ prefix, project, annotator, events }) {
-  const some = events.slice(0, most), body = JSON.stringify({ annotator, events: some })
+  const batch = events.slice(0, most), body = JSON.stringify({ annotator, events: batch })
   const headers = { "Content-Type": "application/json" }
   const response = await fetch(`./answers/${project}`, { method: "POST", body, headers, keepalive: body.length < KEEPALIVE })
   window.allpairsNotTaken.delete(prefix)
   if (response.ok) {
     const { stored, refused } = await response.json()
     for (const key of stored) localStorage.removeItem(prefix + key)
-    tellCards(prefix, stored, some)
+    tellCards(prefix, stored, batch)
     for (const [key, why] of Object.entries(refused)) window.allpairsRefused.set(key, why)
-  } else if (response.status === 413 && some.length > 1) most = Math.ceil(some.length / 2) // a proxy takes no more at a time
+  } else if (response.status === 413 && batch.length > 1) most = Math.ceil(batch.length / 2) // a proxy takes no more at a time
   else {
     const why = await reason(response)
     if (!why) throw new Error(response.statusText)
@@ -75,15 +77,15 @@ function tellCards(prefix, stored, events) {
 }
 
 async function look() {
-  if (busy || performance.now() < next) return
+  if (busy || performance.now() < nextTry) return
   busy = true
   try {
-    for (const queue of kept()) await post(queue)
+    for (const queue of unsentAnswers()) await post(queue)
   } catch {
-    next = performance.now() + PATIENCE
+    nextTry = performance.now() + PATIENCE
   }
   busy = false
 }
 
 setInterval(look, TICK)
-addEventListener("pagehide", () => { for (const queue of kept()) post(queue).catch(() => {}) })
+addEventListener("pagehide", () => { for (const queue of unsentAnswers()) post(queue).catch(() => {}) })

@@ -32,12 +32,12 @@ function show() {
   for (const uploader of document.querySelectorAll("[data-testid=stFileUploader]")) {
     const alerts = [...uploader.querySelectorAll("[role=alert]")]
     for (const alert of alerts) explain(alert)
-    const said = alerts.map((alert) => alert.textContent.replace(/^Error: /, "")).join(" ")
+    const words = alerts.map((alert) => alert.textContent.replace(/^Error: /, "")).join(" ")
     let line = uploader.querySelector(".allpairs-upload")
-    if (!said) line?.remove()
+    if (!words) line?.remove()
     else if (!line) uploader.append(Object.assign(document.createElement("p"), { className: "allpairs-upload", ariaHidden: "true" }))
     line = uploader.querySelector(".allpairs-upload")
-    if (line && line.textContent !== said) line.textContent = said
+    if (line && line.textContent !== words) line.textContent = words
   }
 }
 

@@ -87,8 +87,8 @@ def _fields(rows: Rows, whole: bool = False) -> None:
 
 def _field(name: str, left: list[Segment], right: list[Segment], alike: Likeness) -> str:
     cells = "".join(f"<td dir='auto' style='{CELL}'>{marked(segments) or '–'}</td>" for segments in (left, right))
-    said = f" <span style='font-weight: 400'>{SIGNS[alike]} {_(WORDS[alike])}</span>" if alike else ""
-    return f"<tr><th scope='row' style='{NAME}'>{escape(name)}{said}</th>{cells}</tr>"
+    sign = f" <span style='font-weight: 400'>{SIGNS[alike]} {_(WORDS[alike])}</span>" if alike else ""
+    return f"<tr><th scope='row' style='{NAME}'>{escape(name)}{sign}</th>{cells}</tr>"
 
 
 def is_open(pair: ShownPair) -> bool:

@@ -166,15 +166,17 @@ def _preview(path: Path) -> Preview:
     key = f"separator_{path}"
     with told():
         modified = path.stat().st_mtime_ns if path.exists() else 0
-        found = _cached_preview(path, modified, st.session_state.get(key, ""))
-        shown = found.rows[:SHOWN]
-        table = pd.DataFrame([row.values for row in shown], columns=found.names, index=[row.number for row in shown])
+        beginning = _cached_preview(path, modified, st.session_state.get(key, ""))
+        shown = beginning.rows[:SHOWN]
+        table = pd.DataFrame(
+            [row.values for row in shown], columns=beginning.names, index=[row.number for row in shown]
+        )
         table.index.name = "row"
         st.caption("The first rows")
         st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
-        if found.separator:
-            _separator(found, key)
-        return found
+        if beginning.separator:
+            _separator(beginning, key)
+        return beginning
     return Preview([], [])
 
 

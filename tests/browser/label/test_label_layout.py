@@ -60,7 +60,7 @@ def test_a_record_is_a_table_whose_rows_show_what_differs(page: Page, make_desk:
         expect(rows).to_have_count(5)  # with the names of the columns, which only screen readers tell
         expect(rows.nth(1).get_by_role("rowheader")).to_have_text("name")
         expect(rows.nth(3).get_by_role("cell")).to_have_text(["black", "–missing"])
-        said = [rows.nth(row).get_by_role("rowheader").get_attribute("data-said") for row in range(1, 5)]
+        said = [rows.nth(row).get_by_role("rowheader").get_attribute("data-words") for row in range(1, 5)]
         assert said == ["similar", "same", None, "different"]
         left, right = (cell.bounding_box() for cell in rows.nth(4).get_by_role("cell").all())
         assert left is not None and right is not None and left["x"] + left["width"] <= right["x"] + 1

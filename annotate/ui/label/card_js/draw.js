@@ -82,11 +82,11 @@ function rowOf(box, [name, left, right, likeness]) {
   const row = box.querySelector(".row-template").content.firstElementChild.cloneNode(true)
   const head = row.querySelector("th")
   head.textContent = name
-  const said = { same: t("same"), similar: t("similar"), different: t("different") }[likeness]
-  if (said) {
+  const words = { same: t("same"), similar: t("similar"), different: t("different") }[likeness]
+  if (words) {
     head.dataset.likeness = likeness
-    head.dataset.said = said
-    head.setAttribute("aria-label", `${name}: ${said}`)
+    head.dataset.words = words
+    head.setAttribute("aria-label", `${name}: ${words}`)
   }
   const cells = row.querySelectorAll("td")
   for (const [at, runs] of [left, right].entries()) {
