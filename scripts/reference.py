@@ -42,9 +42,9 @@ ENVIRONMENT = {
     "`postgresql://user:password@host/name` (or `postgres://…`).",
     "ALLPAIRS_LOGIN": "`required`: everybody must sign in, even if the app only listens on its own machine. For an "
     "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
-    "ALLPAIRS_PUBLIC_URL": "Where people reach the app, such as `https://pairs.example.org`. Links in invitations begin "
-    "with it, and pages opened there work even if a proxy changes `Host`. Separate several addresses by spaces; links "
-    "begin with the first. If your proxy runs on another machine, name it in `FORWARDED_ALLOW_IPS`; see "
+    "ALLPAIRS_PUBLIC_URL": "Where people reach the app, such as `https://pairs.example.org`. Links in invitations "
+    "begin with it, and pages opened there work even if a proxy changes `Host`. Separate several addresses by spaces; "
+    "links begin with the first. If your proxy runs on another machine, name it in `FORWARDED_ALLOW_IPS`; see "
     "[People](people.md#behind-a-reverse-proxy).",
     "ALLPAIRS_WEBHOOK_NETWORKS": "Private networks to which webhooks may send, such as `10.1.0.0/16,127.0.0.1`, for "
     "app and workers. Default: none; see [Webhooks](webhooks.md#private-addresses).",

@@ -111,13 +111,19 @@ class PageSocket:
         return False
 
     def _learn(self, message: Message) -> None:
-        """Remember what a run says as it begins: the number of the session, and which page it draws."""
+        """Remember what a run says as it begins: the number of the session and, as browsers do, which page it draws.
+
+        The first run of a session knows that page only once it has the menu.
+        """
         with suppress(DecodeError):
             sent = ForwardMsg.FromString(message.get("bytes") or b"")
-            if sent.WhichOneof("type") == "new_session":
+            kind = sent.WhichOneof("type")
+            if kind == "new_session":
                 self.session = sent.new_session.initialize.session_id
                 if not sent.metadata.run.fragment_ids:
                     self.page = sent.new_session.page_script_hash
+            elif kind == "navigation":
+                self.page = sent.navigation.page_script_hash
 
 
 def page_headers(scope: Scope, known: bool, host: str | None = None) -> list[tuple[bytes, bytes]]:

@@ -193,18 +193,28 @@ def test_a_message_that_came_after_the_end_is_not_heard(monkeypatch: pytest.Monk
 def test_no_part_of_a_page_that_was_left_is_drawn_into_the_next() -> None:
     heard: list[tuple[str, str]] = []
 
+    def sent(message: ForwardMsg) -> Any:
+        return {"type": "websocket.send", "bytes": message.SerializeToString()}
+
     def run_begins(page: str, *fragments: str) -> Any:
-        begun = ForwardMsg()
-        begun.new_session.page_script_hash = page
-        begun.metadata.run.fragment_ids.extend(fragments)
-        return {"type": "websocket.send", "bytes": begun.SerializeToString()}
+        message = ForwardMsg()
+        message.new_session.page_script_hash = page
+        message.metadata.run.fragment_ids.extend(fragments)
+        return sent(message)
+
+    def menu_of(page: str) -> Any:
+        message = ForwardMsg()
+        message.navigation.page_script_hash = page
+        return sent(message)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         while (came := await receive())["type"] != "websocket.disconnect":
             request = BackMsg.FromString(came["bytes"]).rerun_script
             heard.append((request.page_script_hash, request.fragment_id))
-            page = "label" if request.page_script_hash in ("", "start") else request.page_script_hash
-            await send(run_begins(page, *filter(None, [request.fragment_id])))
+            page = "label" if request.page_script_hash == "start" else request.page_script_hash
+            await send(run_begins(page or "unknown", *filter(None, [request.fragment_id])))
+            if not page:
+                await send(menu_of("label"))
 
     requests = [("", ""), ("label", "card"), ("monitor", ""), ("label", "card"), ("monitor", "chart"),
                 ("start", ""), ("start", "news"), ("label", "card")]  # fmt: skip
