@@ -3,11 +3,15 @@
 import json
 import logging
 import os
+import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
 
 from allpairs.db.errors import InputError
 
@@ -39,7 +43,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": record.getMessage().partition("Traceback (most recent call last)")[0],
             **_known.get({}),
         }
         if record.exc_info and record.exc_info[0] is not None:
@@ -47,6 +51,21 @@ class JsonLines(logging.Formatter):
             line["error"] = record.exc_info[0].__qualname__
             line["trace"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class PassingLogger(logging.Logger):
+    """A logger without handlers: its lines go to the handler of the root, whenever a library adds handlers."""
+
+    @property
+    def propagate(self) -> bool:
+        return True
+
+    @propagate.setter
+    def propagate(self, value: bool) -> None:
+        pass
+
+    def addHandler(self, hdlr: logging.Handler) -> None:  # noqa: N802
+        pass
 
 
 def configure() -> None:
@@ -59,6 +78,7 @@ def configure() -> None:
         handler.setFormatter(JsonLines())
         logging.captureWarnings(True)
         _silence_others()
+        _log_what_nobody_catches()
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -67,8 +87,21 @@ def configure() -> None:
 
 
 def _silence_others() -> None:
-    """Make libraries with handlers of their own pass their lines on to our one handler."""
+    """Make libraries with handlers of their own pass their lines on to our one handler, now and later."""
+    logging.setLoggerClass(PassingLogger)
     for logger in list(logging.root.manager.loggerDict.values()):
-        if isinstance(logger, logging.Logger) and logger.handlers:  # the others are silent on purpose
+        if type(logger) is logging.Logger and (logger.propagate or logger.handlers):  # the others are silent on purpose
             logger.handlers.clear()
-            logger.propagate = True
+            logger.__class__ = PassingLogger
+
+
+def _log_what_nobody_catches() -> None:
+    """Log the exceptions that end the process or a thread, whose messages Python itself would write."""
+    log = logging.getLogger(OURS)
+    sys.excepthook = lambda *error: log.critical("the process ends after an error", exc_info=error)
+    threading.excepthook = lambda error: log.error("a thread ends after an error", exc_info=_exc_info(error))
+    sys.unraisablehook = lambda error: log.error("an object was deleted with an error", exc_info=_exc_info(error))
+
+
+def _exc_info(error: Any) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    return error.exc_type, error.exc_value or error.exc_type(), error.exc_traceback

@@ -21,7 +21,7 @@ from tests.helpers.paths import ROOT
 
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """
-import logging, warnings
+import logging, threading, warnings
 from allpairs.db.files.logs import configure
 library = logging.getLogger("library")
 library.addHandler(logging.StreamHandler())
@@ -35,6 +35,19 @@ library.warning("one")
 library.info("of others only warnings are logged")
 logging.getLogger("allpairs.learner.worker").info("two")
 warnings.warn("three")
+for name in ("library", "late"):  # they add handlers after our configuration
+    late = logging.getLogger(name)
+    late.addHandler(logging.StreamHandler())
+    late.propagate = False
+    late.error("four", exc_info=ValueError("of somebody"))
+late.error("five\\nTraceback (most recent call last):\\n  ValueError: of somebody")
+thread = threading.Thread(target=int, args=["of somebody"])
+thread.start()
+thread.join()
+class Deleted:
+    def __del__(self): int("of somebody")
+Deleted()
+int("of somebody")
 """
 
 
@@ -50,11 +63,14 @@ def told(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
 
 def test_a_process_logs_json_alone_libraries_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLPAIRS_LOG", "json")
-    done = subprocess.run([sys.executable, "-c", PROCESS], cwd=ROOT, capture_output=True, text=True, check=True)
-    one, two, three = map(json.loads, done.stderr.splitlines())
+    ended = subprocess.run([sys.executable, "-c", PROCESS], cwd=ROOT, capture_output=True, text=True, check=False)
+    one, two, three, *errors = map(json.loads, ended.stderr.splitlines())
     assert (one["logger"], one["level"], one["message"]) == ("library", "warning", "one")
     assert (two["logger"], two["level"]) == ("allpairs.learner.worker", "info")
     assert "three" in three["message"]
+    assert [line["message"].strip()[:4] for line in errors[:3]] == ["four", "four", "five"]
+    assert [line["error"] for line in errors if "error" in line] == ["ValueError"] * 5
+    assert ended.returncode == 1 and "somebody" not in ended.stderr
 
 
 def test_a_line_tells_what_failed_and_where_but_not_in_which_words(told: Lines) -> None:
