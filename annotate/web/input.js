@@ -4,7 +4,7 @@ const DOUBLE = 500 // ms within which a second click at the same place is the se
 const NEAR = 24 // px: fingers are less exact than a mouse
 // Buttons that do something: what they stand for may have changed by a second click, or by a key that repeats.
 const ACTS = ".card :is(.answers, .group-answers, .candidates) button, .card [data-act=undo], " +
-  "[data-testid^=stBaseButton-]:not(:is([data-testid=stPagination], [data-testid=stButtonGroup]) *)"
+  "[data-testid^=stBaseButton-]:not([data-testid=stPagination] *)"
 const LAYERS = "[role=menu], [role=dialog], [data-testid=stPopoverBody]"
 
 // The names of the key, the likeliest first: of the number row its digit, which some layouts have on Shift; its character;
