@@ -54,12 +54,13 @@ def bar(step: str, steps: Sequence[str], missing: Sequence[str], ready: str) -> 
     place = steps.index(st.session_state[step])
     with st.container(horizontal=True, vertical_alignment="center", key="create_bar"):
         st.caption(literal(_first_of(missing)) if missing else ready, width="stretch")
-        for words, way in (("Back", -1), ("Next", 1)):
-            other = place + way
-            possible = 0 <= other < len(steps)
-            goal = steps[other] if possible else ""
-            st.button(words, key=f"step_{words}", disabled=not possible, on_click=_go, args=(step, goal))
-        return st.button("Create", key="create", type="primary", icon=":material/add:", disabled=bool(missing))
+        with st.container(horizontal=True, width="content"):  # on a phone, below the line
+            for words, way in (("Back", -1), ("Next", 1)):
+                goal_place = place + way
+                possible = 0 <= goal_place < len(steps)
+                goal = steps[goal_place] if possible else ""
+                st.button(words, key=f"step_{words}", disabled=not possible, on_click=_go, args=(step, goal))
+            return st.button("Create", key="create", type="primary", icon=":material/add:", disabled=bool(missing))
 
 
 def _first_of(missing: Sequence[str]) -> str:
