@@ -35,7 +35,7 @@ def search_view(project_id: int, found: Round) -> None:
         _of_project(project_id, found)
     job_id = st.session_state.get(_key(project_id))
     if job_id is None:
-        st.caption(f"{round_name(found.matcher.number)}: {cost(found)}")
+        st.caption(f"{round_name(found.matcher.number)}. {cost(found)}")
         return
     work = partial(searching.work, engine(), project_id, job_id)
     watch(work, "Searching: ", partial(_result, project_id, kind, job_id))

@@ -191,7 +191,7 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
 
 def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
     page = open_page()
-    assert "Round 2: All texts are encoded again" in captions(page)
+    assert "Round 2. All texts are encoded again" in captions(page)
     page.text_area(key="search_text").set_value("new text")
     page.button[0].click().run()
     with reading(engine) as session:
