@@ -39,16 +39,16 @@ def answers(database: Engine, project_id: int, who: str) -> None:
     """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")
-        wanted = st.text_input(_("Search text"), key="answers_words", icon=":material/search:")
-    found = read_page(lambda first: history(database, project_id, who, PAGE, first, kind, wanted.strip()), PAGES)
-    if not found.total:
+        searched = st.text_input(_("Search text"), key="answers_words", icon=":material/search:")
+    page = read_page(lambda first: history(database, project_id, who, PAGE, first, kind, searched.strip()), PAGES)
+    if not page.total:
         none = _("There are no answers under this name yet.")
-        st.info(_("No answer matches the search.") if kind or wanted else none)
+        st.info(_("No answer matches the search.") if kind or searched else none)
         return
-    st.caption(ngettext("{n} answer", "{n} answers", found.total))
-    for past in found.shown:
+    st.caption(ngettext("{n} answer", "{n} answers", page.total))
+    for past in page.shown:
         _show(database, project_id, who, past)
-    choose_page(found.total, PAGES)
+    choose_page(page.total, PAGES)
 
 
 def _show(database: Engine, project_id: int, who: str, past: Past) -> None:

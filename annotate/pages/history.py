@@ -33,14 +33,14 @@ def _events(project: Project | None) -> None:
     """Draw a page of events."""
     project_id = None if project is None else project.id
     key = f"history_page_{project_id}"
-    found = read_page(lambda first: events(engine(), project_id, PAGE, first), key)
-    if not found.total:
+    page = read_page(lambda first: events(engine(), project_id, PAGE, first), key)
+    if not page.total:
         st.info("There are no changes yet.")
         return
-    st.caption(counted(found.total, "event"))
-    for event in found.shown:
+    st.caption(counted(page.total, "event"))
+    for event in page.shown:
         _event(event)
-    choose_page(found.total, key)
+    choose_page(page.total, key)
 
 
 def _event(event: Event) -> None:

@@ -45,10 +45,10 @@ def main() -> None:
 
 def members(project: Project) -> None:
     """Draw the people of the project, each with the choice of a role."""
-    found = people.members(engine(), project.id, now())
-    if not found:
+    rows = people.members(engine(), project.id, now())
+    if not rows:
         st.info("This project has no people yet, apart from the administrators of the whole installation.")
-    shown = search_names(found, lambda member: member[0].name, "members")
+    shown = search_names(rows, lambda member: member[0].name, "members")
     draw_page(shown, lambda member: _member(project, *member), f"members_page_{project.id}")
 
 

@@ -21,7 +21,7 @@ function look() {
   document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme // dialogs are outside of the app
   for (const bar of app.querySelectorAll("[role=progressbar]:not([aria-labelledby])")) name(bar)
   for (const plot of app.querySelectorAll("[data-testid=stMetric] svg.marks")) plot.setAttribute("aria-hidden", "true") // the number says it
-  const news = new Set([...app.querySelectorAll(NEWS)].filter(isNew).map((found) => found.textContent.trim()))
+  const news = new Set([...app.querySelectorAll(NEWS)].filter(isNew).map((line) => line.textContent.trim()))
   if (shown === location.pathname && news.size) region.textContent = [...news].join(". ")
   if (app.dataset.testScriptState === "notRunning") shown = location.pathname
 }
@@ -33,10 +33,10 @@ function name(bar) {
   bar.setAttribute("aria-labelledby", label.id)
 }
 
-function isNew(found) {
-  const [news] = found.textContent.trim().match(BEFORE_FIGURES)
-  if (heard.get(found) === news) return false
-  heard.set(found, news)
+function isNew(line) {
+  const [news] = line.textContent.trim().match(BEFORE_FIGURES)
+  if (heard.get(line) === news) return false
+  heard.set(line, news)
   return true
 }
 

@@ -55,13 +55,13 @@ def routes(pages: Mapping[str, str]) -> list[Route]:
 def framed(index: str, language: Language) -> str:
     """Return the frame with our scripts, their texts in this language, our style, and our name."""
     texts = browser_words(language).replace("<", "\\u003c")
-    own = f'<script type="application/json" id="allpairs-words">{texts}</script>'
+    head = f'<script type="application/json" id="allpairs-words">{texts}</script>'
     for style in (STYLE, FROM_RIGHT) if language.from_right else (STYLE,):
-        own += f"<style>{style.read_text(encoding='utf-8')}</style>"
-    own += "".join(f'<script type="module" src="./{script.name}"></script>' for script in SCRIPTS)
-    named = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
-    there = named.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')
-    return there.replace("</head>", f"{own}</head>")
+        head += f"<style>{style.read_text(encoding='utf-8')}</style>"
+    head += "".join(f'<script type="module" src="./{script.name}"></script>' for script in SCRIPTS)
+    document = index.replace(FRAME_SCRIPT, APP_SCRIPT).replace("<title>Streamlit<", "<title>Allpairs<")
+    document = document.replace('<html lang="en">', f'<html lang="{language.code}" dir="{language.direction}">')
+    return document.replace("</head>", f"{head}</head>")
 
 
 class _Elsewhere(Route):

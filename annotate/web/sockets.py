@@ -88,16 +88,16 @@ class PageSocket:
     def _passes(self, message: Message) -> bool:
         """Return whether a page of ours sends such a message."""
         try:
-            asked = BackMsg.FromString(message.get("bytes") or b"")
+            request = BackMsg.FromString(message.get("bytes") or b"")
         except DecodeError:
             return False
-        kind = asked.WhichOneof("type")
+        kind = request.WhichOneof("type")
         if kind == UPLOAD:
             self.shown = self.sessions.visit(self.session)
             return self.is_known and self.shown is not None and self.shown.takes_files
         if kind == OPERATION:
-            return self.is_known and asked.backend_operation_request.WhichOneof("payload") in OPERATIONS
-        is_late = kind == RERUN and self._is_late(asked.rerun_script)
+            return self.is_known and request.backend_operation_request.WhichOneof("payload") in OPERATIONS
+        is_late = kind == RERUN and self._is_late(request.rerun_script)
         return not is_late and kind in (PASSING if self.is_known else BEFORE_LOGIN)
 
     def _is_late(self, request: ClientState) -> bool:

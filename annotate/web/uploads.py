@@ -31,16 +31,16 @@ class Uploads:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request about a file on to Streamlit, or refuse it."""
         person = scope.get("state", {}).get("person", 0)
-        found = ADDRESS.fullmatch(scope["path"])
-        visit = self.sessions.visit(found[1]) if found else None
-        if found is None or visit is None or visit.person != person or not visit.takes_files:
+        address = ADDRESS.fullmatch(scope["path"])
+        visit = self.sessions.visit(address[1]) if address else None
+        if address is None or visit is None or visit.person != person or not visit.takes_files:
             await PlainTextResponse(NO_PAGE, 403)(scope, receive, send)
         elif scope["method"] == "PUT":
             turn = self.turns.setdefault(person, asyncio.Lock())
             async with turn:
-                await self._put(visit, found[1], found[2], scope, receive, send)
+                await self._put(visit, address[1], address[2], scope, receive, send)
         elif await self._passed(scope, receive, send) and scope["method"] == "DELETE":
-            visit.files.pop(found[2], None)
+            visit.files.pop(address[2], None)
 
     async def _put(self, visit: Visit, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
         length = Headers(scope=scope).get("content-length", "")
