@@ -1,10 +1,9 @@
 """Whether users must sign in. Only somebody who works alone on their own machine need not."""
 
-from ipaddress import ip_address
-
 from sqlalchemy import Engine
 
 from allpairs.db.errors import InputError
+from allpairs.db.loopback import is_loopback
 from allpairs.db.people.people import anybody, folded, known_names
 from allpairs.db.schema.engine import reading
 
@@ -12,18 +11,6 @@ REQUIRED = "required"
 ANNOTATOR = "me"  # the name that answers get where nobody signs in and no name is given
 MAX_ANNOTATOR = 200
 NO_ACCOUNTS = "users must sign in here, but no account exists yet: run allpairs people add NAME --administrator first"
-
-
-def is_loopback(address: str | None) -> bool:
-    """Return whether only programs on the same machine can reach the address; no address means all of them."""
-    if address in (None, ""):
-        return False
-    if str(address).lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ip_address(str(address).strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def annotator_named(engine: Engine, name: str) -> str:

@@ -34,6 +34,7 @@ from allpairs.annotate.web.uploads import PATH as UPLOADS
 from allpairs.annotate.web.uploads import Uploads
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
+from allpairs.db.loopback import is_loopback
 from allpairs.db.maintenance.error_messages import if_possible
 from allpairs.db.schema.engine import as_person, database_url, make_engine
 from allpairs.db.schema.tables import now
@@ -209,8 +210,8 @@ def _is_alone(asking: HTTPConnection) -> bool:
     proxy, and by a host name that nobody else can point here.
     """
     forwarded = any(header in asking.headers for header in FORWARDED)
-    named = mode.is_loopback(mode.host_of(asking.headers.get("host", "")))
-    return named and not forwarded and mode.is_loopback(address_of(asking))
+    named = is_loopback(mode.host_of(asking.headers.get("host", "")))
+    return named and not forwarded and is_loopback(address_of(asking))
 
 
 def _origin(asking: HTTPConnection) -> str:

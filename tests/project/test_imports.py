@@ -16,7 +16,8 @@ from tests.helpers.paths import ROOT
 
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
 WORDS = (
-    "db.confusables", "db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", "db.version",
+    "db.confusables", "db.domain", "db.errors", "db.estimate", "db.identity", "db.loopback", "db.progress",
+    "db.version",
 )  # fmt: skip
 PACKAGES = {
     "allpairs": "client figures matcher",
@@ -42,7 +43,8 @@ PACKAGES = {
     "learner.catalog": "",
     "learner.data": "db.corpus",
     "learner.metrics": "",
-    "learner.raters": "db.raters",
+    "learner.outside": "",
+    "learner.raters": "outside db.raters",
     "learner.reports": "db.corpus",
     "learner.runtime": "db.files",
     "learner.search": "runtime",
@@ -59,8 +61,8 @@ PACKAGES = {
     "learner.published": "evaluation experiment models pipelines search db.corpus",
     "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "
     "scoring search db.corpus db.files",
-    "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines raters runtime scorers scoring "
-    "search second_stage strategies db",
+    "learner.jobs": "backbones catalog data evaluation experiment loop models outside pipelines raters runtime scorers "
+    "scoring search second_stage strategies db",
     "learner.serving": "data jobs scoring search db",
     "learner.worker": "jobs runtime db",
     "learner.cli": "allpairs.program catalog experiment files loop models pipelines published runtime scorers "

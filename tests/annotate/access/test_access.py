@@ -21,6 +21,7 @@ from allpairs.annotate.projects import lifecycle
 from allpairs.annotate.projects.list_view import read_overviews
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
+from allpairs.db.loopback import is_loopback
 from allpairs.db.people import people as stored
 from allpairs.db.people.people import checked_person_name, folded
 from allpairs.db.projects.projects import all_projects, live_project, project_named, project_of
@@ -73,7 +74,7 @@ def test_a_name_that_is_accepted_is_shown_as_it_is_and_found_in_any_case(name: s
      ("unix:///run/x.sock", False), ("localhost.example.org", False), ("127.0.0.1.example.org", False)],
 )  # fmt: skip
 def test_only_the_machine_itself_is_alone(address: str | None, alone: bool) -> None:
-    assert mode.is_loopback(address) == alone
+    assert is_loopback(address) == alone
     assert mode.forced("", address) != alone
     assert mode.forced("required", address)
 
