@@ -437,9 +437,17 @@ class RaterSetup(BaseModel):
     )
     model: str = Field("", max_length=200, pattern=LINE, description="The model's name at the endpoint.")
     key_name: str = Field(
-        "", max_length=100, pattern=LINE, description="The environment variable of the worker that has the key."
+        "",
+        max_length=100,
+        pattern=LINE,
+        description="The environment variable of the worker that has the key, if the operator allows it.",
     )
-    function: str = Field("", max_length=200, pattern=LINE, description="module:function, of the worker's Python.")
+    function: str = Field(
+        "",
+        max_length=200,
+        pattern=LINE,
+        description="module:function, of the worker's Python, if the operator allows it.",
+    )
     samples: int = Field(1, ge=1, le=20, description="Answers for each pair; p is the share that says yes.")
     examples: int = Field(6, ge=0, le=40, description="Labelled pairs in the prompt, as many positive as negative.")
     price_in: float = Field(0.0, ge=0, le=1e6, description="Price of a million tokens of the prompt; 0: it is free.")

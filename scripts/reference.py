@@ -48,6 +48,11 @@ ENVIRONMENT = {
     "[People](people.md#behind-a-reverse-proxy).",
     "ALLPAIRS_WEBHOOK_NETWORKS": "Private networks to which webhooks may send, such as `10.1.0.0/16,127.0.0.1`, for "
     "app and workers. Default: none; see [Webhooks](webhooks.md#private-addresses).",
+    "ALLPAIRS_RATER_FUNCTIONS": "Python functions that machine raters may use, as `module:function`, separated by "
+    "commas, for app and workers. Default: none; see [Machine raters](raters.md#what-the-operator-allows).",
+    "ALLPAIRS_RATER_KEYS": "Keys that machine raters may use, each as the name of its variable and the host that it is "
+    "for, such as `OPENAI_API_KEY@api.openai.com`, separated by commas, for app and workers. Default: none; see "
+    "[Machine raters](raters.md#what-the-operator-allows).",
     "ALLPAIRS_MATCH": "`1`: the app starts a process that answers `match` requests, as with `serve --match`.",
     "ALLPAIRS_WORKER": "`0`: the app never starts a worker.",
     "ALLPAIRS_LOG": "Log format of app and worker, on stderr: `text` (default) or `json` (one object a line); see "

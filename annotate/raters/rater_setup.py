@@ -1,9 +1,8 @@
 """Set up a project's machine rater, change, end and resume it."""
 
-import re
+import os
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from sqlalchemy import Engine
@@ -14,17 +13,17 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, RaterKind, RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import live_project
 from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
+from allpairs.db.raters.setup_checks import require_usable
 from allpairs.db.schema.engine import person_of
 from allpairs.db.schema.tables import MachineRater, Person, now
-
-FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"  # module:function
 
 
 def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
     """Return the setup with these values; without a kind, it is a function if one is named, else an endpoint.
 
-    Raises InputError with one line for all mistakes.
+    Raises InputError with one line for all mistakes, and for a function or key that the operator has not named.
     """
     kind = RaterKind.FUNCTION if values.get("function") else RaterKind.ENDPOINT
     try:
@@ -32,27 +31,8 @@ def checked_setup(values: Mapping[str, Any]) -> RaterSetup:
     except ValidationError as error:
         wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
         raise InputError("machine rater: " + "; ".join(wrong)) from None
-    if setup.kind == RaterKind.FUNCTION:
-        if not re.fullmatch(FUNCTION, setup.function):
-            raise InputError("machine rater: name the function as module:function")
-        return setup
-    _check_address(setup.url)
-    if not setup.model:
-        raise InputError("machine rater: name the model, as its endpoint calls it")
+    require_usable(setup, os.environ)
     return setup
-
-
-def _check_address(url: str) -> None:
-    """Raise InputError unless this is an endpoint's address without anything secret."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port beyond 65535, or an address of IPv6 that is none
-        is_address = False
-    if not is_address:
-        raise InputError("machine rater: give the endpoint's address up to /v1, such as http://localhost:11434/v1")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise InputError("machine rater: the address may hold no user name, password or key: name the variable with it")
 
 
 def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
@@ -63,12 +43,13 @@ def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
     """
     setup = checked_setup(setup.model_dump())
     with acting(engine, Right.INSTALL, project_id) as session:
-        before = rater_in_use(session, project_id, lock=True)
+        before = _locked(session, project_id)
         if before is not None and setup_of(before) == setup:
             raise InputError("this is the machine rater in use: nothing has changed")
         number = max((row.number for row in raters_of(session, project_id)), default=0) + 1
         if before is not None:
             before.ended_at = now()
+            session.flush()  # before the new row: a project has one rater in use
         by = person_of(session.connection())
         who = session.get_one(Person, by).name if by is not None else ""
         session.add(MachineRater(project_id=project_id, number=number, setup=setup.model_dump(mode="json"), who=who))
@@ -97,10 +78,16 @@ def resume(engine: Engine, project_id: int) -> None:
 
 
 def _in_use(session: Session, project_id: int) -> MachineRater:
-    rater = rater_in_use(session, project_id, lock=True)
+    rater = _locked(session, project_id)
     if rater is None:
         raise InputError(NO_RATER)
     return rater
+
+
+def _locked(session: Session, project_id: int) -> MachineRater | None:
+    """Return the rater in use; whoever else changes it waits until this transaction ends."""
+    live_project(session, project_id, lock=True)
+    return rater_in_use(session, project_id)
 
 
 def _told(setup: RaterSetup) -> dict[str, Any]:

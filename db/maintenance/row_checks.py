@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from math import isfinite
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -24,6 +25,7 @@ from allpairs.db.schema.tables import (
     Project,
     Publication,
 )
+from allpairs.db.schema.tables.raters import LIMITS
 
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
@@ -78,6 +80,8 @@ def _check(column: Column[Any], annotation: Any) -> Wrong:
 
 
 def _of_kind(column: Column[Any], kind: Any) -> Wrong:
+    if (inside := _INSIDE.get((column.table.name, column.name))) is not None:
+        return lambda value: _json_check(kind)(value) or inside(value)
     if kind is int:
         most = INT64 if column.primary_key or column.foreign_keys or isinstance(column.type, BigInteger) else INT32
         return lambda value: _wrong_integer(value, most)
@@ -88,8 +92,6 @@ def _of_kind(column: Column[Any], kind: Any) -> Wrong:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         words = tuple(kind)
         return lambda value: "" if value in words else _not(f"one of {', '.join(words)}", value)
-    if (inside := _INSIDE.get((column.table.name, column.name))) is not None:
-        return lambda value: _json_check(kind)(value) or inside(value)
     return {float: _wrong_number, bool: _wrong_boolean, datetime: _wrong_time}.get(kind) or _json_check(kind)
 
 
@@ -175,6 +177,11 @@ def _wrong_setup(value: dict[str, Any]) -> str:
     return ""
 
 
+def _wrong_amount(value: object, name: str) -> str:
+    wrong = _wrong_number(value) if name == "cost" else _wrong_integer(value, INT32)
+    return wrong or ("" if 0 <= float(str(value)) <= LIMITS[name] else _not(f"from 0 to {LIMITS[name]:,.0f}", value))
+
+
 def _wrong_share(value: object) -> str:
     return _wrong_number(value) or ("" if 0 <= float(str(value)) <= 1 else _not("a share from 0 to 1", value))
 
@@ -187,6 +194,7 @@ _INSIDE: dict[tuple[str, str], Wrong] = {
     (GroupChange.__tablename__, GroupChange.details.key): _wrong_group_details,
     (MachineRater.__tablename__, MachineRater.setup.key): _wrong_setup,
     (PairVerdict.__tablename__, PairVerdict.p.key): _wrong_share,
+    **{(PairVerdict.__tablename__, name): partial(_wrong_amount, name=name) for name in LIMITS},
 }
 
 

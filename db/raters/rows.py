@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, RaterUse
@@ -11,6 +12,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.events import add_event
 from allpairs.db.schema.tables import MachineRater, PairVerdict, now
+from allpairs.db.schema.tables.raters import LIMITS
 
 NO_RATER = "the project has no machine rater: set one up first"
 OPINIONS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # answers that a verdict can be compared with
@@ -37,11 +39,10 @@ def raters_of(session: Session, project_id: int) -> Sequence[MachineRater]:
     return session.scalars(mine.order_by(MachineRater.number.desc())).all()
 
 
-def rater_in_use(session: Session, project_id: int, lock: bool = False) -> MachineRater | None:
-    """Return the rater that is in use, paused or not. lock: nobody else changes it until this transaction ends."""
+def rater_in_use(session: Session, project_id: int) -> MachineRater | None:
+    """Return the rater that is in use, paused or not."""
     mine = select(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
-    mine = mine.order_by(MachineRater.number.desc()).limit(1)
-    return session.scalar(mine.with_for_update() if lock else mine)
+    return session.scalar(mine)
 
 
 def rater_to_ask(session: Session, project_id: int) -> MachineRater:
@@ -62,10 +63,19 @@ def rater_at_work(session: Session, project_id: int, use: RaterUse) -> MachineRa
 
 def spent_by(session: Session, rater_id: int) -> Spent:
     """Return what the rater has rated and cost so far."""
-    sums = (func.coalesce(func.sum(column), 0) for column in
-            (PairVerdict.tokens_in, PairVerdict.tokens_out, PairVerdict.cost))  # fmt: skip
+    sums = (func.coalesce(func.sum(limited(name, getattr(PairVerdict, name))), 0) for name in LIMITS)
     row = session.execute(select(func.count(), *sums).where(PairVerdict.rater_id == rater_id)).one()
     return Spent(int(row[0]), int(row[1]), int(row[2]), float(row[3]))
+
+
+def limited(name: str, amount: ColumnElement[float]) -> ColumnElement[float]:
+    """Return an amount of tokens or money up to its limit, so that no sum overflows whatever a row holds."""
+    return case((amount.between(0, LIMITS[name]), amount), else_=LIMITS[name])
+
+
+def last_verdict(session: Session, rater_id: int) -> datetime | None:
+    """Return when the rater gave its last verdict; None if it has given none."""
+    return session.scalar(select(func.max(PairVerdict.at)).where(PairVerdict.rater_id == rater_id))
 
 
 def rated_pairs(session: Session, rater_id: int) -> set[Pair]:

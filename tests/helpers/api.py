@@ -48,8 +48,8 @@ def body_of(operation: str, task_id: int = 1) -> dict[str, Any] | None:
         "add_webhook": WEBHOOK, "match": {"texts": ["a text"]}, "publish": {}, "end_publication": {},
         "change_texts": {"texts": [{"id": "new", "text": "a new text"}]}, "undo_texts": {},
         "withdraw_texts": {"ids": ["left-0"]},
-        "set_rater": {"name": "another", "function": "judges:another"}, "run_rater": {"pairs": 3}, "resume_rater": {},
-        "end_rater": {},
+        "set_rater": {"name": "another", "url": "http://localhost:1/v1", "model": "m"}, "run_rater": {"pairs": 3},
+        "resume_rater": {}, "end_rater": {},
     }  # fmt: skip
     return bodies.get(operation)
 

@@ -3,27 +3,37 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlalchemy import Engine, select
+import pytest
+from sqlalchemy import Engine, select, update
 
 from allpairs.db.domain import AnswerKind, RaterKind, RaterSetup, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.prompt import Prompt
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, MachineRater, PairVerdict
+from allpairs.db.schema.tables import Answer, MachineRater, PairVerdict, now
+from allpairs.learner.outside.waiting import Heed, no_heed
 from allpairs.learner.raters.rating import Rating
 
 Said = Callable[[str, str], Verdict]
+FUNCTION = {"kind": RaterKind.FUNCTION, "function": "judges:judge"}
 
 
 def setup(**more: Any) -> RaterSetup:
     """Return the setup of a rater named `judge`, with these values replaced."""
-    given = {"name": "judge", "kind": RaterKind.FUNCTION, "function": "judges:judge"} | more
-    return RaterSetup.model_validate(given)
+    return RaterSetup.model_validate({"name": "judge", "url": "http://localhost:11434/v1", "model": "m"} | more)
+
+
+def allow(patch: pytest.MonkeyPatch, functions: str = "", keys: str = "") -> None:
+    """Name functions and keys as the operator does."""
+    patch.setenv("ALLPAIRS_RATER_FUNCTIONS", functions)
+    patch.setenv("ALLPAIRS_RATER_KEYS", keys)
 
 
 def add_rater(engine: Engine, project_id: int, number: int = 1, **more: Any) -> int:
-    """Add a rater to the project and return its id."""
+    """Add a rater to the project, which ends the one before it, and return its id."""
     with writing(engine) as session:
+        before = update(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
+        session.execute(before.values(ended_at=now()))
         row = MachineRater(project_id=project_id, number=number, who="", setup=setup(**more).model_dump(mode="json"))
         session.add(row)
         session.flush()
@@ -65,7 +75,7 @@ class Judge:
         self.say, self.tokens = say, tokens
         self.asked: list[tuple[Prompt, str, str]] = []
 
-    def rate(self, prompt: Prompt, left: str, right: str) -> Rating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
         """Return the verdict."""
         self.asked.append((prompt, left, right))
         return Rating(self.say(left, right), None, *self.tokens)

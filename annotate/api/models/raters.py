@@ -9,8 +9,8 @@ from allpairs.annotate.api.models.base import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.api.models.metrics import Figure
 from allpairs.annotate.api.models.webhooks import HOST
 from allpairs.annotate.jobs.requests import MOST_RATED
-from allpairs.annotate.raters.rater_setup import FUNCTION
 from allpairs.db.domain import RatedFor, RaterSetup, Verdict
+from allpairs.db.raters.setup_checks import FUNCTION
 
 MOST_VERDICTS = 1_000
 

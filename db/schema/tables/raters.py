@@ -7,18 +7,24 @@ audits reads answers and labels, and so cannot read a verdict by accident.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import Verdict
 from allpairs.db.schema.tables.base import Base, now, of_item, of_project
 
+LIMITS = {"tokens_in": 1_000_000_000, "tokens_out": 1_000_000_000, "cost": 1e12}  # of a verdict: no sum overflows
+_IN_USE = text("ended_at IS NULL")
+
 
 class MachineRater(Base):
-    """A setup of the project's machine rater. One is in use at a time; a changed setup is a new row."""
+    """A setup of the project's machine rater. At most one is in use; a changed setup is a new row."""
 
     __tablename__ = "raters"
-    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    __table_args__ = (
+        UniqueConstraint("project_id", "number"),
+        Index("ix_raters_in_use", "project_id", unique=True, sqlite_where=_IN_USE, postgresql_where=_IN_USE),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     number: Mapped[int]  # from 1

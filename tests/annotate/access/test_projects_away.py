@@ -34,7 +34,8 @@ READING = ("project", "labels", "groups", "group_changes", "text_changes", "metr
 COMMANDS = (
     "project archive", "labels import {0} FILE", "texts add {0} FILE", "texts withdraw {0} FILE", "texts undo",
     "people invite", "webhooks add {0} https://example.com/hook", "webhooks delete {0} 1", "publish",
-    "publish {0} --end", "rater set {0} --name A --function judges:judge", "rater run", "rater end", "rater resume",
+    "publish {0} --end", "rater set {0} --name A --url http://localhost:1/v1 --model m", "rater run",
+    "rater end", "rater resume",
 )  # fmt: skip
 SHOWING = (
     "project show",

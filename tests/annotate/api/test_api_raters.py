@@ -18,7 +18,7 @@ from allpairs.db.schema.tables import Item, Job, MachineRater
 from tests.helpers.api import browser, member, site
 from tests.helpers.factories import make_project
 from tests.helpers.people import START, make_person
-from tests.helpers.raters import add_rater, add_verdicts, answer_pairs
+from tests.helpers.raters import add_rater, add_verdicts, allow, answer_pairs
 
 URL = "https://models.example.org/v1"
 SETUP = {"name": "local", "url": URL, "model": "m", "key_name": "MY_KEY", "budget": 5}
@@ -28,6 +28,7 @@ SETUP = {"name": "local", "url": URL, "model": "m", "key_name": "MY_KEY", "budge
 def rater(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the address of the rater of a project with eight texts; jobs are rows alone."""
     monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    allow(monkeypatch, "judges:judge", "MY_KEY@models.example.org")
     return f"/projects/{make_project(engine, [f'text {at}' for at in range(8)])}/rater"
 
 
@@ -70,6 +71,9 @@ def test_a_rater_is_set_up_changed_and_ended(engine: Engine, rater: str) -> None
         ({"url": "http://[:.:]/v1"}, 409),
         ({"url": "http://x:99999/v1"}, 409),
         ({"model": ""}, 409),
+        ({"key_name": "HOME"}, 409),
+        ({"url": "https://elsewhere.example.org/v1"}, 409),
+        ({"function": "cProfile:run"}, 409),
         ({"name": "a\nb"}, 422),
         ({"samples": 99}, 422),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlalchemy.exc import IntegrityError
 
 from allpairs.annotate.access import people
 from allpairs.annotate.access.transactions import Refused
@@ -27,11 +28,12 @@ from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Item, Job, MachineRater, PairVerdict, now
 from tests.helpers.factories import make_project
 from tests.helpers.people import START, make_person
-from tests.helpers.raters import add_rater, add_verdicts, answer_pairs, setup
+from tests.helpers.raters import FUNCTION, add_rater, add_verdicts, allow, answer_pairs, setup
 from tests.helpers.services.annotate_cli import annotate, failure
 
 URL = "https://models.example.org/v1"
-ENDPOINT = {"kind": RaterKind.ENDPOINT, "url": URL, "model": "m", "function": ""}
+ENDPOINT = {"url": URL, "model": "m"}
+KEY = "MY_KEY@models.example.org"
 
 
 @pytest.fixture
@@ -103,6 +105,26 @@ def test_a_setup_that_cannot_work_is_refused(wrong: dict[str, object], why: str)
         checked_setup({"name": "n"} | ENDPOINT | wrong)
 
 
+@pytest.mark.parametrize(
+    ("entered", "named", "why"),
+    [
+        (FUNCTION, {"functions": ""}, "ALLPAIRS_RATER_FUNCTIONS"),
+        (FUNCTION, {"functions": "judges:judges, judges, :judge"}, "add judges:judge to"),
+        ({"key_name": "MY_KEY"}, {"keys": ""}, "ALLPAIRS_RATER_KEYS"),
+        ({"key_name": "MY_KEY"}, {"keys": "MY_KEY,MY_KEY@example.org"}, f"add {KEY} to"),
+        ({"key_name": "MY_KEY", "url": "http://models.example.org/v1"}, {"keys": KEY}, "use https"),
+    ],
+)
+def test_what_the_operator_has_not_named_is_refused(
+    monkeypatch: pytest.MonkeyPatch, entered: dict[str, str], named: dict[str, str], why: str
+) -> None:
+    allow(monkeypatch, **named)
+    with pytest.raises(InputError, match=why):
+        checked_setup({"name": "n"} | ENDPOINT | entered)
+    allow(monkeypatch, "others:judge, judges:judge", f"OTHER@localhost, {KEY}")
+    assert checked_setup({"name": "n"} | ENDPOINT | entered | {"url": URL})
+
+
 def test_who_sets_a_rater_up_manages_the_installation(engine: Engine, project: int) -> None:
     """A setup names a key or a function of the worker, and the machine that gets the texts."""
     who = make_person(engine, "Ann")
@@ -137,7 +159,7 @@ def test_the_dry_run_says_what_it_takes_and_what_leaves(engine: Engine, project:
     assert found.left == pytest.approx(8.8)
     add_verdicts(engine, 1, [(pair, Verdict.NO, None) for pair in pairs[20:]])
     assert in_words(dry_run(engine, project, 99)).startswith("no pair left")
-    set_up(engine, project, setup())
+    add_rater(engine, project, 2, **FUNCTION)
     assert "judges:judge" in dry_run(engine, project, 10).leaves
 
 
@@ -177,6 +199,8 @@ def test_verdicts_are_exported_by_themselves(engine: Engine, project: int, tmp_p
 def test_an_archive_brings_the_record_and_ends_the_rater(engine: Engine, project: int, tmp_path: Path) -> None:
     """Whoever wrote an archive must not choose where the texts and the worker's key go."""
     add_verdicts(engine, add_rater(engine, project, **ENDPOINT), [(pairs_of(engine, project)[3], Verdict.YES, 0.5)])
+    with pytest.raises(IntegrityError), writing(engine) as session:
+        session.add(MachineRater(project_id=project, number=2, who="", setup=setup().model_dump(mode="json")))
     export_project(engine, "Q", tmp_path / "q.zip")
     arrived = import_project(engine, tmp_path / "q.zip", "Again")
     assert any("machine rater" in note for note in arrived.notes)
@@ -204,11 +228,15 @@ def test_a_copy_has_no_rater(engine: Engine, project: int) -> None:
     assert read_raters(engine, copy) == []
 
 
-def test_the_commands(engine: Engine, project: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(
+    engine: Engine, project: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert annotate("rater", "show", "Q") == 0
     assert "no machine rater" in capsys.readouterr().err
     assert "up to /v1" in failure(capsys, "rater", "set", "Q", "--name", "n")
     told = ("--name", "local", "--url", URL, "--model", "m", "--key-name", "MY_KEY", "--budget", "5")
+    assert f"add {KEY} to" in failure(capsys, "rater", "set", "Q", *told)
+    allow(monkeypatch, keys=KEY)
     assert annotate("rater", "set", "Q", *told) == 0
     assert "models.example.org" in capsys.readouterr().err
     pairs = pairs_of(engine, project)

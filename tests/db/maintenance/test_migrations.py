@@ -10,8 +10,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, inspect, select
 
 from allpairs.db.projects.projects import all_projects
+from allpairs.db.raters.rows import spent_by
 from allpairs.db.schema.engine import make_engine, migrate, reading, writing
-from allpairs.db.schema.tables import Base, PairLabel, Project
+from allpairs.db.schema.tables import Base, MachineRater, PairLabel, PairVerdict, Project
 from tests.helpers.files.old_tables import tables_of
 from tests.helpers.paths import ROOT
 
@@ -92,6 +93,35 @@ def test_a_settled_pair_that_was_answered_again_gets_the_settled_label_back(home
     with reading(engine) as session:
         kept = session.execute(select(PairLabel.right_id, PairLabel.answer, PairLabel.answer_id)).all()
     assert sorted(kept) == [(2, "negative", 1), (3, "positive", 3)]
+    engine.dispose()
+
+
+def test_surplus_raters_end_and_overflowing_verdicts_are_limited(home: Path) -> None:
+    """As many as endpoints claimed before their answers were checked, and as many as an archive brought."""
+    with tables_of("0025") as connection:
+        for item in (1, 2):
+            columns = "(id, project_id, side, split, text)"
+            connection.exec_driver_sql(f"insert into items {columns} values ({item}, 1, 'left', 'train', 'text')")
+        for number in (1, 2, 3):
+            ended = "'2026-01-02'" if number == 3 else "NULL"
+            connection.exec_driver_sql(
+                "insert into raters (id, project_id, number, setup, who, at, ended_at) "
+                f"values ({number}, 1, {number}, '{{}}', '', '2026-01-01', {ended})"
+            )
+            connection.exec_driver_sql(
+                "insert into verdicts (project_id, rater_id, left_id, right_id, verdict, tokens_in, tokens_out, cost, "
+                f"prompt, at) values (1, {number}, 1, 2, 'yes', {2**31 - 1}, -5, 1e300, 'x', '2026-01-01')"
+            )
+            connection.exec_driver_sql("update verdicts set tokens_in = 4611686018427387904")
+    migrate()
+    engine = make_engine()
+    with reading(engine) as session:
+        used = session.scalars(select(MachineRater.number).where(MachineRater.ended_at.is_(None))).all()
+        spent = spent_by(session, 1)
+        verdict = session.scalars(select(PairVerdict)).first()
+    assert used == [2]
+    assert verdict is not None and (verdict.tokens_in, verdict.tokens_out, verdict.cost) == (10**9, 0, 1e12)
+    assert (spent.tokens_in, spent.tokens_out, spent.cost) == (10**9, 0, 1e12)
     engine.dispose()
 
 
