@@ -70,6 +70,7 @@ def restore(
     """
     rows = bring_back(make_engine(), source, replace, progress_line)
     remark("jobs that were waiting or running when the back-up was made are cancelled")
+    remark("machine raters have ended and webhooks are switched off: set up or switch on those that you want")
     _print(rows, source, as_json)
 
 

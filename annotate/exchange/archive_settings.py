@@ -1,7 +1,7 @@
 """What an archive says of models: the project's settings, and the encoder that each matcher started from.
 
 An archive brings its matchers, but neither encoders nor re-rankers. Its author may name models of the hub. Folders of
-the machine on which it is imported are for the person who imports it to name.
+the machine on which it is imported are for the person who imports it to name, and so is what verdicts are for.
 """
 
 import re
@@ -34,6 +34,9 @@ def arrived_settings(stored: dict[str, Any], encoder: str | None, note: Callable
     if settings["reranker"] and not _is_output(settings["reranker"]):
         note(f"settings: there is no re-ranker in {shown(settings['reranker'])}: batches keep the strategy's order")
         settings["reranker"] = ""
+    if settings["rater_use"] != "measure":
+        note("settings: verdicts of a machine rater only measure here, until the settings say otherwise")
+        settings["rater_use"] = "measure"
     return settings
 
 

@@ -29,9 +29,9 @@ from allpairs.db.maintenance.transfer import LATER, MAPPED, TABLES, Arrival, Num
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
-from allpairs.db.raters.rows import rater_in_use, setup_of
+from allpairs.db.projects.publications import end_publications
 from allpairs.db.schema.engine import artifacts, person_of
-from allpairs.db.schema.tables import Design, Item, Matcher, Project, Task, now
+from allpairs.db.schema.tables import Design, Item, MachineRater, Matcher, Project, Task, now
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
@@ -167,6 +167,8 @@ class _Import:
                     row["alike"] = _renumbered(row.get("alike"), arrival.numbers[Item.__tablename__])
                 if name in (Matcher.__tablename__, Design.__tablename__):
                     row["folder"] = _folder(arrival.project_id, name, row)
+                if name == MachineRater.__tablename__:
+                    self._end_rater(row)
             return rows
 
         stored = arrival.add(TABLES[name], self._rows(name), changed)
@@ -197,13 +199,14 @@ class _Import:
         return InputError(f"{self.path.name}: {table_file(table)}, row {row}{at}: {what}; nothing was imported")
 
     def _settle(self, session: Session, arrival: Arrival, partial: Path) -> None:
-        """Give designs and files the new item ids, and note which models are missing."""
+        """Give designs and files the new item ids, end what is published, and note which models are missing."""
         items = arrival.numbers[Item.__tablename__]
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
                 design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
         renumber_files(partial, items)
-        self._end_rater(session, arrival.project_id)
+        for kind in end_publications(session, arrival.project_id):
+            self.notes.append(f"the {kind} that was in service has ended: publish a round to have it answer here")
         without = [
             matcher.number
             for matcher in matchers_of(session, arrival.project_id)
@@ -213,12 +216,11 @@ class _Import:
             rounds = ", ".join(map(str, sorted(without)))
             self.notes.append(f"the archive has no model of round {rounds}: only its figures were imported")
 
-    def _end_rater(self, session: Session, project_id: int) -> None:
-        """End the rater in use: whoever wrote the archive must not choose where texts and the worker's key go."""
-        rater = rater_in_use(session, project_id)
-        if rater is not None:
-            rater.ended_at = now()
-            name = shown(setup_of(rater).name)
+    def _end_rater(self, row: Row) -> None:
+        """End a rater on arrival: whoever wrote the archive must not choose where texts and the worker's key go."""
+        if row.get("ended_at") is None:
+            row["ended_at"] = now()
+            name = shown(row["setup"]["name"])
             self.notes.append(f"the machine rater {name} has ended: set it up again to have it asked here")
 
 

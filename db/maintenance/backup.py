@@ -14,14 +14,29 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from allpairs.db.domain import DeliveryState
 from allpairs.db.errors import InputError
+from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.maintenance.in_use import require_stopped
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, migrate, reading, revision, writing
-from allpairs.db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
+from allpairs.db.schema.tables import (
+    ApiToken,
+    Delivery,
+    Job,
+    Lease,
+    Login,
+    LoginAttempt,
+    MachineRater,
+    MatchServer,
+    Webhook,
+    Worker,
+    now,
+)
 
 REVISIONS = "alembic_version"
 CHUNK = 5_000  # rows in one statement
@@ -59,8 +74,9 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
     """Replace the database's rows by those of the back-up; return the number of rows of each table.
 
     The back-up may come from an earlier version. All rows are restored in one transaction, or none. Jobs that were
-    waiting or running are cancelled. Raises InputError if the file is not a back-up or comes from a later version, if
-    the database has projects and `replace` is false, and while a worker, or a process that answers `match`, is alive.
+    waiting or running are cancelled, machine raters end, and webhooks are switched off. Raises InputError if the file
+    is not a back-up, has rows that do not fit or comes from a later version, if the database has projects and `replace`
+    is false, and while a worker, or a process that answers `match`, is alive.
     """
     _check_file(file)
     migrate(engine.url.render_as_string(hide_password=False))
@@ -69,7 +85,7 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
         shutil.copyfile(file, copied)
         address = f"sqlite:///{copied}"
         migrate(address)
-        with _opened(address) as old, reading(old) as source, writing(engine) as target:
+        with _opened(address) as old, _explained(file), reading(old) as source, writing(engine) as target:
             tables = _tables(target)
             projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0
             if projects and not replace:
@@ -78,13 +94,36 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
             for table in reversed(tables.sorted_tables):
                 target.execute(delete(table))
             rows = _copy(source, target, progress)
-            # Access that was withdrawn since must not return: people sign in again and make new tokens.
-            for model in (Lease, Worker, Login, ApiToken, LoginAttempt):
-                target.execute(delete(model))
-            over = {"state": "cancelled", "cancel": True, "updated_at": now()}
-            target.execute(update(Job).where(Job.state.in_(OPEN)).values(over))
+            _stop(target)
             _go_on_counting(target, tables)
     return rows
+
+
+def _stop(session: Session) -> None:
+    """End what was going on: nothing may be sent, and nobody let in, because of what a back-up says.
+
+    Access that was withdrawn since must not return: people sign in again and make new tokens.
+    """
+    for model in (Lease, Worker, MatchServer, Login, ApiToken, LoginAttempt):
+        session.execute(delete(model))
+    over = {"state": "cancelled", "cancel": True, "updated_at": now()}
+    session.execute(update(Job).where(Job.state.in_(OPEN)).values(over))
+    session.execute(update(MachineRater).where(MachineRater.ended_at.is_(None)).values(ended_at=now()))
+    session.execute(update(Webhook).values(active=False))
+    undelivered = update(Delivery).where(Delivery.state == DeliveryState.WAITING)
+    session.execute(undelivered.values(state=DeliveryState.GIVEN_UP, error="a back-up was restored"))
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    """Turn the database's refusal of a row into a one-line error."""
+    try:
+        yield
+    except DBAPIError as error:
+        if fault_of(error):
+            raise
+        what = "it has rows that do not fit the tables, and nothing was restored"
+        raise InputError(f"{file}: {what}: restore another back-up") from error
 
 
 def _check_file(file: Path) -> None:

@@ -27,6 +27,13 @@ def in_service(session: Session, project_id: int, kind: PublicationKind) -> Publ
     return newest if newest is not None and newest.matcher_id is not None else None
 
 
+def end_publications(session: Session, project_id: int) -> list[PublicationKind]:
+    """Take whatever is in service out of it, and return what that was."""
+    ended = [kind for kind in PublicationKind if in_service(session, project_id, kind) is not None]
+    session.add_all(Publication(project_id=project_id, kind=kind, who="") for kind in ended)
+    return ended
+
+
 def folders_in_service(session: Session, project_id: int) -> set[str]:
     """Return the folders of the models that answer requests or are compared: these keep their vectors."""
     found = (in_service(session, project_id, kind) for kind in PublicationKind)

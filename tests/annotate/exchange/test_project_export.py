@@ -22,7 +22,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.projects.projects import MAX_NAME
-from allpairs.db.projects.publications import COUNTED, add_counts
+from allpairs.db.projects.publications import COUNTED, add_counts, end_publications
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import (
     Answer,
@@ -75,6 +75,7 @@ def fill(engine: Engine, home: Path) -> int:
         session.add_all(published)
         session.flush()
         add_counts(session, project_id, published[0].id, published[1].id, dict.fromkeys(COUNTED, 2))
+        end_publications(session, project_id)
         task = session.scalars(select(Task).where(Task.project_id == project_id)).first()
         assert task is not None
         task.alike = [[items[0], items[1], 0.75]]

@@ -1,5 +1,7 @@
 """Functions that rate, or fail to."""
 
+from pathlib import Path
+
 
 def sure(left: str, right: str) -> float:
     """Say that every pair matches."""
@@ -18,3 +20,9 @@ def broken(left: str, right: str) -> float:
 def wild(left: str, right: str) -> float:
     """Return what is no probability."""
     return 2.0
+
+
+def touch(left: str, right: str) -> float:
+    """Make a file of the first text's name."""
+    Path(left).touch()
+    return 0.9
