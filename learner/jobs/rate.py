@@ -3,6 +3,7 @@
 A verdict is stored as soon as it is there, so a job that is killed asks again at most about the pair in flight.
 """
 
+import math
 import os
 import random
 import time
@@ -27,22 +28,23 @@ from allpairs.db.raters.examples import Known, prompt_for, with_words
 from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.prompt import Prompt
-from allpairs.db.raters.rows import pause, rated_pairs, rater_to_ask, setup_of, spent_by
+from allpairs.db.raters.rows import last_verdict, limited, pause, rated_pairs, rater_to_ask, setup_of, spent_by
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import MachineRater, PairVerdict
+from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
-from allpairs.learner.jobs.queue.turns import Turn
+from allpairs.learner.jobs.queue.turns import LONGEST, Turn
 from allpairs.learner.jobs.route import route_batch
+from allpairs.learner.outside.waiting import Heed, rest
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import Rater, Rating
 
 EVERY = 100  # verdicts between two looks at how often it is right
-SLICE = 0.5  # seconds of waiting between two looks at whether a person has cancelled
 MINUTE = 60.0
+ENDED = "the machine rater was ended"
 
 
 @DBOS.workflow(name=RATE, max_recovery_attempts=MOST_ATTEMPTS)
@@ -84,12 +86,15 @@ def _plan_reading(engine: Engine, project_id: int, most: int) -> tuple[int, list
 def rate_pairs(job_id: str, rater_id: int, pairs: Sequence[Pair]) -> str:
     """Ask about those of the pairs that the rater has not rated yet, and return a summary.
 
-    Empty, after one pair or more, if other jobs should go first. Raises RaterError if the rater cannot be asked; the
-    verdicts until then are stored.
+    Empty if other jobs should go first. Raises RaterError if the rater cannot be asked, and InputError if the operator
+    does not allow its function or key; the verdicts until then are stored.
     """
     with database() as engine:
         with reading(engine) as session:
-            asking = _read(session, rater_id, [(left, right) for left, right in pairs])
+            row = session.get_one(MachineRater, rater_id)
+            if row.ended_at is not None or row.paused_at is not None:  # while the job waited
+                return ENDED if row.ended_at is not None else f"the machine rater is paused: {row.paused_why}"
+            asking = _read(session, row, [(left, right) for left, right in pairs])
         rater = open_rater(asking.setup, os.environ, random.Random(job_id))
         share = len(asking.pairs) / max(1, len(pairs))  # the rest was rated before the job gave way or was killed
         with reporting(engine, job_id, 1 - share, share) as progress:
@@ -108,6 +113,7 @@ class _Asking:
     known: list[Known]
     rated: int
     cost: float
+    since_last: float  # seconds since the last verdict before
 
     def of(self, pair: Pair) -> tuple[Prompt, str, str]:
         """Return the prompt for the pair, and its texts."""
@@ -115,26 +121,30 @@ class _Asking:
         return prompt_for(self.known, self.settings, pair, left, right, self.setup.examples), left, right
 
 
-def _read(session: Session, rater_id: int, pairs: list[Pair]) -> _Asking:
-    row = session.get_one(MachineRater, rater_id)
-    rated, spent = rated_pairs(session, rater_id), spent_by(session, rater_id)
+def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
+    rated, spent, last = rated_pairs(session, row.id), spent_by(session, row.id), last_verdict(session, row.id)
     settings = project_settings(session, row.project_id)
+    since_last = math.inf if last is None else (now() - last).total_seconds()
     left = [pair for pair in pairs if pair not in rated]
     known = with_words(example_pool(session, row.project_id)) if setup_of(row).examples else []
     texts = item_texts(session, set(chain.from_iterable(left)))
-    return _Asking(rater_id, setup_of(row), settings, left, texts, known, spent.pairs, spent.cost)
+    return _Asking(row.id, setup_of(row), settings, left, texts, known, spent.pairs, spent.cost, since_last)
 
 
 def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> str:
-    setup, cost, wait, turn = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute), Turn()
+    setup, cost, pace, turn = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute, asking.since_last), Turn()
     for at, pair in enumerate(asking.pairs):
-        stage, done = f"{at:,} of {len(asking.pairs):,} pairs, cost so far {cost:,.2f}", at / len(asking.pairs)
-        progress(stage, done)
+        heed = _Heed(progress, turn, f"{at:,} of {len(asking.pairs):,} pairs, cost so far {cost:,.2f}",
+                     at / len(asking.pairs))  # fmt: skip
+        heed.report()
         prompt, left, right = asking.of(pair)
         if setup.budget and cost + most_cost(setup, prompt.tokens(left, right)) > setup.budget:
             return _pause(engine, asking.rater_id, f"the next pair could exceed its budget of {setup.budget:,.2f}")
-        wait(lambda stage=stage, done=done: progress(stage, done))  # type: ignore[misc]
-        rating = rater.rate(prompt, left, right)
+        try:
+            pace(heed)
+            rating = rater.rate(prompt, left, right, heed)
+        except _PutOff:
+            return ""
         cost += cost_of(setup, rating.tokens_in, rating.tokens_out)
         if stopped := _store(engine, asking, pair, rating, prompt.version, asking.rated + at + 1):
             return stopped
@@ -143,13 +153,37 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
     return f"{len(asking.pairs):,} pairs rated"
 
 
+class _PutOff(Exception):
+    """Other jobs have waited long enough for this pair."""
+
+
+@dataclass(frozen=True)
+class _Heed:
+    """What a wait hears, called every half second: a person who cancels, and jobs that should go first."""
+
+    progress: Progress
+    turn: Turn
+    stage: str
+    done: float
+
+    def report(self) -> None:
+        """Tell how far the job is. Raises Cancelled."""
+        self.progress(self.stage, self.done)
+
+    def __call__(self) -> None:
+        """Raise Cancelled if a person has cancelled, and _PutOff if others have waited too long."""
+        self.report()
+        if self.turn.is_over(LONGEST):
+            raise _PutOff
+
+
 def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: str, number: int) -> str:
     """Store the verdict; return why the job should stop, or nothing. number: of the rater's verdicts."""
     with writing(engine) as session:
         row = session.get_one(MachineRater, asking.rater_id, with_for_update=True)
         _keep(session, asking, pair, rating, prompt)
         if row.ended_at is not None:
-            return "the machine rater was ended"
+            return ENDED
         why = wrong_too_often(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
         if why is not None:
             pause(session, row, why)
@@ -161,7 +195,7 @@ def _keep(session: Session, asking: _Asking, pair: Pair, rating: Rating, prompt:
     used = rating.tokens_in, rating.tokens_out
     paid = {"tokens_in": used[0], "tokens_out": used[1], "cost": cost_of(asking.setup, *used)}
     of = {"rater_id": asking.rater_id, "left_id": pair[0], "right_id": pair[1]}
-    more = {name: getattr(PairVerdict, name) + value for name, value in paid.items()}
+    more = {name: limited(name, getattr(PairVerdict, name) + value) for name, value in paid.items()}
     there = update(PairVerdict).filter_by(**of).values(more)
     if not session.execute(there).rowcount:  # type: ignore[attr-defined]
         project_id = session.get_one(MachineRater, asking.rater_id).project_id
@@ -176,17 +210,22 @@ def _pause(engine: Engine, rater_id: int, why: str) -> str:
 
 
 class Pace:
-    """Waits before each pair but the first, so that there are no more than so many a minute; 0: it never waits."""
+    """Waits before each pair, so that there are no more than so many a minute; 0: it never waits.
+
+    since_last: seconds since the last pair before.
+    """
 
     def __init__(
-        self, a_minute: int, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        a_minute: int,
+        since_last: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._apart = MINUTE / a_minute if a_minute else 0.0
-        self._clock, self._sleep, self._next = clock, sleep, 0.0
+        self._clock, self._sleep, self._next = clock, sleep, clock() + self._apart - since_last
 
-    def __call__(self, meanwhile: Callable[[], None]) -> None:
-        """Wait for the next pair's turn; meanwhile: called while it waits."""
-        while (left := self._next - self._clock()) > 0:
-            self._sleep(min(SLICE, left))
-            meanwhile()
+    def __call__(self, heed: Heed) -> None:
+        """Wait for the next pair's turn; heed: called while it waits."""
+        rest(self._next - self._clock(), heed, self._clock, self._sleep)
         self._next = self._clock() + self._apart

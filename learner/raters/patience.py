@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from time import sleep
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -18,7 +17,7 @@ class Later(Exception):
         self.after = after
 
 
-def patiently(call: Callable[[], Found], rng: random.Random, wait: Callable[[float], object] = sleep) -> Found:
+def patiently(call: Callable[[], Found], rng: random.Random, wait: Callable[[float], object]) -> Found:
     """Return what the call gives, tried six times while it raises Later: after about 1, 2, 4, 8 and 16 seconds.
 
     It waits as long as the endpoint asks, up to two minutes. Raises the last Later.

@@ -6,6 +6,7 @@ from typing import Protocol
 from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.raters.prompt import Prompt
+from allpairs.learner.outside.waiting import Heed, no_heed
 
 
 class RaterError(InputError):
@@ -25,5 +26,8 @@ class Rating:
 class Rater(Protocol):
     """Something that rates pairs of texts."""
 
-    def rate(self, prompt: Prompt, left: str, right: str) -> Rating:
-        """Return the verdict on these two texts. Raises RaterError if it cannot be asked."""
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
+        """Return the verdict on these two texts. heed: called every half second meanwhile; what it raises ends it.
+
+        Raises RaterError if it cannot be asked.
+        """

@@ -1,17 +1,19 @@
 """Read a language model's answer: what it says, and how sure it is."""
 
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pydantic import ValidationError
 
 from allpairs.db.domain import Verdict
+from allpairs.learner.raters.answers import Choice, Likely, Logprobs, Statement
 
 SCHEMA = {
     "type": "object",
     "properties": {
-        "answer": {"type": "string", "enum": [one.value for one in Verdict]},
+        "answer": {"type": "string", "enum": [verdict.value for verdict in Verdict]},
         "p": {"type": "number", "minimum": 0, "maximum": 1},
     },
     "required": ["answer", "p"],
@@ -27,17 +29,16 @@ class Said(NamedTuple):
     p: float | None
 
 
-def read_choice(choice: Mapping[str, Any]) -> Said | None:
+def read_choice(choice: Choice) -> Said | None:
     """Return what a choice of a chat completion says; None if it is no answer.
 
     p is that of the token yes against no where the endpoint gives log-probabilities, else what the model states.
     """
-    content = (choice.get("message") or {}).get("content")
-    found = _object(content) if isinstance(content, str) else None
-    if found is None:
+    statement = _last_statement(choice.message.content or "")
+    if statement is None:
         return None
-    verdict, stated = found
-    return Said(verdict, stated if (p := _by_tokens(choice.get("logprobs"))) is None else p)
+    p = _by_tokens(choice.logprobs)
+    return Said(statement.answer, statement.p if p is None else p)
 
 
 def together(said: Sequence[Said]) -> Said:
@@ -56,39 +57,34 @@ def together(said: Sequence[Said]) -> Said:
     return Said(Verdict.YES if yes > no else Verdict.NO, yes / sure)
 
 
-def _object(content: str) -> tuple[Verdict, float | None] | None:
-    """Return the answer of the last JSON object in the text that is one: models like to think aloud before it."""
+def _last_statement(content: str) -> Statement | None:
+    """Return the last JSON object in the text that is an answer: models like to think aloud before it."""
     for text in reversed(OBJECT.findall(content)):
         try:
-            found = json.loads(text)
-            verdict = Verdict(str(found["answer"]).strip().lower())
-        except (ValueError, KeyError):
+            return Statement.model_validate_json(text)
+        except ValidationError:
             continue
-        p = found.get("p")
-        is_number = isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1
-        return verdict, float(p) if is_number else None
     return None
 
 
-def _by_tokens(logprobs: Any) -> float | None:
+def _by_tokens(logprobs: Logprobs | None) -> float | None:
     """Return the probability of the token yes against no, where the model chose between them, at the last such place.
 
     A word that is not among the likeliest has at most what these leave of 1.
     """
     words = (Verdict.YES.value, Verdict.NO.value)
-    for token in reversed((logprobs or {}).get("content") or ()):
+    for token in reversed((logprobs and logprobs.content) or ()):
         if _word(token) in words:
-            chances = [(_word(one), _chance(one)) for one in token.get("top_logprobs") or [token]]
+            chances = [(_word(likely), _chance(likely)) for likely in token.top_logprobs or [token]]
             left = max(0.0, 1 - sum(chance for _, chance in chances))
             yes, no = (sum(chance for word, chance in chances if word == each) or left for each in words)
             return yes / (yes + no) if yes + no else None
     return None
 
 
-def _chance(token: Mapping[str, Any]) -> float:
-    log = token.get("logprob")
-    return math.exp(min(0.0, log)) if isinstance(log, int | float) else 0.0
+def _chance(token: Likely) -> float:
+    return 0.0 if token.logprob is None else math.exp(min(0.0, token.logprob))
 
 
-def _word(token: Mapping[str, Any]) -> str:
-    return str(token.get("token", "")).strip(" \"'`.,\n").lower()
+def _word(token: Likely) -> str:
+    return token.token.strip(" \"'`.,\n").lower()

@@ -28,7 +28,7 @@ from allpairs.db.schema.engine import jobs_url, reading, with_driver
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
 QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
-FIRST = -1  # the queue's priority of a job that goes before those of the usual one, 0, however long they wait
+USUAL, FIRST = 0, -1  # the queue's priorities: those of the first go before the others, however long these wait
 
 
 def queue_engine() -> Engine:
@@ -99,7 +99,7 @@ def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str])
     for waiting_id in waiting:
         _change(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
-    again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
+    again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None, "priority": USUAL}
     _change(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
 
 

@@ -6,6 +6,7 @@ The queue stores each finished part, so a job that gives way loses nothing, as o
 import time
 
 from dbos import error as dbos_error
+from sqlalchemy import Engine
 
 from allpairs.db.errors import Cancelled
 from allpairs.db.projects.queues import LONG
@@ -16,6 +17,8 @@ from allpairs.learner.jobs.queue.ownership import this_run
 from allpairs.learner.jobs.queue.routing import give_way_to, queue_engine, waiting_beside
 
 SHORTEST = 10.0  # seconds: no turn is shorter, so that a long job gets on however many short ones come
+LONGEST = 30.0  # seconds of a turn after which a job need not finish a part that can be repeated
+FAIR = 300.0  # seconds of a turn after which other long jobs have theirs
 LOOK = 2.0  # seconds between two looks at what waits
 
 
@@ -26,20 +29,28 @@ class Turn:
         self._began = time.monotonic()
         self._looked = 0.0
 
-    def is_over(self) -> bool:
-        """Return whether shorter jobs wait in the job's queue, and it has worked for a while."""
+    def is_over(self, shortest: float | None = None) -> bool:
+        """Return whether other jobs wait in the job's queue, and it has worked for a while: `SHORTEST`, or this long.
+
+        Long jobs of others count once it has worked for `FAIR`.
+        """
         run, time_now = this_run(), time.monotonic()
-        if run is None or time_now - self._began < SHORTEST or time_now - self._looked < LOOK:
+        is_short = time_now - self._began < (SHORTEST if shortest is None else shortest)
+        if run is None or is_short or time_now - self._looked < LOOK:
             return False
         self._looked = time_now
         queues = queue_engine()
         try:
-            return bool(waiting_beside(queues, run.job_id, LONG))
+            return bool(self._waiting(queues, run.job_id))
         finally:
             queues.dispose()
 
+    def _waiting(self, queues: Engine, job_id: str) -> list[str]:
+        is_fair = time.monotonic() - self._began < FAIR
+        return waiting_beside(queues, job_id, LONG if is_fair else ())
+
     def give_way(self) -> None:
-        """Put the job back into its queue, behind the shorter ones that wait there, if any do.
+        """Put the job back into its queue, behind those that wait there for its turn to end, if any do.
 
         Raises DBOSWorkflowConflictIDError then: this run of the job is over, and another goes on with the next part.
         """
@@ -53,7 +64,7 @@ class Turn:
             job.state, job.updated_at = "waiting", now()
         queues = queue_engine()
         try:
-            give_way_to(queues, run.job_id, run.token, waiting_beside(queues, run.job_id, LONG))
+            give_way_to(queues, run.job_id, run.token, self._waiting(queues, run.job_id))
         finally:
             queues.dispose()
         raise dbos_error.DBOSWorkflowConflictIDError(run.job_id)

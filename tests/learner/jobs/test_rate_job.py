@@ -237,11 +237,14 @@ def test_the_pace_is_kept_and_a_wait_can_be_cut_short() -> None:
         slept.append(seconds)
         time[0] += seconds
 
-    wait = steps.Pace(30, lambda: time[0], sleep)
+    wait = steps.Pace(30, clock=lambda: time[0], sleep=sleep)
     for _ in range(3):
         wait(lambda: looks.append(time[0]))
     assert time[0] == pytest.approx(4.0) and max(slept) <= 0.5 and len(looks) == len(slept) == 8
-    free = steps.Pace(0, lambda: time[0], sleep)
+    late = steps.Pace(30, 1.5, lambda: time[0], sleep)  # half a second after a pair of the job's turn before
+    late(lambda: None)
+    assert slept.pop() == pytest.approx(0.5)
+    free = steps.Pace(0, clock=lambda: time[0], sleep=sleep)
     free(lambda: None)
     free(lambda: None)
     assert len(slept) == 8

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from allpairs.db.domain import RaterKind, RaterSetup, Verdict
+from allpairs.db.errors import InputError
 from allpairs.db.raters.prompt import MOST_ANSWER, Example, Prompt
 from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
-from allpairs.learner.raters.rating import RaterError, Rating
+from allpairs.learner.raters.rating import Rater, RaterError, Rating
 from tests.helpers.services.judge import Play, Reply, completion, judge, judging, said
 
 YES, NO, ABSTAIN = Verdict
@@ -144,7 +146,7 @@ def test_a_slow_endpoint_is_left() -> None:
         time.sleep(0.3)
         return said(YES, 1)
 
-    with pytest.raises(RaterError, match="timed out"):
+    with pytest.raises(RaterError, match=r"no answer within 0\.05 seconds"):
         rate(play, timeout=0.05)
 
 
@@ -167,18 +169,22 @@ def test_nobody_there_is_an_error() -> None:
 def test_the_key_travels_in_its_header_alone() -> None:
     with judging(judge((), 1, 1)) as found:
         setup = RaterSetup(name="Tiny", url=found.url, model="tiny", key_name="TINY_KEY")
-        open_rater(setup, {"TINY_KEY": SECRET}, random.Random(0)).rate(PROMPT, "a", "b")
+        named = {"ALLPAIRS_RATER_KEYS": "TINY_KEY@127.0.0.1"}
+        open_rater(setup, {"TINY_KEY": SECRET, **named}, random.Random(0)).rate(PROMPT, "a", "b")
         assert found.headers[0]["Authorization"] == f"Bearer {SECRET}" and SECRET not in json.dumps(found.bodies)
         with pytest.raises(RaterError, match="no TINY_KEY"):
-            open_rater(setup, {}, random.Random(0))
+            open_rater(setup, named, random.Random(0))
+        with pytest.raises(InputError, match=r"add TINY_KEY@127\.0\.0\.1 to"):
+            open_rater(setup, {"TINY_KEY": SECRET}, random.Random(0))
 
 
 @pytest.mark.parametrize(
     "url", ["", "ftp://here/v1", "http://example.org/v1", "https://me:word@example.org/v1", "http:///v1"]
 )
 def test_a_key_goes_to_no_doubtful_address(url: str) -> None:
-    with pytest.raises(RaterError):
-        Endpoint(url, "tiny", SECRET)
+    setup = RaterSetup(name="Tiny", url=url, model="tiny", key_name="TINY_KEY")
+    with pytest.raises(InputError, match=r"address|unencrypted"):
+        open_rater(setup, {"TINY_KEY": SECRET, "ALLPAIRS_RATER_KEYS": "TINY_KEY@example.org"}, random.Random(0))
 
 
 @pytest.mark.parametrize(
@@ -186,18 +192,30 @@ def test_a_key_goes_to_no_doubtful_address(url: str) -> None:
     [("tests.learner.raters.judges:sure", YES), ("tests.learner.raters.judges:unsure", ABSTAIN)],
 )
 def test_a_function_rates(function: str, verdict: Verdict) -> None:
-    setup = RaterSetup(name="Mine", kind=RaterKind.FUNCTION, function=function)
-    assert open_rater(setup, {}, random.Random(0)).rate(PROMPT, "a", "b").verdict == verdict
+    assert by_function(function).rate(PROMPT, "a", "b").verdict == verdict
+
+
+def by_function(name: str) -> Rater:
+    """Return the rater of a function that the operator has named."""
+    setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function=name)
+    return open_rater(setup, {"ALLPAIRS_RATER_FUNCTIONS": name}, random.Random(0))
+
+
+def test_a_function_that_the_operator_has_not_named_is_not_even_imported() -> None:
+    sys.modules.pop("this", None)
+    setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function="this:s")
+    with pytest.raises(InputError, match="add this:s to the environment variable ALLPAIRS_RATER_FUNCTIONS"):
+        open_rater(setup, {"ALLPAIRS_RATER_FUNCTIONS": "this:other"}, random.Random(0))
+    assert "this" not in sys.modules
 
 
 @pytest.mark.parametrize("name", ["nothing", "no.such:thing", "tests.learner.raters.judges:none", "math:pi"])
 def test_what_is_no_function_is_refused(name: str) -> None:
-    with pytest.raises(RaterError, match=r"function|imported"):
-        open_rater(RaterSetup(name="x", kind=RaterKind.FUNCTION, function=name), {}, random.Random(0))
+    with pytest.raises(InputError, match=r"function|imported"):
+        by_function(name)
 
 
 @pytest.mark.parametrize("name", ["broken", "wild"])
 def test_a_function_that_fails_is_named(name: str) -> None:
-    setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function=f"tests.learner.raters.judges:{name}")
     with pytest.raises(RaterError, match=f"judges:{name}"):
-        open_rater(setup, {}, random.Random(0)).rate(PROMPT, "a", "b")
+        by_function(f"tests.learner.raters.judges:{name}").rate(PROMPT, "a", "b")

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select, text
 
 from allpairs.annotate.raters.rater_setup import set_up
 from allpairs.annotate.raters.rater_state import read_raters, read_worth
-from allpairs.db.domain import AnswerKind, RaterKind
+from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.jobs import RATE, add_job
@@ -17,7 +17,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Base, Item
 from allpairs.learner.jobs import rate as steps
 from tests.helpers.factories import make_project
-from tests.helpers.raters import answer_pairs, setup
+from tests.helpers.raters import allow, answer_pairs, setup
 from tests.helpers.services.judge import judge, judging
 
 TEXTS = [f"text number {at}" for at in range(40)]
@@ -59,8 +59,7 @@ def test_the_quality_of_a_judge_is_found_and_a_useless_one_pauses(
 ) -> None:
     project_id, matches = labelled(engine)
     with judging(judge(matches, sensitivity, specificity)) as served:
-        endpoint = {"kind": RaterKind.ENDPOINT, "url": served.url, "model": "m", "function": "", "examples": 2}
-        set_up(engine, project_id, setup(**endpoint, price_in=10.0))
+        set_up(engine, project_id, setup(url=served.url, examples=2, price_in=10.0))
         said = run(engine, project_id)
     worth = read_worth(engine, project_id)
     assert worth is not None and worth.quality.pairs == (100 if pauses else PAIRS), said
@@ -75,8 +74,8 @@ def test_only_question_guidelines_and_texts_leave_and_the_key_is_not_stored(
 ) -> None:
     project_id, matches = labelled(engine)
     with judging(judge(matches, 1.0, 1.0)) as served:
-        endpoint = {"kind": RaterKind.ENDPOINT, "url": served.url, "model": "m", "function": "", "key_name": "A_KEY"}
-        set_up(engine, project_id, setup(**endpoint))
+        allow(monkeypatch, keys="A_KEY@127.0.0.1")
+        set_up(engine, project_id, setup(url=served.url, key_name="A_KEY"))
         monkeypatch.delenv("A_KEY", raising=False)
         with pytest.raises(InputError, match="A_KEY"):
             run(engine, project_id)
