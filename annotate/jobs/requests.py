@@ -45,7 +45,7 @@ from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask
 from allpairs.db.results.pipelines import runs_folder
-from allpairs.db.schema.engine import reading
+from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import Job, Worker
 
 MOST_RATED = 100_000  # pairs that one job asks about
@@ -356,7 +356,7 @@ def job_ahead(engine: Engine, job: Job) -> tuple[Job, str] | None:
 
     None if it waits for a worker alone.
     """
-    with reading(engine) as session:
+    with reading(as_system(engine)) as session:  # it may be of a project that the person may not see
         ahead = queues.job_ahead(session, job)
         return None if ahead is None else (ahead, project_of(session, ahead.project_id).name)
 

@@ -8,14 +8,18 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.access import people
 from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.ui import state
 from allpairs.annotate.ui.common import job_status
+from allpairs.db.domain import Role
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, Worker, now
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
+from tests.helpers.people import make_member
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"
 open_page = partial(opened, PAGE)
@@ -72,8 +76,11 @@ def test_a_waiting_job_names_what_it_waits_for_to_those_who_may_see_it(
     ahead, progress = project if project_ahead == "Questions" else project - 1, {"fraction": 0.4, "seconds_left": 240}
     add_job(engine, ahead, "ahead", kind=kind, state="running", stage="mine (2 of 5): reading", **progress)
     add_job(engine, project, "waiting", state="waiting")
-    monkeypatch.setattr(job_status, "engine", lambda: engine)
-    monkeypatch.setattr(job_status, "may", lambda right, project_id: sees)
+    viewer_id, viewer = make_member(engine, project, Role.VIEWER)
+    if sees:
+        people.set_role(engine, viewer_id, project - 1, Role.VIEWER, now())
+    for module in (job_status, state):
+        monkeypatch.setattr(module, "engine", lambda: viewer)
     waiting = jobs.find_job(engine, project, "waiting")
     assert waiting is not None
     said = job_status.progress_in_words(waiting)
