@@ -96,7 +96,7 @@ def rate_pairs(job_id: str, rater_id: int, pairs: Sequence[Pair]) -> str:
                 return ENDED if row.ended_at is not None else f"the machine rater is paused: {row.paused_why}"
             asking = _read(session, row, [(left, right) for left, right in pairs])
         rater = open_rater(asking.setup, os.environ, random.Random(job_id))
-        share = len(asking.pairs) / max(1, len(pairs))  # the rest was rated before the job gave way or was killed
+        share = len(asking.pairs) / max(1, len(pairs))
         with reporting(engine, job_id, 1 - share, share) as progress:
             return _ask(engine, asking, rater, progress)
 
@@ -111,6 +111,7 @@ class _Asking:
     pairs: list[Pair]
     texts: dict[int, str]
     known: list[Known]
+    rated_before: int  # pairs of the job, before it gave way or was killed
     rated: int
     cost: float
     since_last: float  # seconds since the last verdict before
@@ -128,14 +129,16 @@ def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
     left = [pair for pair in pairs if pair not in rated]
     known = with_words(example_pool(session, row.project_id)) if setup_of(row).examples else []
     texts = item_texts(session, set(chain.from_iterable(left)))
-    return _Asking(row.id, setup_of(row), settings, left, texts, known, spent.pairs, spent.cost, since_last)
+    before = len(pairs) - len(left)
+    return _Asking(row.id, setup_of(row), settings, left, texts, known, before, spent.pairs, spent.cost, since_last)
 
 
 def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> str:
     setup, cost, pace, turn = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute, asking.since_last), Turn()
+    total = asking.rated_before + len(asking.pairs)
     for at, pair in enumerate(asking.pairs):
-        heed = _Heed(progress, turn, f"{at:,} of {len(asking.pairs):,} pairs, cost so far {cost:,.2f}",
-                     at / len(asking.pairs))  # fmt: skip
+        stage = f"{asking.rated_before + at:,} of {total:,} pairs, cost so far {cost:,.2f}"
+        heed = _Heed(progress, turn, stage, at / len(asking.pairs))
         heed.report()
         prompt, left, right = asking.of(pair)
         if setup.budget and cost + most_cost(setup, prompt.tokens(left, right)) > setup.budget:
@@ -150,7 +153,7 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
             return stopped
         if turn.is_over() and at + 1 < len(asking.pairs):
             return ""
-    return f"{len(asking.pairs):,} pairs rated"
+    return f"{total:,} pairs rated"
 
 
 class _PutOff(Exception):

@@ -163,6 +163,7 @@ def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
         return same(left, right)
 
     judge.say = failing
+    monkeypatch.setattr(progress, "EVERY", 0.0)
     use(monkeypatch, judge)
     with writing(engine) as session:
         job_id = add_job(session, project, RATE).id
@@ -170,8 +171,10 @@ def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
     with pytest.raises(RaterError):
         steps.rate_pairs(job_id, rater_id, pairs)
     assert len(verdicts(engine)) == 4
-    assert steps.rate_pairs(job_id, rater_id, pairs) == "6 pairs rated"  # as a worker that starts again
+    assert steps.rate_pairs(job_id, rater_id, pairs) == "10 pairs rated"  # as a worker that starts again
     assert set(verdicts(engine)) == set(pairs) and len(judge.asked) == 11
+    with reading(engine) as session:
+        assert session.get_one(Job, job_id).stage.startswith("9 of 10 pairs")
 
 
 def test_a_pair_that_two_jobs_asked_about_has_one_verdict_and_the_cost_of_both(
