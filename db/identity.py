@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 V = TypeVar("V")
-FORM = "NFKC"  # of the texts that models read: its name, kept with what was made of them
 # Signs that never show: they are no part of a text. Joiners and selectors are, since they change letters and emoji.
 UNSEEN = re.compile(
     "[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"

@@ -14,7 +14,6 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.atomic import partial_path
 from allpairs.db.files.checksums import seal
-from allpairs.db.identity import FORM
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
@@ -30,7 +29,6 @@ from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
 SECOND_STAGE, COLUMNS = "second_stage", "columns"  # in a matcher's details
-READS = "reads"  # the form in which its vectors have read the texts; as they are written if it does not say
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Matcher:
     def vectors_of(self, texts: Sequence[str], encoded: np.ndarray, of_left: bool) -> np.ndarray:
         """Return blended vectors (texts, d) of any texts of the left list, or of the right one.
 
-        encoded: (texts, e), by the matcher's encoder. Raises InputError if the score needs a reference that lacks.
+        encoded: (texts, e), by the matcher's encoder. Raises InputError if the score lacks its reference.
         """
         if self.reference is not None:
             return referred(self.reference, self.blend, texts, encoded, of_left, self.encoder.distance)
@@ -131,7 +129,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
     second = {} if matcher.second is None else {SECOND_STAGE: matcher.second.as_dict()}
     columns = {COLUMNS: matcher.columns.as_dict()} if matcher.columns else {}
-    known |= {"encoder": matcher.encoder.name, READS: FORM, **matcher.blend.as_dict(), **second, **columns, **details}
+    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **second, **columns, **details}
     (partial / FILE).write_text(json.dumps(known, indent=2), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     partial.replace(folder)

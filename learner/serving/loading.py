@@ -12,7 +12,7 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
-from allpairs.learner.jobs.data.stored_vectors import FILE, are_of, are_outdated, load_vectors, vectors_of
+from allpairs.learner.jobs.data.stored_vectors import FILE, are_of, load_vectors, vectors_of
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.inner_product import Factor, Space, as_left, as_right
@@ -47,11 +47,10 @@ def load_served(
 
 def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
     """Return the model's blended vectors (items, d), memory-mapped."""
-    folder = artifacts() / str(row.folder)
-    path = folder.parent / FILE
+    path = (artifacts() / str(row.folder)).parent / FILE
     with suppress(InputError):
         stored = load_vectors(path)
-        if len(stored) >= len(data.item_ids) and are_of(path, data.dataset.texts) and not are_outdated(folder, data):
+        if len(stored) >= len(data.item_ids) and are_of(path, data.dataset.texts):
             return stored
     vectors_of(row.project_id, row, data, data.settings, progress)  # encodes those of added texts, or all
     return load_vectors(path)

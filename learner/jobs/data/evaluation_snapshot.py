@@ -160,12 +160,10 @@ def _read(path: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
     """Return what is stored in the file; None if it is missing, damaged, or of other texts with the same rows."""
     try:
         stored = load_arrays(path, "")
-    except Damaged:
+        rows = np.intersect1d(stored["rows"], rows_of(data))
+        known = stored["texts"][np.searchsorted(stored["rows"], rows)]
+    except (Damaged, KeyError):
         return None
-    if "texts" not in stored:  # of an earlier version: all rounds would be encoded anew
-        return stored
-    rows = np.intersect1d(stored["rows"], rows_of(data))
-    known = stored["texts"][np.searchsorted(stored["rows"], rows)]
     return stored if np.array_equal(known, _digests(data, rows)) else None
 
 
@@ -176,11 +174,10 @@ def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> 
         stored = _read(folder / name, data) if name.startswith(NAME) and name.endswith(".npz") else None
         if stored is None:
             continue
-        had = stored["rows"] if "rows" in stored else data.measuring_by(0)  # of an earlier version
-        if len(had) == len(stored["vectors"]) and np.isin(rows, had).all():
-            kept = np.searchsorted(had, rows)
-            rescored = from_arrays(stored, len(data.item_ids)).within(kept, kept)
-            part = _ranked(data, stored["vectors"][kept], rescored, progress)
+        if np.isin(rows, stored["rows"]).all():
+            places = np.searchsorted(stored["rows"], rows)
+            rescored = from_arrays(stored, len(data.item_ids)).within(places, places)
+            part = _ranked(data, stored["vectors"][places], rescored, progress)
             save_arrays(folder / f"{NAME}{population(data)}.npz", **part)
             return part
     return None

@@ -3,16 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.progress import Progress, no_progress, part_of
-from allpairs.learner.jobs.data.text_digest import digest_of_texts
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.runtime.array_file import new_array_file
 from allpairs.learner.runtime.protocol import Engine
+from allpairs.learner.scoring.reference import digests_of
 
 FILE, DONE = "vectors.npy", "done.json"
 SAME = 1e-3  # largest distance of the first text's vector to the stored one; rounding depends on the batch size
@@ -51,7 +52,7 @@ def encoded(
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
-    note, digest = _note_of(folder), digest_of_texts(texts)
+    note, digest = _note_of(folder), sha256(digests_of(texts)).hexdigest()
     if note and file.exists():
         stored = np.lib.format.open_memmap(file, "r+")
         about = _about(file, digest)

@@ -1,6 +1,6 @@
 """Arrays by name in one file, in the artifact folder or the object store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.learner.scoring.reference import digests_of
 
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
@@ -23,3 +24,9 @@ def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
             return dict(stored)
     except (FileNotFoundError, *DAMAGE):
         raise Damaged(f"{path} is damaged or missing: {remedy}") from None
+
+
+def are_alike(digests: np.ndarray, texts: Sequence[str]) -> bool:
+    """Return whether the first texts, as many as there are of both, have these `digests_of` texts."""
+    count = min(len(digests), len(texts))
+    return np.array_equal(digests[:count], digests_of(texts[:count]))

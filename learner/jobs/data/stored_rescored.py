@@ -1,6 +1,6 @@
 """The pairs that a round's second stage has scored again: as the round left them, else computed once more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,9 @@ from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
 from allpairs.learner.jobs.data.extended_rescored import extended_rescored
 from allpairs.learner.jobs.data.project_data import ProjectData
-from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
-from allpairs.learner.jobs.data.text_digest import digest_of_texts
+from allpairs.learner.jobs.data.stored_arrays import are_alike, load_arrays, save_arrays
 from allpairs.learner.scoring.matcher import SECOND_STAGE, load_matcher
+from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED
 from allpairs.learner.search.rescored import NOTHING, Rescored
@@ -36,17 +36,14 @@ def as_arrays(rescored: Rescored) -> dict[str, np.ndarray]:
 
 
 def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
-    """Return the pairs of `as_arrays`, none if an earlier version stored none; rows: is above every row."""
-    if "rescored_left" not in stored:
-        return NOTHING
+    """Return the pairs of `as_arrays`; rows: is above every row."""
     return Rescored(Pairs(*(stored[f"rescored_{column}"] for column in ("left", "right", "score"))), rows)
 
 
 def save_rescored(folder: Path, rescored: Rescored, data: ProjectData) -> None:
     """Write the pairs to their file in the folder of a round's job, atomically, with the rows that competed."""
-    dataset, rows = data.dataset, np.array(len(data.item_ids))
-    gone, texts = np.concatenate([dataset.gone_left, dataset.gone_right]), np.array(digest_of_texts(dataset.texts))
-    save_arrays(folder / FILE, **as_arrays(rescored), rows=rows, gone=gone, texts=texts)
+    gone = np.concatenate([data.dataset.gone_left, data.dataset.gone_right])
+    save_arrays(folder / FILE, **as_arrays(rescored), gone=gone, texts=digests_of(data.dataset.texts))
 
 
 def load_rescored(folder: Path, rows: int) -> Rescored:
@@ -58,19 +55,16 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
     """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended.
 
     Of texts that were added since, their own pairs are scored, and stored with the others. Pairs of other texts with
-    the same rows are scored anew.
+    the same rows are scored anew. A job that began before texts were added has no use for their pairs.
     """
     second = None if matcher is None else second_of(matcher)
     if matcher is None or matcher.folder is None or second is None:
         return NOTHING
     folder = artifacts() / matcher.folder
-    try:
-        stored = load_arrays(folder.parent / FILE, "")
-    except Damaged:
-        stored = {}
-    if not _are_of(stored, data.dataset.texts):
+    stored = _stored(folder.parent, data)
+    if stored is None:
         return _made(second, data, vectors, progress)  # nobody keeps the file of an earlier round
-    new, known = _lacking(stored, data), from_arrays(stored, len(data.item_ids))
+    new, known = _lacking(stored, data), _among(stored, len(data.item_ids))
     if not len(new):
         return known
     found = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
@@ -86,13 +80,23 @@ def _made(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress:
     return rescore(second, pairs, features, len(data.item_ids))
 
 
-def _are_of(stored: Mapping[str, np.ndarray], texts: Sequence[str]) -> bool:
-    """Return whether the stored pairs are of the first of these texts."""
-    return "texts" in stored and str(stored["texts"]) == digest_of_texts(texts[: int(stored["rows"])])
+def _stored(folder: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
+    """Return what is stored of the project's texts; None if it is missing, damaged or of others with the same rows."""
+    try:
+        stored = load_arrays(folder / FILE, "")
+        return stored if are_alike(stored["texts"], data.dataset.texts) else None
+    except (Damaged, KeyError):
+        return None
+
+
+def _among(stored: Mapping[str, np.ndarray], count: int) -> Rescored:
+    """Return the stored pairs of the first so many rows."""
+    rows = np.arange(count)
+    return from_arrays(stored, max(count, len(stored["texts"]))).within(rows, rows)
 
 
 def _lacking(stored: Mapping[str, np.ndarray], data: ProjectData) -> np.ndarray:
     """Return the rows of texts that were not there when the pairs were stored, ascending."""
     there = np.union1d(data.dataset.left, data.dataset.right)
-    lacks: np.ndarray = (there >= stored["rows"]) | np.isin(there, stored["gone"])
+    lacks: np.ndarray = (there >= len(stored["texts"])) | np.isin(there, stored["gone"])
     return there[lacks]

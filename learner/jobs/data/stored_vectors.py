@@ -18,8 +18,6 @@ from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.files.checksums import Damaged, is_whole, seal
-from allpairs.db.files.json_file import read_json, write_json
-from allpairs.db.identity import FORM, identity
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
@@ -27,32 +25,40 @@ from allpairs.learner.jobs.data.evaluation_snapshot import BASE, Seen, blend_of,
 from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, extended_by_matcher
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
-from allpairs.learner.jobs.data.text_digest import digest_of_texts
+from allpairs.learner.jobs.data.stored_arrays import are_alike
 from allpairs.learner.models.encoder import Encoder, load_encoder
-from allpairs.learner.scoring.matcher import READS, add_details, read_details
+from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.scoring.score import Blend, blended
 
-FILE, TEXTS = "vectors.npy", "texts.json"
+FILE, TEXTS = "vectors.npy", "texts.npy"  # the vectors, and the digests of their texts
 MAKING, MORE = ".encoding", ".encoding-more"  # folders beside the file, while encoding all texts, or added ones
 
 
 def save_vectors(path: Path, vectors: np.ndarray, texts: Sequence[str]) -> None:
     """Write the vectors of these texts to the file atomically, and both checksums to its folder."""
-    note = path.parent / TEXTS
-    with publishing(path), publishing(path.parent / CHECKSUMS):
-        with atomic_write(path) as part, part.open("wb") as file:
-            np.save(file, vectors)
-        write_json(note, {"texts": len(texts), "sha256": digest_of_texts(texts)})
-        seal(path.parent, [path, note])
+    digests = path.parent / TEXTS
+    with publishing(path), publishing(path.parent / CHECKSUMS), publishing(digests):
+        _save(path, vectors)
+        _save(digests, digests_of(texts))
+        seal(path.parent, [path, digests])
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+    with atomic_write(path) as part, part.open("wb") as file:
+        np.save(file, array)
 
 
 def are_of(path: Path, texts: Sequence[str]) -> bool:
-    """Return whether the stored vectors are those of the first of these texts; False if nothing says so."""
+    """Return whether the first stored vectors are those of the first of these texts; False if nothing says so.
+
+    A job that began before texts were added knows fewer texts than the file, and one that began later may know more.
+    """
+    digests = path.parent / TEXTS
     try:
-        note = read_json(path.parent / TEXTS)
-    except (FileNotFoundError, ValueError, Damaged):  # ValueError: the power failed before it reached the disk
+        with held(digests):
+            return are_alike(np.load(digests), texts)
+    except (FileNotFoundError, EOFError, ValueError, Damaged):  # ValueError: the power failed before it was on the disk
         return False
-    return bool(note["sha256"] == digest_of_texts(texts[: note["texts"]]))
 
 
 def load_vectors(path: Path) -> np.ndarray:
@@ -88,21 +94,10 @@ def vectors_of(
         folder = artifacts() / matcher.folder
         blend = blend_of(matcher)
         path = folder.parent / FILE
-        if are_outdated(folder, data):
-            vectors = _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress)
-            add_details(folder, **{READS: FORM})
-            return vectors
         stored = _whole(path, data, lambda kept: extended_by_matcher(folder, kept, data, path.parent / MORE, progress))
         return _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress) if stored is None else stored
     measured = data.settings.model_copy(update={"encoder": matcher.encoder, "hubness": blend_of(matcher).hubness})
     return pretrained_vectors(project_id, data, measured, progress)
-
-
-def are_outdated(folder: Path, data: ProjectData) -> bool:
-    """Return whether the vectors stored beside a model's folder are of texts as written, not of their normal form."""
-    details = read_details(folder)
-    reads_otherwise = bool(details) and details.get(READS) != FORM
-    return reads_otherwise and any(identity(text) != text for text in data.dataset.texts)
 
 
 def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
@@ -114,7 +109,7 @@ def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progres
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
     """Return blended vectors (items, d) under these settings' encoder, which may differ from the project's."""
-    name = sha256(f"{settings.encoder} {settings.hubness} {FORM}".encode()).hexdigest()[:8]
+    name = sha256(f"{settings.encoder} {settings.hubness}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
     load = partial(load_encoder, settings.encoder)
     more = partial(extended_by_encoder, load, settings.hubness, data=data, making=path.parent / MORE, progress=progress)

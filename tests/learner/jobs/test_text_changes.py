@@ -130,6 +130,11 @@ def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
     encoded.clear()
     vectors_of(project, matcher, data, data.settings, no_progress)
     assert encoded == []  # they are stored
+    earlier = vectors_of(project, matcher, before, before.settings, no_progress)  # a job that began before the change
+    pairs, pairs_before = rescored_of(matcher, before, earlier, no_progress).pairs, again.pairs
+    assert encoded == [] and np.array_equal(earlier, old)
+    for column in ("left", "right", "score"):
+        assert np.array_equal(getattr(pairs, column), getattr(pairs_before, column))
 
 
 def test_the_next_round_has_candidates_of_new_texts_and_none_of_withdrawn_ones(

@@ -12,17 +12,12 @@ from starlette.testclient import TestClient
 from allpairs import Matcher
 from allpairs.annotate.publish.publications import end, publish, read_service
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import PublicationKind, Settings, Side
+from allpairs.db.domain import PublicationKind, Side
 from allpairs.db.errors import InputError
-from allpairs.db.identity import FORM
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item
 from allpairs.db.schema.tables import Matcher as Row
-from allpairs.learner.data.dataset import make_dataset
-from allpairs.learner.jobs.data.project_data import ProjectData
-from allpairs.learner.jobs.data.stored_vectors import are_outdated
 from allpairs.learner.scoring.any_pairs import explain_pairs, see
-from allpairs.learner.scoring.matcher import READS, add_details
 from allpairs.learner.serving.agreement import Compared, counts
 from allpairs.learner.serving.candidates import make_candidates
 from allpairs.learner.serving.desk import Desk, Question
@@ -165,19 +160,6 @@ def test_a_published_model_keeps_its_vectors_over_the_next_rounds(engine: Engine
     with reading(engine) as session:
         others = session.scalars(select(Row.folder).where(Row.number == 2)).one()
     assert not ((artifacts() / str(others)).parent / "vectors.npy").exists()
-
-
-def test_vectors_of_texts_as_written_are_made_anew(tmp_path: Path) -> None:
-    def outdated(*texts: str) -> bool:
-        sides, splits = ["left"] * len(texts), ["both"] * len(texts)
-        dataset = make_dataset(texts, sides, splits, True, np.empty((0, 2)))
-        return are_outdated(tmp_path, ProjectData(Settings(), dataset, np.arange(len(texts))))
-
-    assert not outdated("ＫＩＴ")  # of a pre-trained encoder
-    add_details(tmp_path, w=1.0)
-    assert outdated("ＫＩＴ") and not outdated("KIT")
-    add_details(tmp_path, **{READS: FORM})
-    assert not outdated("ＫＩＴ")
 
 
 def test_texts_that_come_and_go_are_noticed_and_groups_named(engine: Engine, encoder: Path, tmp_path: Path) -> None:
