@@ -15,6 +15,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.people import logins
 from allpairs.db.people.people import add_person, anybody, checked_person_name, role_in, set_role
 from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import as_system, person_of, reading, writing
 from allpairs.db.schema.tables import Invitation, Person, Project
 
@@ -27,6 +28,7 @@ WITHDRAWN = later("this invitation was withdrawn: ask for a new one")
 ARCHIVED = later("the project of this invitation is archived: ask an administrator to restore it")
 IN_BIN = later("the project of this invitation is in the bin: ask an administrator to restore it")
 NO_LONGER = later("whoever made this invitation may not invite people any more: ask an administrator for a new one")
+DISABLED = later("your account is disabled: ask an administrator to enable it")
 NOBODY = later("nobody signs in here yet: make an administrator first, with allpairs people add NAME --administrator")
 
 
@@ -65,11 +67,14 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
 def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Offer:
     """Return what the invitation offers to this person, if anybody is signed in.
 
-    Raises InputError that says why it is not valid, unless the person is in the project anyway.
+    Raises InputError for a person who is disabled and, unless the person is in the project anyway, one that says why
+    the invitation is not valid.
     """
     with reading(as_system(engine)) as session:
         invitation, project = _known(session, token)
         person = session.get(Person, person_id) if person_id else None
+        if person is not None:
+            _require_enabled(person)
         current_role = role_in(session, person, project.id) if person is not None else None
         problem = _why_closed(session, invitation, project, at)
         if problem is not None and (current_role is None or project.deleted_at is not None):
@@ -134,11 +139,16 @@ def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) 
 
 
 def _known(session: Session, token: str) -> tuple[Invitation, Project]:
-    """Return the invitation and its project. Raises InputError if there is none."""
+    """Return the invitation and its project. Raises InputError if either is gone."""
     invitation = logins.invitation_of(session, token)
     if invitation is None:
         raise InputError(UNKNOWN)
-    return invitation, session.get_one(Project, invitation.project_id)
+    return invitation, project_of(session, invitation.project_id)
+
+
+def _require_enabled(person: Person) -> None:
+    if person.disabled_at is not None:  # since the page was opened: nobody who is disabled can sign in
+        raise InputError(DISABLED)
 
 
 def _why_closed(session: Session, invitation: Invitation, project: Project, at: datetime) -> InputError | None:
@@ -172,6 +182,7 @@ def _allows_more(role: Role, current_role: Role | None) -> bool:
 
 def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
     """Give the person the role if it allows more than theirs, which uses the invitation; return the project's name."""
+    _require_enabled(person)
     invitation, project = _known(session, token)
     problem = _why_closed(session, invitation, project, at)
     if problem is not None:
@@ -179,7 +190,7 @@ def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
     current_role, role = role_in(session, person, project.id), Role(invitation.role)
     if not _allows_more(role, current_role):
         return project.name
-    if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
+    if not logins.use_invitation(session, invitation, person.id, at):
         raise UsedError(USED)
     set_role(session, person, project.id, role, at)
     add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, current_role, role)

@@ -104,6 +104,17 @@ def test_who_would_gain_nothing_does_not_use_the_invitation_up(engine: Engine, p
         invitations.offer_of(engine, token, at())
 
 
+def test_a_disabled_person_learns_that(engine: Engine, project: int) -> None:
+    person_id = make_person(engine, "Anna")
+    token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
+    people.disable(engine, person_id, at())
+    with pytest.raises(InputError, match="your account is disabled"):
+        invitations.offer_of(engine, token, at(), person_id)
+    with pytest.raises(InputError, match="your account is disabled"):
+        invitations.accept(engine, token, person_id, at())
+    assert invitations.offer_of(engine, token, at()).gains
+
+
 def test_an_invitation_says_that_its_project_is_away(engine: Engine, project: int) -> None:
     person_id, _ = make_member(engine, project, Role.VIEWER)
     token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
