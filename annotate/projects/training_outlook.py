@@ -71,7 +71,7 @@ def outlook_in_words(outlook: Outlook, _: Words) -> str:
 
 
 def _when_it_trains(outlook: Outlook, _: Words) -> str:
-    if not outlook.automatic:
+    if not outlook.automatic or not outlook.left:
         return _("There are answers of both kinds. The first training starts when somebody asks for it.")
     return _.ngettext(
         "There are answers of both kinds. The first training starts when this batch is complete: {n} pair is left.",

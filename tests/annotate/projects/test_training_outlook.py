@@ -20,6 +20,7 @@ TABLE = {
     "unsure": ([U, U], {}, f"No answer so far is yes or no. {MISSING}"),
     "both": ([Y, N, Y], {}, "both kinds. The first training starts when this batch is complete: 3 pairs are left."),
     "no taken back": ([Y, N, R], {}, f"1 answer so far is yes, and none is no. {MISSING}"),
+    "complete": ([Y, N] * 3, {}, "The first training starts when somebody asks for it."),
     "by hand": ([Y, N], {"auto_train": False}, "The first training starts when somebody asks for it."),
 }
 
