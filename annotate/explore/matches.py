@@ -23,7 +23,7 @@ from allpairs.annotate.explore.prepared import (
 )
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import DIGITS, offered_threshold
-from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, pairs_of_ids
+from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, id_pairs
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
 from allpairs.db.projects.items import identifiers_of, item_texts
@@ -126,7 +126,7 @@ def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
         ids = identifiers_of(session, {*alone, *pairs.left.tolist(), *pairs.right.tolist()})
         texts = item_texts(session, alone)
     for item in alone:
-        for names in _names(ids, item, item):
+        for names in id_pairs(ids, item, item):
             yield *names, texts[item], texts[item], None, 1.0, EQUAL, None, None
     known = known_pairs(found)
     reasons = dict.fromkeys(map(tuple, answered.yes.tolist()), KNOWN)
@@ -135,10 +135,5 @@ def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
         reason = reasons.get((pair.left_id, pair.right_id), MODEL)
         p = 1.0 if reason == EQUAL else pair.p
         answers = NUMBERS.get(pair.label) if pair.label else None, None if pair.gold is None else int(pair.gold)
-        for names in _names(ids, pair.left_id, pair.right_id):
+        for names in id_pairs(ids, pair.left_id, pair.right_id):
             yield *names, pair.left, pair.right, pair.score, p, reason, *answers
-
-
-def _names(ids: dict[int, list[str]], left: int, right: int) -> Iterator[tuple[str, str]]:
-    names = pairs_of_ids(ids, [left], [right])
-    return zip(names.first, names.second, strict=True)

@@ -7,7 +7,7 @@ from itertools import cycle, islice, zip_longest
 from typing import Any
 
 from allpairs.annotate.labels.checksum_chain import CHAIN, chained
-from allpairs.db.corpus.equal_texts import further_ids, pairs_of_ids
+from allpairs.db.corpus.equal_texts import further_ids, id_pairs
 from allpairs.db.domain import AnswerKind, Kind, Purpose
 from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
@@ -136,8 +136,7 @@ def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
 
 def _all_texts(labels: Labels, left: int, right: int) -> Iterator[tuple[str, str, str, str]]:
     """Yield the same for every pair of ids that the pair of texts stands for."""
-    names = pairs_of_ids(labels.ids, [left], [right])
-    for left_id, right_id in zip(names.first, names.second, strict=True):
+    for left_id, right_id in id_pairs(labels.ids, left, right):
         yield left_id, right_id, labels.texts[left], labels.texts[right]
 
 

@@ -28,14 +28,19 @@ class IdPairs(NamedTuple):
 
 
 def pairs_of_ids(ids: Ids, left: Sequence[int], right: Sequence[int]) -> IdPairs:
-    """Return the pairs of ids that these pairs of texts stand for; a text with itself stands for those of its ids."""
+    """Return the pairs of ids that these pairs of texts stand for, as `id_pairs`."""
     parts = [
         (number, *pair)
         for number, (one, other) in enumerate(zip(left, right, strict=True))
-        for pair in (_within(ids[one]) if one == other else _between(ids[one], ids[other]))
+        for pair in id_pairs(ids, one, other)
     ]
     numbers, first, second = map(list, zip(*parts, strict=True)) if parts else ([], [], [])
     return IdPairs(np.array(numbers, dtype=np.int64), first, second)
+
+
+def id_pairs(ids: Ids, left: int, right: int) -> Iterator[tuple[Any, Any]]:
+    """Return the pairs of ids that a pair of texts stands for; a text with itself stands for those of its ids."""
+    return _within(ids[left]) if left == right else _between(ids[left], ids[right])
 
 
 def _between(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
