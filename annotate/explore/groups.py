@@ -18,7 +18,7 @@ from allpairs.db.domain import AnswerKind, Clustering, Kind
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Changes, Groups, changes, described
-from allpairs.db.groups.equal_texts import with_equal_texts
+from allpairs.db.groups.groups_of_ids import with_equal_texts
 from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
