@@ -19,8 +19,8 @@ from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
-from allpairs.db.groups.equal_texts import of_ids, with_equal_texts
 from allpairs.db.groups.grouping import USUAL, Grouping, group_rows
+from allpairs.db.groups.groups_of_ids import of_ids, with_equal_texts
 from allpairs.db.groups.links import Links
 from allpairs.db.groups.newest import NO_ORDER, Order
 from allpairs.db.labels.answers import known_answers
@@ -133,7 +133,7 @@ def _pairs_above(
     threshold: float, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
 ) -> Pairs:
     """Return the pairs of texts that score at least this, best first. Raises InputError for too many."""
-    left, right = _sides(data)
+    left, right = data.dataset.left, data.dataset.right
     best = best_pairs(
         as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), data.dataset.symmetric,
         threshold=threshold, rescored=rescored.within(left, right), progress=progress,
@@ -152,13 +152,6 @@ def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progre
     score = load_rerank_scorer(str(runs_folder() / reranker), texts).score(pairs.left, pairs.right, progress)
     order = np.argsort(-score, kind="stable")
     return pairs.take(order), score[order]
-
-
-def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of all left and of all right texts, of every split."""
-    dataset = data.dataset
-    left = np.union1d(dataset.train_left, dataset.evaluation_left)
-    return left, np.union1d(dataset.train_right, dataset.evaluation_right)
 
 
 def _known(session: Session, project_id: int, data: ProjectData) -> Known:
@@ -216,7 +209,7 @@ def _links(data: ProjectData, pairs: Pairs, known: Known, layer: OutputLayer | N
         np.array([pair for pair, said in known.items() if said == answer], dtype=np.int64).reshape(-1, 2)
         for answer in (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
     )
-    second = None if dataset.symmetric else np.isin(np.arange(n), _sides(data)[1])
+    second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
     return Links(n, pairs.left, pairs.right, _p(layer, pairs.score), yes, no, second)
 
 
@@ -224,9 +217,10 @@ def _order(session: Session, project_id: int, data: ProjectData, grouping: Group
     """Return the order of the rows by the column that the newest text is found by, read from all texts in pairs."""
     if not grouping.newest_by:
         return NO_ORDER
-    left, right = _sides(data)
-    values = column_values(session, project_id, data.item_ids[np.union1d(left, right)].tolist(), grouping.newest_by)
-    second = None if data.dataset.symmetric else np.isin(np.arange(len(data.item_ids)), right)
+    dataset, n = data.dataset, len(data.item_ids)
+    items = data.item_ids[np.union1d(dataset.left, dataset.right)].tolist()
+    values = column_values(session, project_id, items, grouping.newest_by)
+    second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
     return grouping.order([values.get(item, "") for item in data.item_ids.tolist()], second)
 
 
