@@ -1,6 +1,6 @@
 """What the page Explore reads: the rounds, the prepared arrays of a round, its best pairs and known answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -150,22 +150,22 @@ def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> 
 
 def best_pairs(found: Round) -> Scored:
     """Return the best pairs of the round, the best first."""
-    stored = _arrays(found.folder / PAIRS)
-    return Scored(stored["left"], stored["right"], stored["score"])
+    return Scored(*_arrays(found.folder / PAIRS, "left", "right", "score"))
 
 
 def known_pairs(found: Round) -> Known:
     """Return the pairs of the round that people or gold have answered, in no order."""
-    stored = _arrays(found.folder / KNOWN)
-    equal = stored.get("equal", np.zeros(len(stored["left"]), dtype=bool))  # what was prepared before has none
-    return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"], equal)
+    left, right, score, label, gold, equal = _arrays(
+        found.folder / KNOWN, "left", "right", "score", "label", "gold", "equal"
+    )
+    return Known(Scored(left, right, score), label, gold, equal)
 
 
-def _arrays(path: Path) -> Mapping[str, np.ndarray]:
-    """Return the arrays of the file by name. Raises InputError if it is damaged."""
+def _arrays(path: Path, *names: str) -> list[np.ndarray]:
+    """Return the file's arrays of these names. Raises InputError if it is damaged."""
     try:
         with held(path), np.load(path) as stored:
-            return dict(stored)
+            return [stored[name] for name in names]
     except DAMAGE:
         raise InputError(f"the file {path} is damaged: prepare the round again") from None
 
