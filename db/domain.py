@@ -16,7 +16,7 @@ HALF_SPREAD_STRATEGY = "half-spread"
 SPREAD_STRATEGY = "spread"
 
 GrowthKind = Literal["exponential", "linear", "constant"]
-FirstBatch = Literal["half spread", "most similar"]
+FirstBatch = Literal["half-spread", "most-similar"]  # strategies
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
 RaterUse = Literal["measure", "train", "route"]
@@ -309,9 +309,9 @@ class Settings(BaseModel):
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
     first_batch: FirstBatch = Field(
-        "half spread",
-        description="How pairs are chosen before a model is trained: the most similar ones, or those and as many from "
-        "everywhere in the ranking, so that there are matches and non-matches to learn from.",
+        "half-spread",
+        description="How pairs are chosen before a model is trained: the most similar ones, or half of them from "
+        "further down the ranking, so that there are matches and non-matches to learn from.",
     )
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
     per_neighbourhood: int = Field(
@@ -395,7 +395,7 @@ AT_ONCE = frozenset(
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "first_batch": "most similar", "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0,
+                  "first_batch": "most-similar", "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0,
                   "lexical": False, "second_stage": "off"}  # fmt: skip
 
 

@@ -7,14 +7,10 @@ from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.annotate.text.measures import counted
-from allpairs.db.domain import AT_ONCE, BatchOrder, FirstBatch, RaterUse, Search, Settings, batch_size_of
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.db.domain import AT_ONCE, BatchOrder, RaterUse, Search, Settings, batch_size_of
+from allpairs.learner.catalog import STRATEGIES, strategy_description, strategy_title
 
 BATCHES = 3  # number of coming batches whose sizes are listed
-UNTRAINED_BATCHES: dict[FirstBatch, str] = {
-    "half spread": "half of the pairs are the most similar ones, and half come from everywhere in the ranking",
-    "most similar": "the most similar pairs are chosen",
-}
 ORDERS: dict[BatchOrder, str] = {
     "likely first": later("likely matches"),
     "contested first": later("pairs whose rank differs most from the model's"),
@@ -78,7 +74,8 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
     if "strategy" in changed:
         yield from _strategy(old, new, now)
     if "first_batch" in changed and not now.trained:
-        yield f"From batch {now.batch + 1} on, until a model is trained, {UNTRAINED_BATCHES[new.first_batch]}."
+        applies = f"{strategy_title(new.first_batch)} applies from batch {now.batch + 1} on, until a model is trained"
+        yield f"{applies}. {strategy_description(new.first_batch)}"
     if (new.strategy != "random" or new.control_share) and ("neighbours" in changed or "search" in changed):
         yield from _candidates(old, new, now)
     for name, of in CAPS.items():

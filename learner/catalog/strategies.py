@@ -80,8 +80,8 @@ STRATEGIES: dict[str, StrategyEntry] = {
 # What chooses while no model is trained, if the strategy names nothing of its own.
 BEFORE_TRAINING = {
     "most-similar": "The pairs that the pre-trained encoder finds most similar.",
-    "half-spread": "Half of the pairs are the most similar ones, and half come from everywhere in the ranking, so that "
-    "there are matches and non-matches to learn from.",
+    "half-spread": "Half of the pairs are the most similar ones, and half come from further down the ranking, so "
+    "that there are matches and non-matches to learn from.",
     "spread": "Pairs from everywhere in the ranking: all answers were matches, and a model needs non-matches, too.",
 }
 

@@ -21,8 +21,8 @@ def simulate(
     first: Annotated[int, typer.Option(help="Labels in the first round.")] = 40,
     first_batch: Annotated[
         str,
-        typer.Option(help="Pairs before the first training: half spread, or most similar as in the paper."),
-    ] = "half spread",
+        typer.Option(help="Pairs before the first training: half-spread, or most-similar as in the paper."),
+    ] = "half-spread",
     growth: Annotated[float, typer.Option(help="Each round collects this many times the one before.")] = 1.5,
     growth_kind: Annotated[str, typer.Option(help="exponential, linear or constant.")] = "exponential",
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,

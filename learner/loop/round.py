@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.catalog import STRATEGIES
@@ -94,7 +94,7 @@ def _seed(settings: Settings, labelled: Labelled) -> str:
         return seed
     if 0 < labelled.positives == len(labelled):
         return SPREAD_STRATEGY
-    return HALF_SPREAD_STRATEGY if settings.first_batch == "half spread" else SEED_STRATEGY
+    return settings.first_batch
 
 
 def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:

@@ -45,7 +45,7 @@ def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
     encoder = tiny_encoder(folder, [*table["title"], "0 1 2 3 4 5 6 7 8 9 . x"])
     settings = Settings(
         encoder=str(encoder), first=30, neighbours=10, epochs=1, learning_rate=1e-3, hubness=0.25, lexical=True,
-        second_stage="on", evaluation_share=0.3, first_batch="most similar",
+        second_stage="on", evaluation_share=0.3, first_batch="most-similar",
     )  # fmt: skip
     project_id = create_project(engine, "Records", load(Source(folder / "records.csv", COLUMNS)), settings)
     run(engine, project_id)

@@ -38,12 +38,12 @@ def project(engine: Engine, home: Path) -> int:
 
 def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: Engine, project: int) -> None:
     states = ("done", "failed", "cancelled", "waiting", "running")
-    for age, state in enumerate(states):
-        add_job(engine, project, state, state=state, stage="encode", fraction=0.5,
-                created_at=now() - timedelta(minutes=30 - age))  # fmt: skip
+    for age, name in enumerate(states):
+        since = now() - timedelta(minutes=30 - age)
+        add_job(engine, project, name, state=name, stage="encode", fraction=0.5, created_at=since)
     page = open_page()
     shown = [text.value for text in page.markdown]
-    assert [state for text in shown for state in states if f"{state}" in text] == list(reversed(states))
+    assert [name for text in shown for name in states if name in text] == list(reversed(states))
     assert "running, requested 26 min ago" in [text.value for text in page.caption]
     assert [bar.proto.text for bar in page.get("progress")] == [
         "encoding texts, 50%", "waits for “Train and prepare the next batch” (encoding texts, 50%)"

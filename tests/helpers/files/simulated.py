@@ -52,7 +52,7 @@ class Files:
 
     def simulate(self, out: Path, *more: object) -> list[object]:
         return ["simulate", *self.known, "--encoder", self.encoder, "--first", 10, "--rounds", 3,
-                "--first-batch", "most similar", *TRAINING, "--out", out, *more]  # fmt: skip
+                "--first-batch", "most-similar", *TRAINING, "--out", out, *more]  # fmt: skip
 
     def pairs(self, ids: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return all pairs of these left ids (default: all): with each other, or with all right ones."""

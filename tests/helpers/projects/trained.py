@@ -20,7 +20,7 @@ def trained(
         settings["reranker"] = str(encoder.parent / "reranker")
     project_id = make_project(
         engine, whole[:60], whole[60:], name, evaluation=20, encoder=str(encoder), first=30, neighbours=10, epochs=1,
-        learning_rate=1e-3, first_batch="most similar", **settings,
+        learning_rate=1e-3, first_batch="most-similar", **settings,
     )  # fmt: skip
     run(engine, project_id)
     for _ in range(rounds):

@@ -140,7 +140,7 @@ def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: 
         (["--distance", "l2", "--no-batch-norm"], [10, 25, 47]),
         (["--distance", "dot", "--pooling", "max", "--warm-start"], [10, 25, 47]),
         (["--pooling", "cls", "--growth-kind", "linear"], [10, 25, 45]),
-        (["--hubness", 0.25, "--lexical", "--first-batch", "half spread"], [10, 25, 47]),
+        (["--hubness", 0.25, "--lexical", "--first-batch", "half-spread"], [10, 25, 47]),
         (
             ["--per-text", 3, "--per-neighbourhood", 6, "--control-share", 0.2, "--growth-kind", "constant"],
             [10, 20, 30],

@@ -42,7 +42,7 @@ def test_hubness_is_subtracted_from_the_score_of_a_pair_in_training_too(
     engine: Engine, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "hubness": 0.3}
-    settings["first_batch"] = "most similar"
+    settings["first_batch"] = "most-similar"
     project_id = make_project(engine, texts(20), name="Crowded", **settings)
     run(engine, project_id)
     _, tasks = newest(engine, project_id)

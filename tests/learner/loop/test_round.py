@@ -100,7 +100,7 @@ def test_without_a_trained_layer_the_most_similar_pairs_are_chosen_as_in_the_pap
     vectors = vectors_of(dataset)
     pairs = combinations(dataset.train_left, 2) if symmetric else product(dataset.train_left, dataset.train_right)
     best = sorted(((int(i), int(j)) for i, j in pairs), key=lambda pair: -(vectors[pair[0]] @ vectors[pair[1]]))
-    settings = Settings(strategy="uncertainty", first_batch="most similar", neighbours=50)
+    settings = Settings(strategy="uncertainty", first_batch="most-similar", neighbours=50)
     batch = choose(dataset, vectors, None, NOTHING, 10, settings, np.random.default_rng(0))
     assert batch.strategy == SEED_STRATEGY
     assert list(zip(batch.pairs.left.tolist(), batch.pairs.right.tolist(), strict=True)) == best[:10]

@@ -69,7 +69,7 @@ def test_the_nearest_pairs_are_chosen(distance: Distance) -> None:
     pairs = np.array(list(combinations(range(40), 2)))
     expected = brute_force(vectors, *pairs.T, distance)
     asked = Settings.model_validate(
-        {"distance": distance, "search": "exact", "neighbours": 40, "first_batch": "most similar"}
+        {"distance": distance, "search": "exact", "neighbours": 40, "first_batch": "most-similar"}
     )
     batch = choose(dataset_of(40, np.empty((0, 2))), vectors, None, np.empty(0, dtype=np.int64), 25, asked,
                    np.random.default_rng(0), space=Space(distance))  # fmt: skip
