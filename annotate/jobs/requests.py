@@ -211,10 +211,11 @@ def _request_apart(
 
 
 def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
-    live_project(session, project_id, lock=bool(busy))
-    last = jobs.last_job(session, project_id, [kind]) if busy else None
-    if last is not None and last.state in jobs.OPEN:
-        raise InputError(f"{busy}: wait until it is done, or cancel it")
+    if busy:
+        live_project(session, project_id, lock=True)  # or two people's requests would each find no open job
+        last = jobs.last_job(session, project_id, [kind])
+        if last is not None and last.state in jobs.OPEN:
+            raise InputError(f"{busy}: wait until it is done, or cancel it")
     return jobs.add_job(session, project_id, kind).id
 
 
