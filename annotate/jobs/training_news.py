@@ -26,9 +26,9 @@ def why_no_training(session: Session, project_id: int) -> str:
     """
     batch = newest_round(session, project_id)
     last = last_job(session, project_id, [NEXT_ROUND])
-    if batch is None or last is None or last.state != "done" or has_news(session, batch, last.created_at):
+    if batch is None or last is None or last.state != "done" or batch_progress(session, project_id).complete:
         return ""
-    if batch_progress(session, project_id).complete:
+    if has_changed(session, batch, last.created_at):
         return ""
     return (
         f"no new answers to train on since batch {batch.number} was made: answer some of its pairs first, or change "
@@ -36,14 +36,14 @@ def why_no_training(session: Session, project_id: int) -> str:
     )
 
 
-def has_news(session: Session, batch: Round, since: datetime) -> bool:
+def has_changed(session: Session, batch: Round, since: datetime) -> bool:
     """Return whether labels that train, texts or settings have changed since this batch was asked for."""
     matcher = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
     if training_labels_changed(session, batch.project_id, matcher.cutoff if matcher is not None else 0):
         return True
     if since > now():  # the clock was ahead: the times tell nothing
         return True
-    return _plans_changed(session, batch.project_id, since) or _rater_said(session, batch.project_id, since)
+    return _plans_changed(session, batch.project_id, since) or _has_new_verdicts(session, batch.project_id, since)
 
 
 def _plans_changed(session: Session, project_id: int, since: datetime) -> bool:
@@ -51,10 +51,10 @@ def _plans_changed(session: Session, project_id: int, since: datetime) -> bool:
     kinds = Event.kind.in_([EventKind.SETTINGS, *TEXTS])
     later = select(Event).where(Event.project_id == project_id, kinds, Event.at > since).order_by(Event.id)
     events = session.scalars(later).all()
-    return any(event.kind in TEXTS for event in events) or bool(_net(events) - AT_ONCE)
+    return any(event.kind in TEXTS for event in events) or bool(_changed_settings(events) - AT_ONCE)
 
 
-def _net(events: Iterable[Event]) -> set[str]:
+def _changed_settings(events: Iterable[Event]) -> set[str]:
     """Return the settings that differ after these changes from before them."""
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
@@ -64,7 +64,7 @@ def _net(events: Iterable[Event]) -> set[str]:
     return {name for name in after if after[name] != before.get(name)}
 
 
-def _rater_said(session: Session, project_id: int, since: datetime) -> bool:
+def _has_new_verdicts(session: Session, project_id: int, since: datetime) -> bool:
     """Return whether the machine rater has given verdicts since that may train."""
     use = project_settings(session, project_id).rater_use
     return use != "measure" and verdicts_since(session, project_id, since)
