@@ -86,7 +86,7 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
     before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
     beside = panel(database, project_id, who, settings.guidelines, standing.progress.round_id, sent.guidelines)
     card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
-    outlook = None if audit_batch is not None else outlook_of(database, project_id)
+    outlook = None if audit_batch is not None else outlook_of(database, project_id, standing.progress)
     for words_below in (standing.note, outlook_in_words(outlook, words()) if outlook else ""):
         if words_below:
             st.info(literal(words_below))

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.language.translator import Words
 from allpairs.db.domain import SEED_STRATEGY
-from allpairs.db.labels.tasks import batch_progress
+from allpairs.db.labels.tasks import BatchProgress
 from allpairs.db.labels.training_labels import training_counts
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job, open_job
 from allpairs.db.projects.matchers import newest_matcher
@@ -30,17 +30,16 @@ class Outlook:
     automatic: bool
 
 
-def outlook_of(engine: Engine, project_id: int) -> Outlook | None:
-    """Return what is known of the first training.
+def outlook_of(engine: Engine, project_id: int, batch: BatchProgress) -> Outlook | None:
+    """Return what is known of the first training; batch: the progress of the newest batch.
 
     None once a model is trained, while a job is open, and where nobody has answered yet.
     """
+    if batch.number <= 1 and not batch.answered and not batch.extra:
+        return None
     with reading(engine) as session:
         matcher = newest_matcher(session, project_id)
         if (matcher is not None and matcher.w is not None) or open_job(session, project_id):
-            return None
-        batch = batch_progress(session, project_id)
-        if batch.number <= 1 and not batch.answered and not batch.extra:
             return None
         settings = project_settings(session, project_id)
         last = last_job(session, project_id, [NEXT_ROUND])

@@ -4,8 +4,9 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.language.translator import ENGLISH_WORDS
-from allpairs.annotate.projects.training_outlook import outlook_in_words, outlook_of
-from allpairs.db.schema.engine import writing
+from allpairs.annotate.projects.training_outlook import Outlook, outlook_in_words, outlook_of
+from allpairs.db.labels.tasks import batch_progress
+from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, Matcher
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.rounds import NEGATIVE, POSITIVE, RETRACT, SKIP, UNSURE, answer, newest
@@ -25,18 +26,24 @@ TABLE = {
 }
 
 
+def outlook(engine: Engine, project_id: int) -> Outlook | None:
+    with reading(engine) as session:
+        batch = batch_progress(session, project_id)
+    return outlook_of(engine, project_id, batch)
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_the_sentence_follows_the_facts(engine: Engine, name: str) -> None:
     answers, settings, words = TABLE[name]
     project_id = make_project(engine, [f"text {i}" for i in range(6)], **settings)
     make_round(engine, project_id, 6)
-    assert outlook_of(engine, project_id) is None
+    assert outlook(engine, project_id) is None
     tasks = newest(engine, project_id)[1]
     for place, kind in enumerate(answers):
         answer(engine, tasks[place - (kind == R)], kind)
-    outlook = outlook_of(engine, project_id)
-    assert outlook is not None
-    assert words in outlook_in_words(outlook, ENGLISH_WORDS)
+    known = outlook(engine, project_id)
+    assert known is not None
+    assert words in outlook_in_words(known, ENGLISH_WORDS)
 
 
 def test_nothing_is_told_of_a_first_training_that_is_under_way_or_over(engine: Engine) -> None:
@@ -45,11 +52,11 @@ def test_nothing_is_told_of_a_first_training_that_is_under_way_or_over(engine: E
     answer(engine, newest(engine, project_id)[1][0], Y)
     with writing(engine) as session:
         session.add(Job(id="job", project_id=project_id, kind="next_round", state="running"))
-    assert outlook_of(engine, project_id) is None
+    assert outlook(engine, project_id) is None
     with writing(engine) as session:
         session.get_one(Job, "job").state = "failed"
-    failed = outlook_of(engine, project_id)
+    failed = outlook(engine, project_id)
     assert failed is not None and not failed.automatic
     with writing(engine) as session:
         session.add(Matcher(project_id=project_id, number=1, encoder="tiny", w=1.0, b=0.0))
-    assert outlook_of(engine, project_id) is None
+    assert outlook(engine, project_id) is None
