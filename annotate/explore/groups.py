@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, known_pairs, probability
+from allpairs.annotate.explore.prepared import Round, Scored, known_pairs, probability
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind, Clustering, Kind
@@ -65,6 +65,7 @@ class Answered:
     yes: np.ndarray
     no: np.ndarray
     score: np.ndarray  # NaN where the round does not have the pair
+    equal: np.ndarray  # the pairs of equal texts, (k, 2), whatever people say
     several: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -73,13 +74,14 @@ class Answered:
         return np.array(list(self.several), dtype=np.int64)
 
 
-def answered_pairs(engine: Engine, found: Round) -> Answered:
-    """Return what people say of pairs now, and gold where nobody does."""
+def answered_pairs(engine: Engine, found: Round, best: Scored) -> Answered:
+    """Return what people say of pairs now, and gold where nobody does. best: the round's best pairs."""
     known = known_pairs(found)
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
     named = np.flatnonzero(known.gold >= 0)
     gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
-    labels = dict.fromkeys(known.scored.take(known.equal).pairs, AnswerKind.POSITIVE)
+    equal = known.scored.take(known.equal).pairs
+    labels = dict.fromkeys(equal, AnswerKind.POSITIVE)
     labels |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
     with reading(engine) as session:
         labels |= labelled_pairs(session, found.matcher.project_id)
@@ -87,7 +89,7 @@ def answered_pairs(engine: Engine, found: Round) -> Answered:
     yes = [pair for pair, answer in labels.items() if answer == AnswerKind.POSITIVE]
     no = [pair for pair, answer in labels.items() if answer == AnswerKind.NEGATIVE]
     held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
-    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best_pairs(found)), several)
+    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best), _rows(equal), several)
 
 
 def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:
@@ -117,8 +119,7 @@ def _rows(pairs: list[Pair]) -> np.ndarray:
 def groups_of(
     matcher: Matcher, matches: Scored, at: float, kind: Kind, answered: Answered, how: Clustering = Clustering.CONNECTED
 ) -> ItemGroups:
-    """Return the groups that the matches, all that score `at` or more, and the answers make."""
-    matches = _with_answers(matches, answered)
+    """Return the groups that the matches of `matches_at` and the answers make."""
     every = [matches.left, matches.right, *answered.yes.T]
     ids = np.unique(np.concatenate([*every, answered.texts]))
     left, right, *yes = (np.searchsorted(ids, items) for items in every)

@@ -17,7 +17,6 @@ from allpairs.annotate.explore.prepared import (
     Scored,
     best_pairs,
     kind_of,
-    known_pairs,
     probability,
     shown_pairs,
 )
@@ -119,8 +118,9 @@ def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
 
 
 def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
-    answered = answered_pairs(engine, found)
-    pairs = matches_at(best_pairs(found), at, answered)
+    best = best_pairs(found)
+    answered = answered_pairs(engine, found, best)
+    pairs = matches_at(best, at, answered)
     alone = answered.texts.tolist() if kind_of(engine, found.matcher.project_id) == Kind.SYMMETRIC else []
     with reading(engine) as session:
         ids = identifiers_of(session, {*alone, *pairs.left.tolist(), *pairs.right.tolist()})
@@ -128,9 +128,8 @@ def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
     for item in alone:
         for names in id_pairs(ids, item, item):
             yield *names, texts[item], texts[item], None, 1.0, EQUAL, None, None
-    known = known_pairs(found)
     reasons = dict.fromkeys(map(tuple, answered.yes.tolist()), KNOWN)
-    reasons |= dict.fromkeys(known.scored.take(known.equal).pairs, EQUAL)
+    reasons |= dict.fromkeys(map(tuple, answered.equal.tolist()), EQUAL)
     for pair in shown_pairs(engine, found.matcher, pairs):
         reason = reasons.get((pair.left_id, pair.right_id), MODEL)
         p = 1.0 if reason == EQUAL else pair.p

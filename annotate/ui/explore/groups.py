@@ -5,7 +5,7 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore import kept_groups
-from allpairs.annotate.explore.groups import ItemGroups
+from allpairs.annotate.explore.groups import Answered, ItemGroups
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
 from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import beginning, literal
@@ -13,7 +13,7 @@ from allpairs.annotate.text.measures import counted, score_in_words
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
-from allpairs.annotate.ui.explore.matches import expectation, paged, threshold_slider
+from allpairs.annotate.ui.explore.matches import answered_now, expectation, paged, threshold_slider
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
@@ -42,7 +42,7 @@ def groups_view(project_id: int, found: Round) -> None:
         return
     news(project_id)
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    answered = grouping.answered_pairs(engine(), found)
+    answered = answered_now(found, scored)
     above = grouping.matches_at(scored, at, answered)
     expectation(found, scored, above, at)
     _undo(project_id)
@@ -52,7 +52,7 @@ def groups_view(project_id: int, found: Round) -> None:
     how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
     answers = last_answer(engine(), project_id)
     prepared = f"{found.folder} {found.exploration}"
-    found_groups = _groups(prepared, at, how, answers, found, above)
+    found_groups = _groups(prepared, at, how, answers, found, above, answered)
     groups = found_groups.groups
     st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
     if how != Clustering.CONNECTED:
@@ -74,10 +74,12 @@ def groups_view(project_id: int, found: Round) -> None:
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _groups(prepared: str, at: float, how: Clustering, answers: int, _found: Round, _above: Scored) -> ItemGroups:
+def _groups(
+    prepared: str, at: float, how: Clustering, answers: int, _found: Round, _above: Scored, _answered: Answered
+) -> ItemGroups:
     """Return the groups of a round's matches; they change with what is prepared, and with each answer."""
-    kind, answered = kind_of(engine(), _found.matcher.project_id), grouping.answered_pairs(engine(), _found)
-    return grouping.groups_of(_found.matcher, _above, at, kind, answered, how)
+    kind = kind_of(engine(), _found.matcher.project_id)
+    return grouping.groups_of(_found.matcher, _above, at, kind, _answered, how)
 
 
 def _changes(found: Changes) -> str:

@@ -11,9 +11,10 @@ import streamlit as st
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
-from allpairs.annotate.explore.groups import answered_pairs, matches_at
+from allpairs.annotate.explore.groups import Answered, answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.monitor.rounds import DIGITS
+from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
@@ -32,13 +33,24 @@ def matches_view(project_id: int, found: Round) -> None:
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    answered = answered_pairs(engine(), found)
+    answered = answered_now(found, scored)
     above = matches_at(scored, at, answered)
     expectation(found, scored, above, at)
     st.caption(" ".join(_apart(above, at, len(answered.several))))
     if found.evaluation is not None:
         _curve(found, found.evaluation, scored, at)
     _table(project_id, found, above, at)
+
+
+def answered_now(found: Round, scored: Scored) -> Answered:
+    """Return what people say of pairs now; read anew after each answer, not at each move of the slider."""
+    answers = last_answer(engine(), found.matcher.project_id)
+    return _answered(f"{found.folder} {found.exploration}", answers, found, scored)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _answered(prepared: str, answers: int, _found: Round, _scored: Scored) -> Answered:
+    return answered_pairs(engine(), _found, _scored)
 
 
 def threshold_slider(found: Round, scored: Scored, key: str) -> float:

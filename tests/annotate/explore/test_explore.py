@@ -16,7 +16,7 @@ from allpairs.annotate.explore import compare, match_export, mistakes, prepared
 from allpairs.annotate.explore import groups as exploring_groups
 from allpairs.annotate.explore import matches as exploring_matches
 from allpairs.annotate.explore import search as searching
-from allpairs.annotate.explore.groups import Answered, ItemGroups, answered_pairs, groups_of
+from allpairs.annotate.explore.groups import Answered, ItemGroups, answered_pairs, groups_of, matches_at
 from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
@@ -219,8 +219,8 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
 
 def grouped(engine: Engine, found: Round, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
     scored = best_pairs(found)
-    above, answered = scored.take(slice(exploring_groups.count_above(scored, at))), answered_pairs(engine, found)
-    return groups_of(found.matcher, above, at, Kind.SYMMETRIC, answered, how)
+    answered = answered_pairs(engine, found, scored)
+    return groups_of(found.matcher, matches_at(scored, at, answered), at, Kind.SYMMETRIC, answered, how)
 
 
 def test_groups_are_connected_by_matches(engine: Engine, project: int) -> None:
@@ -268,7 +268,8 @@ def test_other_clusterings_say_what_they_change(engine: Engine, project: int) ->
 
 def test_groups_of_two_lists_pair_left_with_right() -> None:
     matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
-    none = Answered(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), np.empty(0))
+    no_pairs = np.empty((0, 2), np.int64)
+    none = Answered(no_pairs, no_pairs, np.empty(0), no_pairs)
     groups = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none).groups
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
     one = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)

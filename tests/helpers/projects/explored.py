@@ -31,7 +31,7 @@ def explore(
     left, right, score, label, gold = _columns(known, 5)
     np.savez(
         folder / KNOWN, left=ids[left.astype(int)], right=ids[right.astype(int)], score=score.astype(np.float32),
-        label=label.astype(np.int8), gold=gold.astype(np.int8),
+        label=label.astype(np.int8), gold=gold.astype(np.int8), equal=np.zeros(len(left), dtype=bool),
     )  # fmt: skip
     counts = (len(pairs) if all_pairs is None else all_pairs, len(pairs), len(known))
     write_exploration(folder, Exploration(number, *counts, cutoff=cutoff, times=4.0, seconds=3.2))

@@ -92,8 +92,9 @@ def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_p
     assert {tuple(row[name] for name in names) for row in read(file)} == {
         tuple(row[name] for name in names) for row in exported
     }
-    answered = answered_pairs(engine, round_)
-    above = matches_at(best_pairs(round_), -1.0, answered)
+    best = best_pairs(round_)
+    answered = answered_pairs(engine, round_, best)
+    above = matches_at(best, -1.0, answered)
     assert len(above) == about.pairs
     shown = groups_of(round_.matcher, above, -1.0, Kind.SYMMETRIC if one_list else Kind.BIPARTITE, answered).groups
     assert (len(shown.size), int(shown.size.sum())) == (about.groups, about.grouped)
