@@ -67,11 +67,13 @@ class RecordTexts:
         shared = [column for column in self.columns.columns if None not in (column.left, column.right)]
         found = [[""] * len(self.texts) for _ in shared]
         for side, rows in self._rows.items():
+            cells = self._cells(rows)
             for column, values in zip(shared, found, strict=True):
                 place = column.place(side)
                 assert place is not None  # both lists have the column
                 reading = columns.reading(side, place) or self.columns_read.reading(side, place) or Reading()
-                for row, value in zip(rows, plain_values(self._values(rows, place), column.kind, reading), strict=True):
+                plain = plain_values(_at_place(cells, place), column.kind, reading)
+                for row, value in zip(rows, plain, strict=True):
                     values[row] = value
         return tuple(Field(column.name, column.kind, own) for column, own in zip(shared, found, strict=True))
 
@@ -79,20 +81,19 @@ class RecordTexts:
     def columns_read(self) -> TextColumns:
         """The columns with the reading of each, by its values here; what they leave open is as it was in training."""
         sides = {side: self.columns.kinds.get(side, self.columns.kinds.get(Side.LEFT, ())) for side in self._rows}
-        readings = {
-            side: [self._reading(side, place, kind) for place, kind in enumerate(kinds)]
-            for side, kinds in sides.items()
-        }
+        readings = {side: self._readings(side, kinds) for side, kinds in sides.items()}
         return replace(self.columns, readings={**self.columns.readings, **readings})
 
-    def _reading(self, side: Side, place: int, kind: FieldKind) -> Reading:
-        default = self.columns.reading(side, place)
-        return reading_of(self._values(self._rows[side], place), kind, default) if kind in READ else Reading()
+    def _readings(self, side: Side, kinds: Sequence[FieldKind]) -> list[Reading]:
+        cells = self._cells(self._rows[side]) if any(kind in READ for kind in kinds) else []
+        return [
+            reading_of(_at_place(cells, place), kind, self.columns.reading(side, place)) if kind in READ else Reading()
+            for place, kind in enumerate(kinds)
+        ]
 
-    def _values(self, rows: Iterable[int], place: int) -> list[str]:
-        """Return the values of these texts in the column at this place; "" for none."""
-        values = (values_of(self.texts[row], self.lengths[row]) for row in rows)
-        return [of_text[place] if place < len(of_text) else "" for of_text in values]
+    def _cells(self, rows: Iterable[int]) -> list[list[str]]:
+        """Return the values of each of these texts."""
+        return [values_of(self.texts[row], self.lengths[row]) for row in rows]
 
     @cached_property
     def _rows(self) -> dict[Side, list[int]]:
@@ -101,6 +102,11 @@ class RecordTexts:
         for row, side in enumerate(self.sides):
             rows.setdefault(Side(side), []).append(row)
         return rows
+
+
+def _at_place(cells: Sequence[Sequence[str]], place: int) -> list[str]:
+    """Return the value of each text in the column at this place; "" for none."""
+    return [of_text[place] if place < len(of_text) else "" for of_text in cells]
 
 
 def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[int, int]) -> tuple[Field, ...]:
