@@ -63,7 +63,13 @@ def evaluate(
     """
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.db.corpus.split import read_split
-    from allpairs.learner.files.evaluate import checked_method, evaluate_audit, evaluate_corpus, texts_in_words
+    from allpairs.learner.files.evaluate import (
+        checked_method,
+        evaluate_audit,
+        evaluate_corpus,
+        load_model,
+        texts_in_words,
+    )
     from allpairs.learner.files.labels import read_training
 
     how = checked_method(method, sample, base, seed)
@@ -78,12 +84,13 @@ def evaluate(
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     divided = read_split(split, corpus) if split else corpus
     labelled = read_training(labels, corpus, divided) if labels else None
+    loaded = load_model(model)
     with progress_bar() as progress:
         if audit is not None:
-            result = evaluate_audit(model, divided, audit, seed, progress)
+            result = evaluate_audit(loaded, divided, audit, seed, progress)
         else:
-            result = evaluate_corpus(model, divided, how, progress, against, labelled)
-    print_notes(model, divided)
+            result = evaluate_corpus(loaded, divided, how, progress, against, labelled)
+    print_notes(loaded, divided)
     if about_texts := texts_in_words(divided):
         typer.echo(about_texts, err=True)
     if out is None and not json:

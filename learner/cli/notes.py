@@ -8,9 +8,10 @@ import typer
 
 if TYPE_CHECKING:
     from allpairs.db.corpus.corpus import Corpus
+    from allpairs.learner.files.evaluate import Model
 
 
-def print_notes(model: str, corpus: Corpus) -> None:
+def print_notes(model: Model, corpus: Corpus) -> None:
     """Print the notes of the files to stderr, and how many texts are longer than what the model reads."""
     from allpairs.learner.files.long_texts import long_texts_in_words
 

@@ -141,6 +141,18 @@ def reads_pairs(model: Model) -> bool:
     return isinstance(model, str) and (is_cross_encoder(model) or is_reranker(model))
 
 
+def has_vectors(model: Model) -> bool:
+    """Return whether the model is a matcher or an encoder: it gives each text a vector."""
+    if isinstance(model, Matcher):
+        return True
+    return not (reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model))
+
+
+def load_model(name: str) -> Model:
+    """Load a matcher or an encoder, to be used several times; return the name of any other model."""
+    return load_matcher(name) if has_vectors(name) else name
+
+
 def evaluate_audit(
     model: Model, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
 ) -> dict[str, Any]:
@@ -149,7 +161,7 @@ def evaluate_audit(
     With gold, the figures on known pairs are added. Raises InputError for a bad file, too few labels, a matcher that
     does not score by cosine, and a cross-encoder, which cannot rank all pairs.
     """
-    if reads_pairs(model) or (isinstance(model, str) and (is_token_scorer(model) or is_feature_scorer(model))):
+    if not has_vectors(model):
         how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
         raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_for(model, corpus)

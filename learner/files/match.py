@@ -51,7 +51,7 @@ class Matches:
 
 
 def match_corpus(
-    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
+    model: str | Matcher, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
     grouping: Grouping | None = None, answers: Labelled | None = None, values: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
@@ -61,7 +61,7 @@ def match_corpus(
     """
     require_writable(out)
     check_cut(cut)
-    matcher = load_matcher(model)
+    matcher = model if isinstance(model, Matcher) else load_matcher(model)
     threshold = threshold_of(matcher, cut)
     if grouping is not None:
         grouping.require_possible(corpus.kind, matcher.layer is not None)
