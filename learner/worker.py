@@ -42,7 +42,7 @@ from allpairs.learner.jobs import (  # noqa: F401  (importing them registers the
 from allpairs.learner.jobs.audit import job  # noqa: F401
 from allpairs.learner.jobs.entities import job as entities  # noqa: F401
 from allpairs.learner.jobs.queue.recovery import take_over
-from allpairs.learner.jobs.queue.routing import queue_engine, route
+from allpairs.learner.jobs.queue.routing import check_version, queue_engine, route
 from allpairs.learner.jobs.webhooks.sender import start_sending
 from allpairs.learner.runtime.device import default_device
 
@@ -70,6 +70,7 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     environment names networks wrongly.
     """
     configure()
+    check_version()
     networks = allowed_networks()
     for line in close_home():
         log.warning(line)

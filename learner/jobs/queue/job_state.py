@@ -20,7 +20,7 @@ from allpairs.db.projects.jobs import fail_job
 from allpairs.db.schema.engine import checked, make_engine, reading, writing
 from allpairs.db.schema.tables import Job, Project, now
 from allpairs.learner.jobs.queue.ownership import Run, require_own_in, this_run
-from allpairs.learner.jobs.queue.routing import give_back, queue_engine
+from allpairs.learner.jobs.queue.routing import give_back, queue_tables
 from allpairs.learner.jobs.queue.steps import will_pass
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
@@ -119,11 +119,8 @@ def _set(job_id: str, **columns: object) -> None:
 
 def _give_back(run: Run) -> None:
     """Let the queue start the job again, after its last finished step."""
-    queues = queue_engine()
-    try:
+    with queue_tables() as queues:
         give_back(queues, *run)
-    finally:
-        queues.dispose()
 
 
 def _patiently(ask: Callable[[], Answer], seconds: float | None = None) -> Answer:

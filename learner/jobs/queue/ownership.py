@@ -10,7 +10,7 @@ from dbos._context import get_local_dbos_context  # the public names do not tell
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
-from allpairs.learner.jobs.queue.routing import queue_engine, queue_table
+from allpairs.learner.jobs.queue.routing import queue_table, queue_tables
 
 
 class Run(NamedTuple):
@@ -32,12 +32,8 @@ def require_own(run: Run | None) -> None:
     """Raise DBOSWorkflowConflictIDError if another run has taken this one's job over."""
     if run is None:
         return
-    queues = queue_engine()
-    try:
-        with queues.connect() as connection:
-            _require(connection, run)
-    finally:
-        queues.dispose()
+    with queue_tables() as queues, queues.connect() as connection:
+        _require(connection, run)
 
 
 def require_own_in(session: Session, run: Run) -> None:

@@ -5,7 +5,8 @@ run twice; and its listing waits for an unreachable database, while a worker mus
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -31,15 +32,29 @@ QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
 USUAL, FIRST = 0, -1  # the queue's priorities: those of the first go before the others, however long these wait
 
 
+@contextmanager
+def queue_tables() -> Iterator[Engine]:
+    """Yield an engine on the queue's own tables, and close its connections at the end."""
+    queues = queue_engine()
+    try:
+        yield queues
+    finally:
+        queues.dispose()
+
+
 def queue_engine() -> Engine:
-    """Return an engine on the queue's own tables; warn if another version of it is installed."""
+    """Return an engine on the queue's own tables."""
+    return create_engine(with_driver(jobs_url()), hide_parameters=True)
+
+
+def check_version() -> None:
+    """Warn if another version of the queue is installed than that whose table is known here."""
     if (installed := version("dbos")) != DBOS_VERSION:
         log.warning(
             "dbos %s is installed, and jobs are moved between queues in the table of dbos %s: compare its columns with "
             "learner/jobs/queue/routing.py, then change DBOS_VERSION there",
             installed, DBOS_VERSION,
         )  # fmt: skip
-    return create_engine(with_driver(jobs_url()), hide_parameters=True)
 
 
 def route(engine: Engine, queues: Engine) -> None:

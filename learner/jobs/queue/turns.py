@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.ownership import this_run
-from allpairs.learner.jobs.queue.routing import give_way_to, queue_engine, waiting_beside
+from allpairs.learner.jobs.queue.routing import give_way_to, queue_tables, waiting_beside
 
 SHORTEST = 10.0  # seconds: no turn is shorter, so that a long job gets on however many short ones come
 LONGEST = 30.0  # seconds of a turn after which a job need not finish a part that can be repeated
@@ -39,11 +39,8 @@ class Turn:
         if run is None or is_short or time_now - self._looked < LOOK:
             return False
         self._looked = time_now
-        queues = queue_engine()
-        try:
+        with queue_tables() as queues:
             return bool(self._waiting(queues, run.job_id))
-        finally:
-            queues.dispose()
 
     def _waiting(self, queues: Engine, job_id: str) -> list[str]:
         is_fair = time.monotonic() - self._began < FAIR
@@ -62,9 +59,6 @@ class Turn:
             if job.cancel:
                 raise Cancelled(run.job_id)
             job.state, job.updated_at = "waiting", now()
-        queues = queue_engine()
-        try:
+        with queue_tables() as queues:
             give_way_to(queues, run.job_id, run.token, self._waiting(queues, run.job_id))
-        finally:
-            queues.dispose()
         raise dbos_error.DBOSWorkflowConflictIDError(run.job_id)
