@@ -34,7 +34,7 @@ def is_own(origin: str | None, host: str | None) -> bool:
     """Return whether a page of this origin is the app's own: at the host that was asked, or at one of our addresses."""
     if not origin or not host:
         return False
-    ours = [url.removesuffix(base_path()) for url in public_urls()]
+    ours = [f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, public_urls())]
     return origin.lower() in (*ours, f"http://{host.lower()}", f"https://{host.lower()}")
 
 
