@@ -57,11 +57,9 @@ class ServedModel:
         asked: the same texts as the model sees them.
         """
         text, row = self._near(asked, k)
-        distinct, places = np.unique(row, return_inverse=True)
-        records = read(distinct)
-        others = self._as_seen(records, distinct, places, not asked.of_left)
-        score = self._score(asked, others, text, np.arange(len(text)))
-        equal = same_texts(texts, records.texts, text, places)
+        records, others = self._read(read, row, not asked.of_left)
+        score = self._score(asked, others, text)
+        equal = same_texts(texts, records.texts, text, others.places)
         order = np.lexsort((row, -score, ~equal, text))
         ends = np.searchsorted(text[order], np.arange(len(asked.places) + 1))
         kept = [order[begin : min(begin + k, end)] for begin, end in pairwise(ends)]
@@ -70,9 +68,7 @@ class ServedModel:
 
     def scores(self, asked: Seen, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
         """Return the score (n,) of pairs of the text at a place with a row of the project."""
-        distinct, places = np.unique(row, return_inverse=True)
-        others = self._as_seen(read(distinct), distinct, places, not asked.of_left)
-        return self._score(asked, others, text, np.arange(len(text)))
+        return self._score(asked, self._read(read, row, not asked.of_left)[1], text)
 
     def probability(self, score: np.ndarray) -> np.ndarray:
         """Return p of these scores, (n,) float64."""
@@ -87,12 +83,15 @@ class ServedModel:
         text, place = np.nonzero(found >= 0)
         return text, self.rows[asked.of_left][found[text, place]]
 
-    def _as_seen(self, records: RecordTexts, rows: np.ndarray, places: np.ndarray, of_left: bool) -> Seen:
-        """Return the texts of these rows as the other side of a score; places: of the text of each pair."""
-        return Seen(records.read(), np.asarray(self.vectors[rows]), places, of_left, records.fields(True))
+    def _read(self, read: ReadRows, row: np.ndarray, of_left: bool) -> tuple[RecordTexts, Seen]:
+        """Read the texts of these rows, each once; return them, and them as the other side of the rows' scores."""
+        distinct, places = np.unique(row, return_inverse=True)
+        records = read(distinct)
+        vectors = np.asarray(self.vectors[distinct])
+        return records, Seen(records.read(), vectors, places, of_left, records.fields(True))
 
-    def _score(self, asked: Seen, others: Seen, text: np.ndarray, pair: np.ndarray) -> np.ndarray:
-        return score_pairs(self.matcher, *_sides(asked, others, text, pair))
+    def _score(self, asked: Seen, others: Seen, text: np.ndarray) -> np.ndarray:
+        return score_pairs(self.matcher, *_sides(asked, others, text, np.arange(len(text))))
 
     def _why(self, asked: Seen, others: Seen, text: np.ndarray, pairs: list[np.ndarray]) -> list[list[list[Part]]]:
         """Return the parts of these pairs, which are a text's each."""
