@@ -52,7 +52,7 @@ def encoded(
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
-    note, digest = _note_of(folder), sha256(digests_of(texts)).hexdigest()
+    note, digest = _note_of(folder), sha256(digests_of(texts).tobytes()).hexdigest()
     if note and file.exists():
         stored = np.lib.format.open_memmap(file, "r+")
         about = _about(file, digest)
