@@ -7,7 +7,7 @@ from typing import TypeVar
 
 V = TypeVar("V")
 # Signs that never show: they are no part of a text. Joiners and selectors are, since they change letters and emoji.
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     "[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
 # Joiners, selectors, tags and fillers, which show nothing by themselves.
@@ -21,7 +21,7 @@ def identity(text: str) -> str:
 
     It is the text without invisible signs, in Unicode NFKC, with white space collapsed.
     """
-    seen = UNSEEN.sub("", text)
+    seen = INVISIBLE.sub("", text)
     normal = " ".join((seen if seen.isascii() else unicodedata.normalize("NFKC", seen)).split())
     return "" if SILENT.fullmatch(normal) else normal
 

@@ -19,7 +19,7 @@ from allpairs.db.corpus.dialect import (
     quotes_enclose,
 )
 from allpairs.db.errors import InputError
-from allpairs.db.identity import UNSEEN
+from allpairs.db.identity import INVISIBLE
 
 
 class Lines:
@@ -158,7 +158,7 @@ def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]
     _, cells = next(records, (0, []))
     if any("\0" in cell for cell in cells):
         raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
-    lines.names = [lines.dialect.restored(UNSEEN.sub("", cell).strip()) for cell in cells]
+    lines.names = [lines.dialect.restored(INVISIBLE.sub("", cell).strip()) for cell in cells]
     while lines.names and not lines.names[-1]:  # separators at the end of the lines
         lines.names.pop()
     return lines.names
