@@ -19,7 +19,7 @@ NEW = "a new group"  # it gets its id once it is stored
 
 
 @dataclass(frozen=True)
-class Preview:
+class GroupsPreview:
     """How many of the project's groups stay as they are, change and end; how many are new; and the largest changes."""
 
     same: int
@@ -36,7 +36,7 @@ def update_to_preview(engine: Engine, project_id: int) -> int | None:
     return None if update is None or update.texts > MOST_TEXTS else update.id
 
 
-def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarray) -> Preview:
+def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarray) -> GroupsPreview:
     """Return what becomes of the project's groups by these. items: (n,) int64; group: (n,) of each, -1 for none."""
     with reading(engine) as session:
         before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
@@ -48,7 +48,7 @@ def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarra
     of_before = sorted((one for one in found if one.number < unused), key=_moved, reverse=True)
     same = len(np.unique(before.number)) - len(of_before)
     largest = [_became(one, unused) for one in of_before[:LARGEST]]
-    return Preview(same, len(found) - made - ended, ended, made, largest)
+    return GroupsPreview(same, len(found) - made - ended, ended, made, largest)
 
 
 def _moved(change: Change) -> int:
@@ -69,7 +69,7 @@ def _named(numbers: Sequence[int], unused: int) -> list[str]:
     return [*old, *([NEW] if new == 1 else [f"{new:,} new groups"] if new else [])]
 
 
-def preview_in_words(found: Preview) -> str:
+def preview_in_words(found: GroupsPreview) -> str:
     """Return how many groups become what."""
     every = counted(found.same + found.changed + found.ended, "group")
     become = [

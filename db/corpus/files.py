@@ -22,7 +22,7 @@ from allpairs.db.corpus.dialect import as_utf8
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
-__all__ = ["FORMATS", "NoColumn", "Preview", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
+__all__ = ["FORMATS", "FilePreview", "NoColumn", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
 USUAL = {"csv": ",", "tsv": "\t"}  # what separates cells, where the rows do not tell
 BETWEEN = 10_000  # rows between two reports of progress
@@ -39,7 +39,7 @@ class NoColumn(InputError):
         self.column = column
 
 
-class Preview(NamedTuple):
+class FilePreview(NamedTuple):
     """The columns of a table, its first rows with all of them, and what separates cells: "" where nothing does.
 
     note: on the encoding of these rows, if it is not UTF-8.
@@ -101,13 +101,13 @@ def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) ->
     return names
 
 
-def preview(path: Path, n: int, separator: str = "") -> Preview:
+def preview(path: Path, n: int, separator: str = "") -> FilePreview:
     """Return the named columns and the first n rows; a list or an object is shown as `…`."""
     names = [name for name in column_names(path, separator) if name]
     with reading(path), opened(path) as stream:
         lines = _lines(path, stream, separator)
         rows = list(islice(_rows(path, stream, lines, names, lenient=True), n))
-    return Preview(names, rows) if lines is None else Preview(names, rows, lines.dialect.separator, lines.note)
+    return FilePreview(names, rows) if lines is None else FilePreview(names, rows, lines.dialect.separator, lines.note)
 
 
 def _share_read(stream: IO[bytes]) -> float:

@@ -6,7 +6,7 @@ from allpairs.annotate.explore.groups import ItemGroups
 from allpairs.annotate.explore.kept_groups import Told, change_in_words, read_news
 from allpairs.annotate.explore.kept_groups_preview import (
     LARGEST,
-    Preview,
+    GroupsPreview,
     preview,
     preview_in_words,
     update_to_preview,
@@ -54,7 +54,7 @@ def what_would_change(project_id: int, found: ItemGroups, key: tuple[object, ...
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _preview(project_id: int, update: int, key: tuple[object, ...], _found: ItemGroups) -> Preview:
+def _preview(project_id: int, update: int, key: tuple[object, ...], _found: ItemGroups) -> GroupsPreview:
     """Return the preview; it changes with the project's groups and with the found ones."""
     return preview(engine(), project_id, _found.ids, _found.groups.of)
 

@@ -17,7 +17,7 @@ from allpairs.annotate.ui.new_project.contents import checked, report
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.dialect import SEPARATORS
 from allpairs.db.corpus.field_kinds import guess_kind
-from allpairs.db.corpus.files import Preview, preview
+from allpairs.db.corpus.files import FilePreview, preview
 from allpairs.db.corpus.gold import GoldColumns
 from allpairs.db.domain import FieldKind, Side
 
@@ -161,7 +161,7 @@ def _gold_file() -> Gold | str | None:
     return path, GoldColumns(left, right, "" if stated == NO_LABEL else stated, separator)
 
 
-def _preview(path: Path) -> Preview:
+def _preview(path: Path) -> FilePreview:
     """Draw the file's first rows, or what is wrong with it; return its columns, and some rows to guess from."""
     key = f"separator_{path}"
     with told():
@@ -177,16 +177,16 @@ def _preview(path: Path) -> Preview:
         if beginning.separator:
             _separator(beginning, key)
         return beginning
-    return Preview([], [])
+    return FilePreview([], [])
 
 
 @st.cache_data(show_spinner=False, max_entries=10)
-def _cached_preview(path: Path, modified: int, separator: str) -> Preview:
+def _cached_preview(path: Path, modified: int, separator: str) -> FilePreview:
     """Return the first rows of the file as of this time: the page is drawn again at each click."""
     return preview(path, LOOKED_AT, separator)
 
 
-def _separator(found: Preview, key: str) -> None:
+def _separator(found: FilePreview, key: str) -> None:
     """Draw what separates the cells of a text file, which a person can change, and doubts about how it was read."""
     options = list(dict.fromkeys([*SEPARATORS, found.separator]))
     st.selectbox(
