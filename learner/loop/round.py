@@ -71,8 +71,8 @@ def choose(
     seen = _seen(settings.strategy, vectors, background)
     pool = Pool(
         lambda: _near(dataset, seen, known, settings, space, rng, progress),
-        layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors, background,
-        settings.first,
+        layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors,
+        settings.first, background,
     )  # fmt: skip
     controls = round(settings.control_share * n)
     rank = strategy(name)

@@ -60,8 +60,8 @@ class Pool:
     layer: OutputLayer | None
     draw: Draw
     vectors: np.ndarray
+    first: int
     background: Background = field(default_factory=Background)
-    first: int = 40
 
     @cached_property
     def near(self) -> Near:

@@ -36,7 +36,7 @@ def pool_of(scores: np.ndarray, layer: OutputLayer) -> Pool:
     candidates = Pairs(rows, rows + 100, scores.astype(np.float32))
     near = Near(candidates, "exact", len(scores))
     return Pool(lambda: near, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]),
-                np.zeros((200, 2), dtype=np.float32))  # fmt: skip
+                np.zeros((200, 2), dtype=np.float32), 40)  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "chosen"), [(uncertainty, [3, 2, 4]), (most_similar, [6, 5, 4])])
@@ -229,5 +229,5 @@ def test_candidates_are_searched_only_where_they_are_wanted() -> None:
     nothing = np.empty(0, dtype=np.int64)
     gold: Gold = gold_of(dataset, nothing, (2, 3))
     for name in ("random", "stated", "stratified-match", "stratified-all-positives"):
-        pool = Pool(fail, TRAINED, gold.negatives, vectors, Background(gold=gold))
+        pool = Pool(fail, TRAINED, gold.negatives, vectors, 5, Background(gold=gold))
         assert len(strategy(name)(pool, 5, np.random.default_rng(0))) == 5

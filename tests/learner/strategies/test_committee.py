@@ -22,7 +22,7 @@ def pool_of(vectors: np.ndarray, pairs: np.ndarray, labelled: Labelled) -> Pool:
     candidates = Pairs(*pairs.T, np.zeros(len(pairs), dtype=np.float32))
     near = Near(candidates, "exact", len(vectors))
     return Pool(lambda: near, OutputLayer(1, 0), lambda n, rng: candidates.take(np.arange(n)), vectors,
-                Background(labelled))  # fmt: skip
+                40, Background(labelled))  # fmt: skip
 
 
 def test_the_heads_learn_and_differ() -> None:

@@ -31,7 +31,7 @@ def pool_of(gold: Gold) -> Pool:
 
     vectors = np.zeros((LEFT + RIGHT, 2), dtype=np.float32)
     return Pool(search, OutputLayer(1, 0), lambda n, rng: draw_pairs(DATASET, NOTHING, n, rng), vectors,
-                Background(gold=gold))  # fmt: skip
+                40, Background(gold=gold))  # fmt: skip
 
 
 def as_list(pairs: Pairs) -> list[tuple[int, int]]:
