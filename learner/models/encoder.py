@@ -170,7 +170,7 @@ class Encoder(Portable):
         # a static embedding is a mean over any number of tokens, none of them special
         return token_ids(self.model.tokenizer, list(map(identity, texts)), limit, special=not self.is_static)
 
-    def tells_nothing(self, ids: Sequence[int]) -> bool:
+    def _tells_nothing(self, ids: Sequence[int]) -> bool:
         """Return whether the token ids are all special or unknown: the network would see such texts as one."""
         return self._signs.issuperset(ids)
 
@@ -232,7 +232,7 @@ class Encoder(Portable):
         vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         total, done = sum(map(len, tokens)), 0
-        unread = [row for row, ids in enumerate(tokens) if self.tells_nothing(ids)]
+        unread = [row for row, ids in enumerate(tokens) if self._tells_nothing(ids)]
         with torch.inference_mode():
             for block in self._blocks(order, tokens):
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
