@@ -46,9 +46,9 @@ class Offer:
     project: str
     role: Role
     until: datetime
-    current_role: Role | None = None
-    gains: bool = True
-    joined: bool = False
+    current_role: Role | None
+    gains: bool
+    joined: bool
 
 
 def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime) -> str:
