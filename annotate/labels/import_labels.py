@@ -93,7 +93,7 @@ def _deciding(engine: Engine, project_id: int, dry: bool) -> Iterator[Session]:
 
 def _columns(path: Path) -> Sequence[str]:
     present = column_names(path)
-    answer, *_ = (*present_columns(["answer"], present, path.name), "label")
+    answer = next(iter(present_columns(["answer"], present, path.name)), "label")
     return ("id1", "id2", answer, *present_columns(OPTIONAL, present, path.name))
 
 
