@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from allpairs.db.corpus.cells import counted, shown
 from allpairs.db.corpus.field_values import (
+    CURRENCY,
     READ,
     Reading,
     day_of,
@@ -24,7 +25,6 @@ CODES = (
     "id", "code", "sku", "upc", "ean", "gtin", "asin", "isbn", "issn", "doi", "model", "modelno", "mpn", "part",
     "serial", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "tel", "fax", "ssn", "vat", "iban", "email",
 )  # fmt: skip
-CURRENCY = re.compile(r"[$€£¥₹]|\b(USD|EUR|GBP|CHF|JPY)\b")
 LONGEST_NAME = 4.0  # words on average
 
 
