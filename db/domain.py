@@ -101,6 +101,7 @@ class AnswerKind(StrEnum):
 
 LONGEST_NOTE = 2_000  # characters in a note
 LABELS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)
+DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # match, no match: without unsure
 # Suffixes of files that can run code when they are read; weights are only read from safetensors.
 PICKLED = (".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth")
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from allpairs.annotate.stats.alternative_annotator import AlternativeAnnotator, alternative_annotator
-from allpairs.db.domain import AnswerKind, Verdict
+from allpairs.db.domain import DECIDED, AnswerKind, Verdict
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.judged import Judged
-from allpairs.db.raters.rows import OPINIONS
 
 METHOD = "Wilson"
 BANDS = ("lowest third", "middle third", "highest third")  # of the scores
@@ -165,7 +164,7 @@ def _opinions(votes: Votes, verdicts: Mapping[Pair, Verdict]) -> dict[Pair, dict
     """Return who called each rated pair a match, for pairs on which two people or more said yes or no."""
     said: dict[Pair, dict[str, bool]] = defaultdict(dict)
     for left, right, who, answer in votes:
-        if answer in OPINIONS and (left, right) in verdicts:
+        if answer in DECIDED and (left, right) in verdicts:
             said[left, right][who] = answer == AnswerKind.POSITIVE
     return {pair: people for pair, people in said.items() if len(people) > 1}
 

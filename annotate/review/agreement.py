@@ -18,12 +18,11 @@ from allpairs.annotate.stats.agreement import (
 )
 from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
 from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import DECIDED, AnswerKind
 from allpairs.db.estimate import Estimate
 from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.schema.engine import reading
 
-ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is not counted
 NAMES = ("yes", "no")
 # The most important figures come first: positives are rare, so chance-corrected figures say little about them.
 COEFFICIENTS: dict[str, Coefficient] = {
@@ -73,7 +72,7 @@ def agreement(votes: Votes, seed: int = 0) -> Agreement:
     """Return the annotators' agreement, with 95 % intervals."""
     rng = np.random.default_rng(seed)
     said = opinions_by_pair(votes)
-    counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(ANSWERS))
+    counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(DECIDED))
     shared = counts[counts.sum(axis=1) > 1]
     found = {name: estimate(how, shared, rng=rng) for name, how in COEFFICIENTS.items()}
     people = sorted({who for answers in said for who in answers})
@@ -85,14 +84,14 @@ def opinions_by_pair(votes: Votes) -> list[dict[str, AnswerKind]]:
     """Return who answered yes or no, for each pair."""
     said: dict[tuple[int, int], dict[str, AnswerKind]] = defaultdict(dict)
     for left, right, who, answer in votes:
-        if answer in ANSWERS:
+        if answer in DECIDED:
             said[left, right][who] = answer
     return list(said.values())
 
 
 def _counts(answers: Iterable[AnswerKind]) -> list[int]:
     given = list(answers)
-    return [given.count(answer) for answer in ANSWERS]
+    return [given.count(answer) for answer in DECIDED]
 
 
 def _two(said: list[dict[str, AnswerKind]], one: str, other: str, rng: np.random.Generator) -> Two | None:
@@ -101,7 +100,7 @@ def _two(said: list[dict[str, AnswerKind]], one: str, other: str, rng: np.random
         return None
     table = np.zeros((2, 2), dtype=np.int64)
     for first, second in both:
-        table[ANSWERS.index(first), ANSWERS.index(second)] += 1
+        table[DECIDED.index(first), DECIDED.index(second)] += 1
     counts = np.array([_counts(pair) for pair in both])
-    positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(ANSWERS)))
+    positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(DECIDED)))
     return Two(one, other, len(both), positive, negative, cohen_estimate(table, rng))

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allpairs.annotate.review.agreement import ANSWERS, Votes, opinions_by_pair
+from allpairs.annotate.review.agreement import Votes, opinions_by_pair
 from allpairs.annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
+from allpairs.db.domain import AnswerKind
 from allpairs.db.estimate import Estimate, wilson
 
 SAMPLED = "Gibbs sampling"
@@ -36,7 +37,9 @@ def people(votes: Votes, seed: int = 0) -> list[Person]:
     # Pairs with the same votes have the same consensus, so only each distinct set of votes is computed.
     kinds = Counter(frozenset(answers.items()) for answers in said)
     names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
-    rows = [(at, names[who], answer == ANSWERS[0]) for at, kind in enumerate(kinds) for who, answer in sorted(kind)]
+    rows = [
+        (at, names[who], answer == AnswerKind.POSITIVE) for at, kind in enumerate(kinds) for who, answer in sorted(kind)
+    ]
     pair, annotator, yes = np.array(rows, dtype=np.int64).T
     answers = answers_of(pair, annotator, yes, np.array(list(kinds.values())))
     found = dawid_skene(answers)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import LABELS, AnswerKind, Purpose, version_of
+from allpairs.db.domain import DECIDED, LABELS, AnswerKind, Purpose, version_of
 from allpairs.db.labels.disputes import announcing_disagreements
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
@@ -75,9 +75,8 @@ def matches(session: Session, project_id: int) -> list[Label]:
 
 def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:
     """Return (left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
-    opinions = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
     wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
-    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(opinions)))
+    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED)))
     return [(left, right, bool(match)) for left, right, match in rows]
 
 

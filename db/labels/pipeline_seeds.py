@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import AnswerKind, Split
+from allpairs.db.domain import DECIDED, AnswerKind, Split
 from allpairs.db.schema.tables import Gold, Item, PairLabel
 
 LEFT, RIGHT = aliased(Item), aliased(Item)
@@ -21,7 +21,7 @@ def labelled_positives(project_id: int) -> Select[int, int]:
 def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
     """Select the training pairs labelled positive or negative: columns left_id, right_id, answer."""
     pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
-    mine = (PairLabel.project_id == project_id, PairLabel.answer.in_((AnswerKind.POSITIVE, AnswerKind.NEGATIVE)))
+    mine = (PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED))
     return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 

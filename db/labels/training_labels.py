@@ -5,11 +5,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind, Purpose, Split
+from allpairs.db.domain import DECIDED, AnswerKind, Purpose, Split
 from allpairs.db.labels.answers import counting_ids
 from allpairs.db.schema.tables import Answer, Item, PairLabel, Task
-
-TRAINING = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
 
 def training_counts(session: Session, project_id: int) -> tuple[int, int]:
@@ -27,7 +25,7 @@ def training_labels_changed(session: Session, project_id: int, cutoff: int) -> b
         return False
     pairs = tuple_(Answer.left_id, Answer.right_id).in_(_answered_after(project_id, cutoff))
     labels = select(Answer.left_id, Answer.right_id, Answer.answer).where(
-        Answer.answer.in_(TRAINING), pairs, _may_train(Answer)
+        Answer.answer.in_(DECIDED), pairs, _may_train(Answer)
     )
     before, now = (
         set(session.execute(labels.where(Answer.id.in_(counting_ids(project_id, up_to, pairs)))))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import ROUTED, AnswerKind, Purpose, Verdict
+from allpairs.db.domain import DECIDED, ROUTED, AnswerKind, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.withdrawn import is_there
-from allpairs.db.raters.rows import OPINIONS
 from allpairs.db.schema.tables import Answer, MachineRater, PairLabel, PairVerdict, Task
 
 
@@ -36,7 +35,7 @@ def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None 
         .join(PairLabel, same)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(Task, Task.id == Answer.task_id)
-        .where(PairVerdict.rater_id == rater.id, PairLabel.answer.in_(OPINIONS))
+        .where(PairVerdict.rater_id == rater.id, PairLabel.answer.in_(DECIDED))
         .where(or_(Task.id.is_(None), Task.strategy != ROUTED))
         .where(is_there(PairVerdict, rater.project_id))
         .order_by(PairVerdict.id)

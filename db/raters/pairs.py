@@ -7,13 +7,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import LABELS, AnswerKind, Purpose, Split
+from allpairs.db.domain import DECIDED, LABELS, AnswerKind, Purpose, Split
 from allpairs.db.labels.answers import changed
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import is_there
-from allpairs.db.raters.rows import OPINIONS
 from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, PairVerdict, Task
 
 RECENT = 1_000  # of the newest training labels of each kind: what examples are chosen from
@@ -43,7 +42,7 @@ def pairs_to_rate(session: Session, rater: MachineRater, most: int) -> list[Pair
 
 
 def _answered(session: Session, rater: MachineRater) -> list[Pair]:
-    mine = (PairLabel.project_id == rater.project_id, PairLabel.answer.in_(OPINIONS))
+    mine = (PairLabel.project_id == rater.project_id, PairLabel.answer.in_(DECIDED))
     return _unrated(session, rater, PairLabel, *mine)
 
 
@@ -70,7 +69,7 @@ def example_pool(session: Session, project_id: int) -> list[Labelled]:
 
     None that somebody contradicts, none that has an audit task, and none that measures: two evaluation texts.
     """
-    return [one for answer in OPINIONS for one in _of_kind(session, project_id, answer)]
+    return [one for answer in DECIDED for one in _of_kind(session, project_id, answer)]
 
 
 def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[Labelled]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind, EventKind, RaterSetup, RaterUse
+from allpairs.db.domain import EventKind, RaterSetup, RaterUse
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.events import add_event
@@ -15,7 +15,6 @@ from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 from allpairs.db.schema.tables.raters import LIMITS
 
 NO_RATER = "the project has no machine rater: set one up first"
-OPINIONS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # answers that a verdict can be compared with
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import AnswerKind
+from allpairs.db.domain import DECIDED, AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.corrections import correction_designs
 from allpairs.db.projects.projects import project_settings
@@ -15,7 +15,6 @@ from allpairs.db.schema.tables import Design, Task
 from allpairs.learner.evaluation.false_negatives import Checked, compare, correct
 
 Labels = dict[tuple[int, int], AnswerKind]
-DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
 
 def store_figures(session: Session, project_id: int) -> str:

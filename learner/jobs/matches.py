@@ -15,7 +15,7 @@ from dbos import DBOS
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, pairs_of_ids
-from allpairs.db.domain import AnswerKind, Kind, Side
+from allpairs.db.domain import DECIDED, AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.clusterings import clustered
 from allpairs.db.groups.description import Groups, described
@@ -207,7 +207,7 @@ def _links(data: ProjectData, pairs: Pairs, known: Known, layer: OutputLayer | N
     dataset, n = data.dataset, len(data.item_ids)
     yes, no = (
         np.array([pair for pair, said in known.items() if said == answer], dtype=np.int64).reshape(-1, 2)
-        for answer in (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+        for answer in DECIDED
     )
     second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
     return Links(n, pairs.left, pairs.right, _p(layer, pairs.score), yes, no, second)
