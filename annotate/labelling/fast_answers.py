@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
-from allpairs.db.labels.votes import double_check
+from allpairs.db.labels.votes import looks_of
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import FastAnswers
 
@@ -74,7 +74,7 @@ def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: 
         _grow(fast, run)
         session.flush()
         tasks = [act.task_id for act in run if act.task_id is not None]
-        put_up_again(session, fast, tasks, settings.seed, max(2, double_check(session, project_id)))
+        put_up_again(session, fast, tasks, settings.seed, max(2, looks_of(settings)))
 
 
 def _act(row: Row[*tuple[Any, ...]]) -> Act:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Subquery, and_, false, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import LABELS, AnswerKind, Purpose, Split
+from allpairs.db.domain import DECIDED, LABELS, AnswerKind, Purpose, Split
 from allpairs.db.labels.answers import changed
-from allpairs.db.labels.votes import double_check, wants_vote_of
+from allpairs.db.labels.votes import looks_of, wants_vote_of
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import Answer, Check, FastAnswersTask, Gold, Item, PairLabel, Task
 
@@ -30,8 +30,7 @@ def example_pairs(session: Session, project_id: int, annotator: str, n: int) -> 
     evaluation texts), nor one that this annotator may still be asked: one that lacks their vote, whose answer is known
     to hidden tests, or, where answers are repeated, their own.
     """
-    answers = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
-    return [one for answer in answers for one in _of_kind(session, project_id, annotator, answer, n)]
+    return [one for answer in DECIDED for one in _of_kind(session, project_id, annotator, answer, n)]
 
 
 def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKind, n: int) -> list[Example]:
@@ -62,7 +61,7 @@ def _not_to_be_asked(session: Session, pair: Subquery, project_id: int, annotato
     """Tell which pairs are no audit pair, and no pair that the annotator may still be asked."""
     settings = project_settings(session, project_id)
     fast = select(FastAnswersTask.task_id).where(FastAnswersTask.task_id == Task.id)
-    lacking = wants_vote_of(annotator, double_check(session, project_id))
+    lacking = wants_vote_of(annotator, looks_of(settings))
     open_or_audit = or_(Task.purpose == Purpose.AUDIT, fast.exists(), lacking)
     tasks = select(Task.id).where(*_same(Task, pair, project_id), open_or_audit)
     gold = select(Gold.left_id).where(Gold.left_id == pair.c.left_id, Gold.right_id == pair.c.right_id)

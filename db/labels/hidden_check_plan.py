@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from allpairs.db.domain import AnswerKind, CheckKind
+from allpairs.db.domain import DECIDED, AnswerKind, CheckKind
 from allpairs.db.labels.answers import changed
 from allpairs.db.labels.hidden_checks import answered_checks, checks_before
 from allpairs.db.labels.pipeline_seeds import known_pairs
 from allpairs.db.labels.stable_random import chance
-from allpairs.db.labels.votes import double_check, labelled, wants_vote_of
+from allpairs.db.labels.votes import labelled, looks_of, wants_vote_of
 from allpairs.db.labels.withdrawn import is_there, withdrawn_items
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import (
@@ -31,7 +31,6 @@ from allpairs.db.schema.tables import (
 BETWEEN = 100  # the annotator's answers between an answer and its repetition
 AGO = timedelta(hours=1)  # and the least time: a pair just read would be remembered
 AGAIN = 0.2  # repeats for each pair while fast answers wait for theirs
-YES_OR_NO = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
 Roll = Callable[[str], float]  # a pseudo-random number for each named decision
 Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, expected answer, task of the pair
@@ -62,10 +61,10 @@ class _Checks:
         )  # fmt: skip
         pairs = known_pairs(self.project_id).where(mine, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
         found = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, mine), roll)
-        return None if found is None else (found[0], found[1], YES_OR_NO[not positive], None)
+        return None if found is None else (found[0], found[1], DECIDED[not positive], None)
 
     def _settled(self, positive: bool, roll: float) -> Draw | None:
-        mine = (Answer.project_id == self.project_id, Answer.settles, Answer.answer == YES_OR_NO[not positive])
+        mine = (Answer.project_id == self.project_id, Answer.settles, Answer.answer == DECIDED[not positive])
         pairs = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         pairs = pairs.join(PairLabel, PairLabel.answer_id == Answer.id).where(*mine, *self._unseen(PairLabel))
         pairs = pairs.where(is_there(Answer, self.project_id))
@@ -108,7 +107,7 @@ class _Checks:
         """Select the annotator's current yes and no answers that are old enough and have had no check."""
         own = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         return own.where(
-            Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(YES_OR_NO),
+            Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(DECIDED),
             Answer.task_id.is_not(None), ~Answer.settles, Answer.created_at <= self.at - AGO,
             ~changed(), ~self._checks_of(Answer), is_there(Answer, self.project_id),
         )  # fmt: skip
@@ -154,7 +153,7 @@ def plan_checks(
 ) -> dict[int, Check]:
     """Return the check for this annotator before each of these tasks, by task id; store new ones."""
     settings = project_settings(session, project_id)
-    order = _Checks(session, project_id, annotator, at, double_check(session, project_id))
+    order = _Checks(session, project_id, annotator, at, looks_of(settings))
     planned, fast = checks_before(session, annotator, task_ids), order.fast()
     gone = withdrawn_items(session, project_id)
     planned = {at: check for at, check in planned.items() if not gone & {check.left_id, check.right_id}}

@@ -25,8 +25,9 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import lock_answers, purpose_counts
 from allpairs.db.labels.leases import lease, leases_of_others, surplus
-from allpairs.db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
+from allpairs.db.labels.votes import SAME_PAIR, doubtful, labelled, looks_of, wants_vote_of
 from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
 LEAST = 5  # tasks that a device holds while others of its annotator hold many: nobody reserves a whole batch
@@ -137,7 +138,7 @@ def free_tasks(
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
-    looks = double_check(session, project_id)
+    looks = looks_of(project_settings(session, project_id))
     enough = n if held is None else min(n, held)
     for part in _parts(batch, looks, audit_batch):
         open_tasks = _open_tasks(project_id, part, annotator, looks)
@@ -230,7 +231,7 @@ def next_lease_end(
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return None
-    looks = double_check(session, project_id)
+    looks = looks_of(project_settings(session, project_id))
     ends = leases_of_others(annotator, now)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
     parts = (_open_tasks(project_id, part, annotator, looks) for part in _parts(batch, looks, audit_batch))

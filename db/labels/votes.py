@@ -1,11 +1,9 @@
 """Votes: different annotators' current answers on one pair; and which pairs need more of them."""
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
-from sqlalchemy.orm import Session
 
-from allpairs.db.domain import LABELS, AnswerKind
+from allpairs.db.domain import LABELS, AnswerKind, Settings
 from allpairs.db.labels.answers import changed
-from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import Answer, PairLabel, Task
 
 DOUBTFUL = (AnswerKind.POSITIVE, AnswerKind.UNSURE)  # answers that get a double check
@@ -22,16 +20,15 @@ def doubtful() -> ColumnElement[bool]:
     return _votes().where(Answer.answer.in_(DOUBTFUL)).exists()
 
 
-def double_check(session: Session, project_id: int) -> int:
+def looks_of(settings: Settings) -> int:
     """Return how many annotators label a pair that one of them marked match or unsure; 1: no double check."""
-    settings = project_settings(session, project_id)
     return settings.votes if settings.double_check else 1
 
 
 def wants_vote_of(annotator: str, looks: int) -> ColumnElement[bool]:
     """Tell whether the task's labelled pair needs another vote and this annotator has none on it.
 
-    looks: as in `double_check`. A pair settled by a review needs none.
+    looks: as in `looks_of`. A pair settled by a review needs none.
     """
     votes = _votes()
     count = votes.with_only_columns(func.count()).scalar_subquery()
