@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.explore import kept_groups_preview
 from allpairs.annotate.explore.kept_groups import change_in_words, read_changes
-from allpairs.annotate.explore.kept_groups_preview import Preview, preview, preview_in_words, update_to_preview
+from allpairs.annotate.explore.kept_groups_preview import GroupsPreview, preview, preview_in_words, update_to_preview
 from allpairs.db.domain import GroupEvent
 from tests.helpers.factories import make_groups, make_project
 from tests.helpers.projects.explored import item_ids
@@ -21,7 +21,7 @@ def grouped(ids: list[int], groups: tuple[tuple[int, ...], ...]) -> list[list[in
     return [[ids[at] for at in group] for group in groups]
 
 
-def previewed(engine: Engine, project_id: int, groups: list[list[int]]) -> Preview:
+def previewed(engine: Engine, project_id: int, groups: list[list[int]]) -> GroupsPreview:
     items = np.array([item for group in groups for item in group] + [10**6])  # the last one is alone
     of = np.append(np.repeat(np.arange(len(groups)), list(map(len, groups))), -1)
     return preview(engine, project_id, items, of)
@@ -49,7 +49,7 @@ def test_a_preview_says_what_the_update_then_stores(engine: Engine, home: Path) 
             told.event, told.before, told.size, told.added, told.removed,
         )  # fmt: skip
     assert change_in_words(found.largest[-1]) == "divided; texts went to a new group: 4 → 3 texts"
-    assert previewed(engine, project_id, after) == Preview(5, 0, 0, 0, [])
+    assert previewed(engine, project_id, after) == GroupsPreview(5, 0, 0, 0, [])
 
 
 def test_without_groups_and_with_very_many_texts_there_is_none(
