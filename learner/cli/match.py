@@ -46,10 +46,10 @@ def match(
     """
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.db.groups.grouping import Grouping
+    from allpairs.learner.files.evaluate import load_model
     from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
     from allpairs.learner.files.match import Cut, equal_in_words, groups_file, match_corpus
-    from allpairs.learner.scoring.matcher import load_matcher
 
     for file in (out, groups_file(out)) if groups else (out,):
         keep_inputs(file, left, right, answers)
@@ -58,7 +58,7 @@ def match(
     grouping = Grouping(groups, representative, newest_by) if groups else None
     values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
     cut = Cut(top, threshold, precision)
-    loaded = load_matcher(model)
+    loaded = load_model(model)
     with progress_bar() as progress:
         found = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
     print_notes(loaded, corpus)
