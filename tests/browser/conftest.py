@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
 from sqlalchemy import Engine, update
 
+from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Project
+from allpairs.db.schema.tables import Job, Project
 from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn, workless_database
 from tests.helpers.factories import make_project, make_round
@@ -46,7 +47,12 @@ _numbers = count(1)
 
 @pytest.fixture
 def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
-    """Return a function that makes a project with one batch, with generated texts by default."""
+    """Return a function that makes a project with one batch, with generated texts by default.
+
+    No job waits for one that a test before has left.
+    """
+    with writing(database) as session:
+        session.execute(update(Job).where(Job.state.in_(OPEN)).values(state="cancelled"))
 
     def make(
         n: int, reserve: int = 0, texts: Sequence[str] = (), right: Sequence[str] = (), name: str = "", **settings: Any
