@@ -26,6 +26,15 @@ def identity(text: str) -> str:
     return "" if SILENT.fullmatch(normal) else normal
 
 
+def without_unseen(text: str) -> str:
+    """Return a text from outside as databases, logs and pages can take it: without signs that never show.
+
+    Among them are NUL, escape sequences' first sign and marks that turn the direction of what follows. Half a character
+    becomes a question mark.
+    """
+    return INVISIBLE.sub("", text.replace("\0", "")).encode("utf-8", "replace").decode()
+
+
 def same_id(name: str) -> str:
     """Return what the spellings of one id share: its Unicode NFC."""
     return unicodedata.normalize("NFC", name)

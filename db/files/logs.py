@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from allpairs.db.errors import InputError
+from allpairs.db.identity import without_unseen
 
 TEXT, JSON = "text", "json"
 OURS = "allpairs"  # logged from INFO on; others only from WARNING on
@@ -33,6 +34,17 @@ def about(**known: object) -> Iterator[None]:
         yield
     finally:
         _known.reset(token)
+
+
+class TextLines(logging.Formatter):
+    """A line for people, without the signs by which a text from outside could hide or repaint other lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_unseen(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        record.message = " ".join(record.message.splitlines())
+        return super().formatMessage(record)
 
 
 class JsonLines(logging.Formatter):
@@ -80,7 +92,7 @@ def configure() -> None:
         _silence_others()
         _log_what_nobody_catches()
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(TextLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger(OURS).setLevel(logging.INFO)
     logging.getLogger(REQUESTS).disabled = True

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, TypeDecorator
+from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text, TypeDecorator
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -27,6 +27,7 @@ from allpairs.db.domain import (
     Split,
     Verdict,
 )
+from allpairs.db.identity import without_unseen
 
 
 def now() -> datetime:
@@ -42,6 +43,16 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+class OutsideText(TypeDecorator[str]):
+    """A text from outside, such as a receiver's error or a file's name: stored without signs that never show."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else without_unseen(value)
 
 
 # SQLite would give the number of a deleted row to the next one. Pages, programs and files may still mean the old row.

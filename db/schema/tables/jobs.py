@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import String, Text
+from sqlalchemy import String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import Queue
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import Base, OutsideText, now, of_project
 
 
 class Job(Base):
@@ -21,8 +21,8 @@ class Job(Base):
     fraction: Mapped[float] = mapped_column(default=0.0)
     seconds_left: Mapped[float | None]
     cancel: Mapped[bool] = mapped_column(default=False)
-    error: Mapped[str | None] = mapped_column(Text)
-    traceback: Mapped[str | None] = mapped_column(Text)
+    error: Mapped[str | None] = mapped_column(OutsideText)
+    traceback: Mapped[str | None] = mapped_column(OutsideText)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
 

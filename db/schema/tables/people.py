@@ -7,7 +7,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import EventKind, Role
-from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, OutsideText, now, of_project
 
 
 class Person(Base):
@@ -105,7 +105,7 @@ class Event(Base):
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
     who: Mapped[str] = mapped_column(String(80))  # empty: the command line, or an app without sign-in
     kind: Mapped[EventKind]
-    about: Mapped[str] = mapped_column(Text)  # whom or what: a person's name, a file's, a project's
+    about: Mapped[str] = mapped_column(OutsideText)  # whom or what: a person's name, a file's, a project's
     old: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
     new: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
     at: Mapped[datetime] = mapped_column(default=now)

@@ -7,11 +7,11 @@ audits reads answers and labels, and so cannot read a verdict by accident.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import Verdict
-from allpairs.db.schema.tables.base import Base, now, of_item, of_project
+from allpairs.db.schema.tables.base import Base, OutsideText, now, of_item, of_project
 
 LIMITS = {"tokens_in": 1_000_000_000, "tokens_out": 1_000_000_000, "cost": 1e12}  # of a verdict: no sum overflows
 _IN_USE = text("ended_at IS NULL")
@@ -33,7 +33,7 @@ class MachineRater(Base):
     at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
     paused_at: Mapped[datetime | None]
-    paused_why: Mapped[str | None] = mapped_column(Text)
+    paused_why: Mapped[str | None] = mapped_column(OutsideText)
 
 
 class PairVerdict(Base):

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import DeliveryState, NoticeKind
-from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, OutsideText, now, of_project
 
 
 class Webhook(Base):
@@ -54,5 +54,5 @@ class Delivery(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     next_at: Mapped[datetime] = mapped_column(default=now)  # of the next attempt; during one, when it counts as lost
     status: Mapped[int | None]  # the HTTP status of the last answer; empty: there was none
-    error: Mapped[str | None] = mapped_column(Text)  # of the last attempt
+    error: Mapped[str | None] = mapped_column(OutsideText)  # of the last attempt
     delivered_at: Mapped[datetime | None]

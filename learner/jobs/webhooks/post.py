@@ -50,7 +50,7 @@ def _resolved(parts: SplitResult, networks: Sequence[Network]) -> list[str]:
 def _status(answer: Incoming) -> int:
     if 200 <= answer.status < 300:
         return answer.status
-    said = " ".join(answer.body.decode("utf-8", "replace").split())[:TOLD].replace("\0", "")
+    said = " ".join(answer.body.decode("utf-8", "replace").split())[:TOLD]
     what = f"HTTP {answer.status}"
     if 300 <= answer.status < 400:
         what += ", and redirects are not followed: enter the address itself"

@@ -90,7 +90,7 @@ def test_of_an_error_little_is_kept(receiver: Receiver) -> None:
     receiver.status, receiver.said = 500, b"\x00bad\xff " + b"x" * 100_000
     with pytest.raises(Failed) as failure:
         post(receiver.url, b"", {}, HERE)
-    assert failure.value.status == 500 and "bad" in str(failure.value) and "\0" not in str(failure.value)
+    assert failure.value.status == 500 and "bad" in str(failure.value)
     assert len(str(failure.value)) <= TOLD + 20
 
 
