@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DeliveryState, NoticeKind
@@ -71,9 +71,11 @@ def send_again(session: Session, project_id: int, delivery_id: int, at: datetime
     return bool(session.execute(again).rowcount)  # type: ignore[attr-defined]
 
 
-def due_webhooks(session: Session, at: datetime) -> Sequence[int]:
-    """Return the webhooks with a delivery that is due."""
-    return session.scalars(_due(select(Delivery.webhook_id).distinct(), at)).all()
+def due_webhooks(session: Session, at: datetime) -> dict[int, int]:
+    """Return the project of each webhook with a delivery that is due, those that have waited longest first."""
+    waiting = _due(select(Delivery.webhook_id, Delivery.project_id), at)
+    waiting = waiting.group_by(Delivery.webhook_id, Delivery.project_id).order_by(func.min(Delivery.next_at))
+    return {row.webhook_id: row.project_id for row in session.execute(waiting)}
 
 
 def claim(session: Session, webhook_id: int, at: datetime, lease: timedelta) -> Message | None:

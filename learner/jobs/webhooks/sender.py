@@ -6,6 +6,7 @@ leaves a claim that runs out, and the message is sent again under the same id.
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -23,7 +24,9 @@ from allpairs.learner.jobs.webhooks.signature import as_bytes, headers
 
 EVERY = 1.0  # seconds between two looks for deliveries
 LEASE = timedelta(minutes=1)  # longer than a look-up of the name and an exchange take
-THREADS = 8  # webhooks that are told at the same time
+THREADS = 16  # webhooks that are told at the same time
+OF_PROJECT = 2  # of them one project's, so that eight slow ones leave room for other projects
+TURN = timedelta(seconds=2)  # after which a webhook with more to tell lets others go first
 TIDY = timedelta(hours=1)  # between two looks for old deliveries
 WAITS = (10, 60, 300, 1800, 7200, 14400, 28800, 28800)  # seconds to the next attempt: in all about 23 hours
 JITTER = 0.2  # share by which a wait may be longer, so that a receiver that comes back is not asked by all at once
@@ -39,7 +42,7 @@ def next_attempt(attempt: int, at: datetime, rng: np.random.Generator) -> dateti
 
 
 class Sender:
-    """Sends deliveries, one webhook in one thread at a time, so that a slow receiver delays nobody else's."""
+    """Sends deliveries, one webhook in one thread at a time and few of a project: slow ones delay nobody else's."""
 
     def __init__(
         self, engine: Engine, rng: np.random.Generator, networks: Sequence[Network],
@@ -47,7 +50,7 @@ class Sender:
     ) -> None:  # fmt: skip
         self.engine, self.rng, self.networks, self.clock = engine, rng, networks, clock
         self.pool = ThreadPoolExecutor(THREADS, "webhooks")
-        self.busy: dict[int, Future[None]] = {}
+        self.busy: dict[int, tuple[int, Future[None]]] = {}  # of each webhook its project
         self.tidied: datetime | None = None
 
     def run(self, stopping: threading.Event) -> None:
@@ -59,8 +62,8 @@ class Sender:
                 log.warning("webhooks wait for the database: %s", error.orig)
 
     def look(self) -> None:
-        """Start a thread for each webhook with a delivery that is due, unless it has one."""
-        self.busy = {webhook: future for webhook, future in self.busy.items() if not future.done()}
+        """Start a thread for each webhook with a delivery that is due, as far as its project has threads left."""
+        self.busy = {webhook: work for webhook, work in self.busy.items() if not work[1].done()}
         at = self.clock()
         if self.tidied is None or at - self.tidied > TIDY:
             with writing(self.engine) as session:
@@ -68,14 +71,18 @@ class Sender:
             self.tidied = at
         with reading(self.engine) as session:
             due = due_webhooks(session, at)
-        for webhook in due:
-            if webhook not in self.busy:
-                self.busy[webhook] = self.pool.submit(self._tell, webhook)
+        threads = Counter(project for project, _ in self.busy.values())
+        for webhook, project in due.items():
+            has_room = len(self.busy) < THREADS and threads[project] < OF_PROJECT
+            if webhook not in self.busy and has_room:
+                self.busy[webhook] = project, self.pool.submit(self._tell, webhook)
+                threads[project] += 1
 
     def _tell(self, webhook: int) -> None:
-        """Send the webhook's deliveries one after another, up to the first that fails."""
+        """Send the webhook's deliveries one after another, up to the first that fails or the end of its turn."""
+        end = self.clock() + TURN
         try:
-            while self.send_one(webhook):
+            while self.send_one(webhook) and self.clock() < end:
                 pass
         except DBAPIError as error:
             log.warning("webhook %s waits for the database: %s", webhook, error.orig)

@@ -15,7 +15,7 @@ from allpairs.db.projects.notices import add_notice
 from allpairs.db.projects.webhooks import KEPT, claim, mark_delivered, mark_failed, send_again
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Notice, Project, Webhook
-from allpairs.learner.jobs.webhooks.sender import JITTER, LEASE, WAITS, Sender, next_attempt
+from allpairs.learner.jobs.webhooks.sender import JITTER, LEASE, OF_PROJECT, TURN, WAITS, Sender, next_attempt
 from allpairs.learner.jobs.webhooks.signature import signature
 from tests.helpers.factories import make_project
 from tests.helpers.services.receiver import Receiver, receiving
@@ -178,6 +178,37 @@ def test_a_dead_receiver_delays_nobody_else(engine: Engine, project: int, receiv
     wait_for(lambda: len(receiver.times) == 3, 20)
     stopping.set()
     thread.join()
+
+
+def test_a_project_with_slow_receivers_delays_no_other_project(
+    engine: Engine, project: int, receiver: Receiver
+) -> None:
+    with receiving() as slow:
+        slow.delay = 1
+        for _ in range(20):
+            add_webhook(engine, project, url=slow.url)
+        tell(engine, project)
+        other = make_project(engine, ["a", "b"], name="Other")
+        add_webhook(engine, other, url=receiver.url)
+        tell(engine, other)
+        sending = sender(engine, Clock())
+        sending.look()
+        assert len(sending.busy) == OF_PROJECT + 1
+        wait_for(lambda: len(receiver.got) == 1, 20)
+        sending.pool.shutdown()
+        assert len(slow.got) == OF_PROJECT
+
+
+def test_a_long_list_of_messages_is_told_in_turns(
+    engine: Engine, project: int, webhook: int, receiver: Receiver
+) -> None:
+    tell(engine, project, 5)
+    clock = Clock()
+    sending = sender(engine, clock)
+    sending.clock = lambda: clock.at + len(receiver.got) * SECOND  # each message takes a second
+    sending.look()
+    sending.pool.shutdown()
+    assert len(receiver.got) == TURN / SECOND
 
 
 @pytest.mark.parametrize("what", ["off", "in the bin"])
