@@ -38,7 +38,7 @@ from allpairs.db.projects.jobs import (
     run_of,
 )
 from allpairs.db.projects.matchers import matcher_of
-from allpairs.db.projects.projects import live_project, project_of
+from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
 from allpairs.db.projects.stable_groups import asked_as_before
@@ -211,11 +211,9 @@ def _request_apart(
 
 
 def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
-    if busy:
-        live_project(session, project_id, lock=True)  # or two people's requests would each find no open job
-        last = jobs.last_job(session, project_id, [kind])
-        if last is not None and last.state in jobs.OPEN:
-            raise InputError(f"{busy}: wait until it is done, or cancel it")
+    last = jobs.last_job(session, project_id, [kind]) if busy else None
+    if last is not None and last.state in jobs.OPEN:
+        raise InputError(f"{busy}: wait until it is done, or cancel it")
     return jobs.add_job(session, project_id, kind).id
 
 
@@ -251,7 +249,6 @@ def update_groups(engine: Engine, project_id: int) -> str | None:
     their last update, under the newest matcher.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        project_of(session, project_id, lock=True)
         asked, last = asked_as_before(session, project_id), jobs.last_job(session, project_id, [MATCHES])
         if asked is None or (last is not None and last.state == "waiting"):
             return None
@@ -265,7 +262,6 @@ def _request(
 ) -> str:
     """Return the id of a new job; if it `joins`, that of the open job of its kind."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id, lock=True)  # or two people's requests would each find no open job
         job = jobs.open_job(session, project_id)
         if job is None:
             check(session, project_id)

@@ -17,7 +17,7 @@ from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, 
 from allpairs.db.corpus.cells import Ids, bad, plain_label, present_columns, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
-from allpairs.db.labels.answers import Label, current_labels, lock_answers, store_answers, votes
+from allpairs.db.labels.answers import Label, current_labels, store_answers, votes
 from allpairs.db.people.people import IMPORTED, folded, known_names
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import CHUNK, items_by_identifier
@@ -87,7 +87,6 @@ def _deciding(engine: Engine, project_id: int, dry: bool) -> Iterator[Session]:
             yield session
     else:
         with acting(engine, Right.CHANGE, project_id) as session:
-            lock_answers(session, project_id)
             yield session
 
 

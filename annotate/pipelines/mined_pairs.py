@@ -17,7 +17,7 @@ from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.annotate.pipelines.runs import made
 from allpairs.db.domain import AnswerKind, EventKind, Kind
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, lock_answers
+from allpairs.db.labels.answers import answer_at_once, answered_at_once
 from allpairs.db.labels.mined_samples import BEGINNING, UNDO, sampled
 from allpairs.db.labels.pairs import Pair, labels_of, splits_of
 from allpairs.db.projects.events import add_event
@@ -129,7 +129,6 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
     annotator = annotator_of(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
-        lock_answers(session, project_id)
         use = _use(session, project_id, pairs)
         if not use.new:
             raise InputError("all these pairs are already labelled, or are in a sample for labelling")
@@ -157,7 +156,6 @@ def take_back(engine: Engine, project_id: int, run_id: str) -> int:
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
         annotator = annotator_of(run_id)
-        lock_answers(session, project_id)
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
         old = {"labels": len(pairs), "run": run_id}

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.access.roles import Right
@@ -28,7 +28,7 @@ from allpairs.db.labels.tasks import add_tasks
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.jobs import AUDIT, CORRECTION, ENTITIES, open_job, run_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Design, Project, Round
+from allpairs.db.schema.tables import Design, Round
 
 DRAW = 50  # pairs by default
 
@@ -44,9 +44,6 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
     mined = mined_pairs(engine, project_id, run_id, number)
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
-        session.scalar(
-            select(Project.id).where(Project.id == project_id).with_for_update()
-        )  # one audit batch at a time
         _require_room(session, project_id)
         before = drawn_pairs(session, [one.id for one in mined_designs(session, project_id, run_id, number)])
         strata = [mined[first - 1 : last] for first, last in ranks(len(mined))]

@@ -27,7 +27,7 @@ from allpairs.db.identity import same_id
 from allpairs.db.labels.withdrawn import drop_withdrawn_tasks
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.projects import live_project, project_of
+from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Person, Project, TextChange
 from allpairs.db.texts.changes import changes_of, newest_change, store_change, undo_change
@@ -132,7 +132,7 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
     if not plan.moves:
         return Outcome(plan.counts, dict(plan.examples), notes)
     with acting(engine, Right.CHANGE, found.id) as session:
-        own = _locked(session, found.id)
+        own = project_of(session, found.id)
         if state_of(session, own.id) != plan.state:  # somebody else has changed texts meanwhile
             plan = _plan(session, own, source, wanted, progress)
         who = _name(session, engine)
@@ -152,7 +152,7 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
     such change.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        project = _locked(session, project_id)
+        project = project_of(session, project_id)
         newest = newest_change(session, project_id)
         if number is not None and (newest is None or newest.number != number):
             raise InputError(f"change {number} is not the newest one that stands: only that can be undone")
@@ -219,11 +219,6 @@ def _plan(
     if isinstance(wanted, Staging):
         return plan_texts(session, project.id, source.side, wanted, progress)
     return plan_withdrawal(session, project.id, source.side, wanted)
-
-
-def _locked(session: Session, project_id: int) -> Project:
-    """Return the project; others wait who change its texts or answer in it."""
-    return live_project(session, project_id, lock=True)
 
 
 def _name(session: Session, engine: Engine) -> str:

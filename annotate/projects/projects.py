@@ -206,7 +206,7 @@ def delete_project(engine: Engine, project_id: int, binned_before: datetime | No
     was not put into the bin before that time.
     """
     with acting(engine, Right.CHANGE, project_id, put_away=True) as session:
-        project = project_of(session, project_id, lock=True)
+        project = project_of(session, project_id)
         if binned_before is not None and (project.deleted_at is None or project.deleted_at >= binned_before):
             raise InputError(f"the project {project.name!r} was restored")
         jobs = list_jobs(session, project_id)
