@@ -29,5 +29,11 @@ def job_ahead(session: Session, job: Job) -> Job | None:
     """Return the running job, of any project, that this waiting one waits for: in its queue, the first to end."""
     served = served_queues(session)
     running = session.scalars(select(Job).where(Job.state == "running", Job.id != job.id)).all()
-    beside = [each for each in running if queue_of(each.kind, served) == queue_of(job.kind, served)]
-    return min(beside, key=lambda each: (each.seconds_left is None, each.seconds_left or 0.0), default=None)
+    queue = queue_of(job.kind, served)
+    rivals = [running_job for running_job in running if queue_of(running_job.kind, served) == queue]
+    return min(rivals, key=_time_left, default=None)
+
+
+def _time_left(job: Job) -> tuple[bool, float]:
+    """Return what orders jobs by the time that they still take; unknown times come last."""
+    return job.seconds_left is None, job.seconds_left or 0.0
