@@ -102,14 +102,14 @@ class Matcher:
         from allpairs.learner.search.exact import Neighbours, neighbours
         from allpairs.learner.search.inner_product import as_left, as_right
 
-        loaded, itself = self.loaded, among is None
+        loaded = self.loaded
         records = self._records(texts, texts if among is None else among)
         left, right = self._see(records)
         queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
         nothing = np.empty((len(queries), 0), dtype=np.int64)
         nearest = Neighbours(nothing, nothing)
         if len(others):
-            nearest = neighbours(queries, others, k + SPARE, symmetric=itself)
+            nearest = neighbours(queries, others, k + SPARE, symmetric=among is None)
         ids, score = nearest.ids, nearest.scores
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
         if loaded.second is not None:
