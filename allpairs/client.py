@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 from uuid import uuid4
 
 from allpairs.arguments import (
@@ -23,6 +23,7 @@ from allpairs.arguments import (
     yes_or_no,
 )
 from allpairs.db.errors import InputError
+from allpairs.db.loopback import is_loopback
 
 PAGE = 1_000  # labels, groups, changes or verdicts of one request
 
@@ -75,7 +76,9 @@ class Client:
         data = None if body is None else _json(body)
         request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
         try:
-            with urlopen(request, timeout=self.timeout) as answer:
+            # No proxy of the environment sees what is sent to an app on this machine.
+            proxies = ProxyHandler({} if is_loopback(urlsplit(self.url).hostname) else None)
+            with build_opener(proxies).open(request, timeout=self.timeout) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
             raise ApiError(error.code, _detail(error)) from error

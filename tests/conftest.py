@@ -37,7 +37,8 @@ hypothesis.settings.load_profile("quick")
 ON_BOTH = (
     "tests/annotate/labelling", "tests/annotate/review", "tests/annotate/projects/test_lifecycle.py",
     "tests/annotate/access/test_look_alikes.py", "tests/annotate/access/test_turns_of_acts.py",
-    "tests/db/labels/test_answers.py", "tests/db/schema/test_outside_texts.py", "tests/system/test_attacks_archives.py",
+    "tests/annotate/raters/test_rater_races.py", "tests/db/labels/test_answers.py",
+    "tests/db/schema/test_outside_texts.py", "tests/system/test_attacks_archives.py",
 )  # fmt: skip
 
 

@@ -90,7 +90,7 @@ class Endpoint:
             answer = exchange(outgoing, self.timeout, heed)
         except Unanswered as error:
             raise Later(str(error)) from None
-        return _read(answer.body) if 200 <= answer.status < 300 else self._refused(answer, messages, heed)
+        return read_completion(answer.body) if 200 <= answer.status < 300 else self._refused(answer, messages, heed)
 
     def _find_addresses(self) -> Sequence[str]:
         """Return the addresses of the host. Raises RaterError if a key would leave this machine unencrypted."""
@@ -143,7 +143,7 @@ def proxy_to(parts: SplitResult) -> SplitResult | None:
     return proxy if named else None
 
 
-def _read(body: bytes) -> Completion:
+def read_completion(body: bytes) -> Completion:
     """Return the completion, without a choice if it is malformed. Raises Later for what is no JSON object at all."""
     if not body.lstrip().startswith(b"{") or len(body) > LONGEST:
         raise Later("its answer is no JSON object")

@@ -2,9 +2,10 @@
 
 import json
 import random
+import socket
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -71,9 +72,31 @@ def judging(play: Play) -> Iterator[Judged]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     found = Judged(f"http://127.0.0.1:{server.server_address[1]}/v1")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield found
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def dripping(piece: bytes = b"H", seconds: float = 0.05) -> Iterator[str]:
+    """Yield the address of a server that sends one byte after another, and never a whole answer."""
+    stop = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        while not stop.is_set():
+            with suppress(OSError):
+                connection, _ = listener.accept()
+                with connection:
+                    while not stop.wait(seconds):
+                        connection.sendall(piece)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.1)
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        stop.set()
+        thread.join()

@@ -3,7 +3,8 @@
 from itertools import combinations
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
+from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, Purpose, Split, Verdict
 from allpairs.db.errors import Cancelled, InputError
@@ -12,12 +13,16 @@ from allpairs.db.projects.jobs import RATE, add_job
 from allpairs.db.raters.pairs import example_pool
 from allpairs.db.raters.rows import rater_in_use, spent_by
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Item, Job, MachineRater, PairLabel, Task, now
+from allpairs.db.schema.tables import Item, Job, MachineRater, PairLabel, PairVerdict, Task, now
+from allpairs.db.schema.tables.raters import LIMITS
 from allpairs.learner.jobs import rate as steps
 from allpairs.learner.jobs.queue import progress
+from allpairs.learner.jobs.queue.turns import Turn
+from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.raters import Judge, add_rater, add_verdicts, answer_pairs, verdicts
+from tests.helpers.services.judge import judging
 
 POSITIVE, NEGATIVE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE
 TEXTS = [f"{colour} {thing}" for thing in ("chair", "table", "lamp") for colour in ("red", "blue", "green", "old")]
@@ -214,6 +219,72 @@ def test_a_cancelled_job_keeps_what_was_rated(engine: Engine, project: int, monk
     assert len(verdicts(engine)) == 3
     with reading(engine) as session:
         assert "cost so far" in session.scalars(select(Job)).one().stage
+
+
+def test_a_pair_that_takes_long_is_put_off_for_jobs_that_wait(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And asked about in the job's next turn."""
+    add_rater(engine, project)
+    waiting = [True]
+    monkeypatch.setattr(Turn, "is_over", lambda self, shortest=0.0: bool(shortest) and waiting[0])
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    rater_id, pairs = steps.plan_rating(project, 2)
+    with judging(lambda *_: (429, {"Retry-After": "100"}, b"")) as slow:
+        use(monkeypatch, Endpoint(slow.url, "m"))
+        assert steps.rate_pairs(job_id, rater_id, pairs) == "" and verdicts(engine) == {}
+    waiting[0] = False
+    use(monkeypatch, Judge(same))
+    assert steps.rate_pairs(job_id, rater_id, pairs) == "2 pairs rated"
+
+
+@pytest.mark.parametrize(("values", "why"), [({"ended_at": now()}, "ended"), ({"paused_at": now()}, "paused")])
+def test_a_rater_that_ended_while_its_job_waited_is_sent_nothing(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, values: dict[str, object], why: str
+) -> None:
+    rater_id = add_rater(engine, project)
+    use(monkeypatch, judge := Judge(same))
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    _, pairs = steps.plan_rating(project, 2)
+    with writing(engine) as session:
+        session.execute(update(MachineRater).values(**values))
+    assert why in steps.rate_pairs(job_id, rater_id, pairs) and judge.asked == []
+
+
+def test_tokens_and_money_overflow_nowhere(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in a row that grows, not in a sum, and not in rows that a database was given some other way."""
+    rater = add_rater(engine, project, price_in=1e6, price_out=1e6)
+    most = LIMITS["tokens_in"]
+
+    def meanwhile(left: str, right: str) -> Verdict:
+        add_verdicts(engine, rater, [(pairs[0], same(left, right), None)])  # another job
+        return same(left, right)
+
+    use(monkeypatch, Judge(meanwhile, (int(most), int(most))))
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    _, pairs = steps.plan_rating(project, 1)
+    steps.rate_pairs(job_id, rater, pairs)
+    with writing(engine) as session:
+        assert spent_by(session, rater).tokens_in == session.scalars(select(PairVerdict.tokens_in)).one() == most
+        add_huge_verdicts(session, rater, 2**62 if session.get_bind().dialect.name == "sqlite" else 2**31 - 1)
+    with reading(engine) as session:
+        spent = spent_by(session, rater)
+    assert (spent.tokens_in, spent.tokens_out) == (3 * most, 3 * most)
+    assert spent.cost == pytest.approx(2 * LIMITS["cost"], rel=0.01)
+
+
+def add_huge_verdicts(session: Session, rater: int, tokens: int) -> None:
+    """Add two verdicts with so many tokens, for more money than there is."""
+    project_id = session.get_one(MachineRater, rater).project_id
+    items = session.scalars(select(Item.id).order_by(Item.id)).all()
+    session.add_all(
+        PairVerdict(project_id=project_id, rater_id=rater, left_id=items[0], right_id=right, verdict=Verdict.NO, p=None,
+                    tokens_in=tokens, tokens_out=tokens, cost=1.7e308, prompt="0a1b2c3d")
+        for right in items[-2:]
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("say", "paused"), [(opposite, True), (same, False)])

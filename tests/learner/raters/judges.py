@@ -1,5 +1,6 @@
 """Functions that rate, or fail to."""
 
+import time
 from pathlib import Path
 
 
@@ -25,4 +26,10 @@ def wild(left: str, right: str) -> float:
 def touch(left: str, right: str) -> float:
     """Make a file of the first text's name."""
     Path(left).touch()
+    return 0.9
+
+
+def slow(left: str, right: str) -> float:
+    """Take its time."""
+    time.sleep(2.5)
     return 0.9

@@ -12,24 +12,15 @@ import pytest
 
 from allpairs.db.domain import RaterKind, RaterSetup, Verdict
 from allpairs.db.errors import InputError
-from allpairs.db.raters.prompt import MOST_ANSWER, Example, Prompt
+from allpairs.db.raters.prompt import MOST_ANSWER
 from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
 from allpairs.learner.raters.rating import Rater, RaterError, Rating
 from tests.helpers.services.judge import Play, Reply, completion, judge, judging, said
+from tests.learner.raters.asking import PROMPT, SECRET, rate
 
 YES, NO, ABSTAIN = Verdict
-PROMPT = Prompt(
-    "Do both ask the same?", "Same: one answer serves both.", (Example("a", "b", YES), Example("c", "d", NO))
-)
-SECRET = "sk-secret-0815"
-
-
-def rate(play: Play, left: str = "x", right: str = "y", waits: list[float] | None = None, **options: Any) -> Rating:
-    with judging(play) as found:
-        waits = [] if waits is None else waits
-        return Endpoint(found.url, "tiny", rng=random.Random(0), wait=waits.append, **options).rate(PROMPT, left, right)
 
 
 def test_a_judge_is_as_often_right_as_it_is() -> None:
@@ -77,7 +68,13 @@ def test_p_is_that_of_the_tokens_where_the_endpoint_gives_it() -> None:
     assert rate(lambda *_: completion('{"answer": "no"}', {"content": alone})).p == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("content", ["", "yes", "null", '{"answer": "maybe"}', '{"p": 0.5}', "[1]", '{"answer": '])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "yes", "null", '{"answer": "maybe"}', '{"p": 0.5}', "[1]", '{"answer": ',
+        '{"answer": ' + "[" * 100_000 + "}", '{"answer": ["yes"]}', '{"answer": 1}',
+    ],
+)  # fmt: skip
 def test_what_is_no_answer_is_an_abstention(content: str) -> None:
     asked: list[object] = []
 
@@ -88,7 +85,7 @@ def test_what_is_no_answer_is_an_abstention(content: str) -> None:
     assert rate(play) == Rating(ABSTAIN, None, 300, 30) and len(asked) == 3
 
 
-@pytest.mark.parametrize("p", ["1.5", "-1", "true", '"high"', "null"])
+@pytest.mark.parametrize("p", ["1.5", "-1", "true", '"high"', "null", "NaN", "1" + "0" * 400, "[[1]]"])
 def test_a_p_that_is_none_leaves_the_verdict(p: str) -> None:
     assert rate(lambda *_: completion(f'I think {{"answer": "No", "p": {p}}}')) == Rating(NO, None, 100, 10)
 
@@ -118,8 +115,13 @@ def test_it_waits_as_long_as_it_is_asked_to_but_not_for_ever() -> None:
     waits: list[float] = []
     rate(failing(1, (429, {"Retry-After": "7"}, b"")), waits=waits)
     assert waits == [7.0]
-    with pytest.raises(RaterError, match="429"):
-        rate(failing(1, (429, {"Retry-After": str(LONGEST_WAIT + 1)}, b"")))
+    for longer in (str(LONGEST_WAIT + 1), "9" * 400):
+        with pytest.raises(RaterError, match="429"):
+            rate(failing(1, (429, {"Retry-After": longer}, b"")))
+    for odd in ("²", "-5", "nan", "1e3", "5 s", "Wed, 21 Oct 2026 07:28:00 GMT", ""):
+        waits.clear()
+        rate(failing(1, (429, {"Retry-After": odd}, b"")), waits=waits)
+        assert 0.5 <= waits[0] <= 1.5
 
 
 @pytest.mark.parametrize(
@@ -150,13 +152,20 @@ def test_a_slow_endpoint_is_left() -> None:
         rate(play, timeout=0.05)
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "many", "completion_tokens": 0}])
+@pytest.mark.parametrize("usage", [None, {}, "much", [], {"prompt_tokens": "many", "completion_tokens": 0}])
 def test_what_an_endpoint_does_not_count_costs_the_most_that_it_may(usage: object) -> None:
     def play(*_: Any) -> Reply:
         answer = {"choices": [{"message": {"content": '{"answer": "yes", "p": 1}'}}], "usage": usage}
         return 200, {}, json.dumps(answer).encode()
 
     assert rate(play) == Rating(YES, 1.0, PROMPT.tokens("x", "y"), MOST_ANSWER)
+
+
+def test_a_key_that_is_none_is_shown_nowhere() -> None:
+    setup = RaterSetup(name="x", url="http://localhost:1/v1", model="m", key_name="KEY")
+    with pytest.raises(RaterError, match="the key in KEY") as error:
+        open_rater(setup, {"KEY": f"{SECRET}\n", "ALLPAIRS_RATER_KEYS": "KEY@localhost"}, random.Random(0))
+    assert SECRET not in str(error.value)
 
 
 def test_nobody_there_is_an_error() -> None:

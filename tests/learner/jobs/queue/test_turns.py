@@ -73,6 +73,15 @@ def test_a_long_job_goes_behind_a_round_that_waits_and_not_behind_another_long_o
         assert session.get_one(Job, long_job).state == "waiting"
 
 
+def test_long_jobs_take_turns_with_each_other(engine: Engine, long_job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = request_experiment(engine, make_project(engine, ["a", "b"], name="B"), DEFINITION)
+    monkeypatch.setattr(turns, "FAIR", 0.0)
+    _change("priority = -1", long_job)  # since another long job gave way to it before
+    with pytest.raises(dbos_error.DBOSWorkflowConflictIDError):
+        Turn().give_way()
+    assert [row[0] for row in _in_order(engine)] == [other, long_job]
+
+
 def test_it_keeps_its_turn_for_a_while_and_where_nobody_waits_in_its_queue(
     engine: Engine, long_job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

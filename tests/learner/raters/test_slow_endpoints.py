@@ -1,0 +1,56 @@
+"""No endpoint holds its caller: every wait ends at a deadline, and hears a cancel."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+from allpairs.learner.raters.endpoint import Endpoint
+from allpairs.learner.raters.patience import TRIES
+from allpairs.learner.raters.rating import RaterError
+from tests.helpers.services.judge import dripping, judging
+from tests.learner.raters.asking import PROMPT
+from tests.learner.raters.test_endpoint import by_function
+
+
+class Stop(Exception):
+    """Somebody has cancelled."""
+
+
+def cancel() -> None:
+    raise Stop
+
+
+def test_an_endpoint_that_drips_is_left_at_the_deadline_and_at_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    with dripping() as url:
+        began = time.monotonic()
+        with pytest.raises(RaterError, match="no answer within"):
+            Endpoint(url, "tiny", timeout=0.2, wait=lambda _: None).rate(PROMPT, "x", "y")
+        assert time.monotonic() - began < 0.2 * TRIES + 2
+        began = time.monotonic()
+        with pytest.raises(Stop):
+            Endpoint(url, "tiny").rate(PROMPT, "x", "y", cancel)
+        assert time.monotonic() - began < 2
+
+
+def test_a_cancel_is_heard_while_it_waits() -> None:
+    began = time.monotonic()
+    with judging(lambda *_: (429, {"Retry-After": "100"}, b"")) as found, pytest.raises(Stop):
+        Endpoint(found.url, "tiny").rate(PROMPT, "x", "y", cancel)
+    assert time.monotonic() - began < 2
+
+
+def test_a_cancel_is_heard_while_a_function_works() -> None:
+    began = time.monotonic()
+    with pytest.raises(Stop):
+        by_function("tests.learner.raters.judges:slow").rate(PROMPT, "a", "b", cancel)
+    assert time.monotonic() - began < 2
+
+
+def test_a_name_that_is_looked_up_for_ever_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(5) and [])
+    with pytest.raises(RaterError, match="no answer within"):
+        Endpoint("http://example.org/v1", "tiny", timeout=0.1, wait=lambda _: None).rate(PROMPT, "x", "y")
+    over.set()
