@@ -13,7 +13,6 @@ from allpairs.annotate.access.transactions import acting
 from allpairs.db.domain import EventKind, RaterKind, RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
-from allpairs.db.projects.projects import live_project
 from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
 from allpairs.db.raters.setup_checks import require_usable
 from allpairs.db.schema.engine import person_of
@@ -43,7 +42,7 @@ def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
     """
     setup = checked_setup(setup.model_dump())
     with acting(engine, Right.INSTALL, project_id) as session:
-        before = _locked(session, project_id)
+        before = rater_in_use(session, project_id)
         if before is not None and setup_of(before) == setup:
             raise InputError("this is the machine rater in use: nothing has changed")
         number = max((row.number for row in raters_of(session, project_id)), default=0) + 1
@@ -78,16 +77,10 @@ def resume(engine: Engine, project_id: int) -> None:
 
 
 def _in_use(session: Session, project_id: int) -> MachineRater:
-    rater = _locked(session, project_id)
+    rater = rater_in_use(session, project_id)
     if rater is None:
         raise InputError(NO_RATER)
     return rater
-
-
-def _locked(session: Session, project_id: int) -> MachineRater | None:
-    """Return the rater in use; whoever else changes it waits until this transaction ends."""
-    live_project(session, project_id, lock=True)
-    return rater_in_use(session, project_id)
 
 
 def _told(setup: RaterSetup) -> dict[str, Any]:

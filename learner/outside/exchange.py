@@ -23,9 +23,6 @@ PORTS = {"http": 80, "https": 443}
 class Unanswered(Exception):
     """There is no answer: nobody listens, the line broke, or the time is over. The words may quote the other side."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in why))
-
 
 @dataclass(frozen=True)
 class Outgoing:
