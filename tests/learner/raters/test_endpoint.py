@@ -16,9 +16,9 @@ from allpairs.db.raters.prompt import MOST_ANSWER
 from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
-from allpairs.learner.raters.rating import Rater, RaterError, Rating
+from allpairs.learner.raters.rating import RaterError, Rating
 from tests.helpers.services.judge import Play, Reply, completion, judge, judging, said
-from tests.learner.raters.asking import PROMPT, SECRET, rate
+from tests.learner.raters.asking import PROMPT, SECRET, by_function, rate
 
 YES, NO, ABSTAIN = Verdict
 
@@ -202,12 +202,6 @@ def test_a_key_goes_to_no_doubtful_address(url: str) -> None:
 )
 def test_a_function_rates(function: str, verdict: Verdict) -> None:
     assert by_function(function).rate(PROMPT, "a", "b").verdict == verdict
-
-
-def by_function(name: str) -> Rater:
-    """Return the rater of a function that the operator has named."""
-    setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function=name)
-    return open_rater(setup, {"ALLPAIRS_RATER_FUNCTIONS": name}, random.Random(0))
 
 
 def test_a_function_that_the_operator_has_not_named_is_not_even_imported() -> None:

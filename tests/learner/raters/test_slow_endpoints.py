@@ -10,8 +10,7 @@ from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.services.judge import dripping, judging
-from tests.learner.raters.asking import PROMPT
-from tests.learner.raters.test_endpoint import by_function
+from tests.learner.raters.asking import PROMPT, by_function
 
 
 class Stop(Exception):
