@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -11,14 +12,15 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.projects.projects import delete_project
 from tests.helpers.browser import App, drawn
-from tests.helpers.files.hostile import ANNOTATORS, NAME, make_hostile_project
+from tests.helpers.files.hostile import ANNOTATORS, NAME, hostile_table, make_hostile_project
 
 WAIT = 60_000  # milliseconds
 # Each page, and what is on it once it shows the project.
 PAGES = {
     "Rate": "h2", "Label": "text=Guidelines", "My answers": "text=Answers by", "Review": ".st-key-review_case",
     "Monitor": "[data-testid=stVegaLiteChart] :is(canvas, svg.marks)", "Explore": "[data-testid=stButtonGroup]",
-    "Jobs": "[data-testid=stAlert]", "Settings": "textarea",
+    "Jobs": "[data-testid=stAlert]", "Settings": "textarea", "Overview": ".st-key-next_step", "Projects": "h3",
+    "Export": "h1", "Experiments": "h1", "Pipelines": "h1", "History": "h1", "People": "h1", "API": "h1",
 }  # fmt: skip
 # What only a text of somebody can have made: nothing of ours runs a script, leads to one or draws a formula.
 MADE = "img[src='x'], [onerror], [onload], [onmouseover], a[href^='javascript' i], iframe, .katex"
@@ -34,7 +36,7 @@ def hostile(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def test_no_text_becomes_a_script_or_markup_and_nothing_is_asked_of_another_site(
-    context: BrowserContext, app: App, hostile: str
+    context: BrowserContext, app: App, hostile: str, tmp_path: Path
 ) -> None:
     page, kept_out = context.new_page(), set()
     page.set_default_timeout(WAIT)
@@ -53,6 +55,13 @@ def test_no_text_becomes_a_script_or_markup_and_nothing_is_asked_of_another_site
             expect(page.get_by_role("link", name="pixel")).to_be_visible(timeout=WAIT)
         assert page.locator(MADE).count() == 0, name
         assert page.evaluate("window.pwned") is None, name
+    page.goto(f"{app.url}/new_project?{hostile}")
+    expect(page.get_by_role("heading", name="New project", exact=True)).to_be_visible()
+    drawn(page)
+    page.locator("input[type=file]").first.set_input_files(hostile_table(tmp_path))
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    drawn(page)
+    assert page.locator(MADE).count() == 0 and page.evaluate("window.pwned") is None
     assert kept_out == set()
     assert [url for url in asked if not url.startswith((app.url, "blob:", "data:"))] == []
 

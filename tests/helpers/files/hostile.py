@@ -1,11 +1,13 @@
 """A project whose texts all try to be a script, markup or Markdown."""
 
 from itertools import cycle
+from pathlib import Path
 from uuid import uuid4
 
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.labelling.queue import record
+from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Item, Project, Task
 from tests.helpers.figures.measured import add_job, make_measured_project
@@ -25,6 +27,13 @@ NAME = f"<img src=x onerror={PWNED}> [P](javascript:{PWNED}) $x$"
 ANNOTATORS = (f"<script>{PWNED}</script>", f"[Ben](javascript:{PWNED}) :red[x] <img src=x onerror={PWNED}>")
 GUIDELINES = "\n\n".join(TEXTS)  # the only text of people that is Markdown, without HTML
 NOTE = f"<img src=x onerror={PWNED}> [note](javascript:{PWNED})"
+
+
+def hostile_table(folder: Path) -> Path:
+    """Write a table whose name, columns and cells are such texts; return its path."""
+    path = folder / f"<img src=x onerror={PWNED}> [f](javascript:{PWNED}) $x$ :red[y].csv".replace("/", "")
+    write_csv(path, ["id", *TEXTS[:3]], [(str(number), *TEXTS[:3]) for number in range(6)])
+    return path
 
 
 def make_hostile_project(engine: Engine) -> int:
