@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+
+# Absolute paths, and those from a person's home; not addresses: neither of other machines nor of this API.
+_PART = r"""[^\s/\\'"“”`,;:()]+"""
+PLACES = re.compile(rf"(?<![\w/.:\\…-])(?!/api/)(?:~[\w.-]*|[A-Za-z]:)?[/\\](?:{_PART}[/\\]+)+(?P<name>{_PART})[/\\]*")
 
 
 class InputError(Exception):
@@ -21,8 +26,21 @@ class InputError(Exception):
         self.text, self.values = text, values
 
 
+class Busy(InputError):
+    """There is too much to do already; the same may be asked again after so many seconds."""
+
+    def __init__(self, text: str, seconds: int) -> None:
+        super().__init__(text)
+        self.seconds = seconds
+
+
 class Cancelled(Exception):
     """A person cancelled the work."""
+
+
+def without_places(text: str) -> str:
+    """Return the text with the last name alone of each path on this machine, for readers elsewhere."""
+    return PLACES.sub(r"\g<name>", text)
 
 
 def first_wrong(error: ValidationError, named: Callable[[str], str] = str, model: type[BaseModel] | None = None) -> str:
