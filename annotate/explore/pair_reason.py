@@ -14,8 +14,9 @@ from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.explore.prepared import probability
 from allpairs.db.domain import ROUTED, AnswerKind, BatchOrder, Purpose
 from allpairs.db.errors import InputError
+from allpairs.db.files.arrays import DAMAGE, read_arrays
 from allpairs.db.files.artifacts import held
-from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.db.files.checksums import Damaged
 from allpairs.db.labels.answers import own_answers
 from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.items import item_texts
@@ -127,8 +128,8 @@ def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
     if not matcher.folder:
         return None
     try:
-        with held((artifacts() / matcher.folder).parent / SCORES) as path, np.load(path) as stored:
-            left, right, score = stored["left"], stored["right"], stored["score"]
+        with held((artifacts() / matcher.folder).parent / SCORES) as path:
+            left, right, score = read_arrays(path, ("left", "right", "score")).values()
     except (FileNotFoundError, Damaged, *DAMAGE):
         return None
     start, end = np.searchsorted(left, [left_id, left_id + 1])

@@ -13,8 +13,8 @@ from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.annotate.projects.batch_preview import work as work_of
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
+from allpairs.db.files.arrays import DAMAGE, read_arrays
 from allpairs.db.files.artifacts import held, is_there
-from allpairs.db.files.checksums import DAMAGE
 from allpairs.db.labels.answers import count_after
 from allpairs.db.labels.pairs import Pair, gold_of, in_round, labels_of
 from allpairs.db.labels.tasks import newest_round
@@ -164,8 +164,8 @@ def known_pairs(found: Round) -> Known:
 def _arrays(path: Path, *names: str) -> list[np.ndarray]:
     """Return the file's arrays of these names. Raises InputError if it is damaged."""
     try:
-        with held(path), np.load(path) as stored:
-            return [stored[name] for name in names]
+        with held(path):
+            return list(read_arrays(path, names).values())
     except DAMAGE:
         raise InputError(f"the file {path} is damaged: prepare the round again") from None
 

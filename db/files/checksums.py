@@ -2,18 +2,17 @@
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from allpairs.db.errors import InputError
+from allpairs.db.files.arrays import DAMAGE
 from allpairs.db.files.atomic import atomic_write
 
 FILE = "checksums.json"  # in a folder: the SHA-256 of its files by path
-DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, zlib.error)  # raised by a damaged .npz, a zip with CRCs
 
 
 class Damaged(InputError):
@@ -95,11 +94,20 @@ def _noted(folder: Path) -> dict[str, str]:
     """Return the folder's checksums. Raises InputError if they cannot be read."""
     file = folder / FILE
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        noted = dict(json.loads(file.read_text(encoding="utf-8")))
+        if not all(is_below(name) for name in noted):
+            raise ValueError("names outside the folder")
+        return noted
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise InputError(f"the file {file} is damaged: restore it from a back-up, or remove {folder}") from None
+
+
+def is_below(name: str) -> bool:
+    """Return whether the name is a path below a folder, whatever the system: from somebody else it may be none."""
+    parts = name.replace("\\", "/").split("/")
+    return name.isprintable() and ":" not in name and not {"", ".", ".."} & set(parts)
 
 
 def digest(path: Path) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.checksums import Damaged, digest
+from allpairs.db.files.checksums import Damaged, digest, is_below
 
 MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"
 OBSTORE = ("s3", "gs", "az")  # address schemes for obstore, which replaces each vendor's client
@@ -60,7 +60,10 @@ class Store:
         except FileNotFoundError:
             return None
         try:
-            return {path: Entry(**entry) for path, entry in json.loads(text).items()}
+            entries = {path: Entry(**entry) for path, entry in json.loads(text).items()}
+            if not all(path == "" or is_below(path) for path in entries):
+                raise ValueError("files outside the artifact")
+            return entries
         except (ValueError, TypeError, AttributeError):
             raise Damaged(f"{self.address}: the object {key} is damaged: restore it from a back-up") from None
 

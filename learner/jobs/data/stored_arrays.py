@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from allpairs.db.files.arrays import DAMAGE, read_arrays
 from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
-from allpairs.db.files.checksums import DAMAGE, Damaged
+from allpairs.db.files.checksums import Damaged
 from allpairs.learner.scoring.reference import digests_of
 
 
@@ -20,8 +21,8 @@ def save_arrays(path: Path, **arrays: np.ndarray) -> None:
 def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
     """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
     try:
-        with held(path), np.load(path) as stored:
-            return dict(stored)
+        with held(path):
+            return read_arrays(path)
     except (FileNotFoundError, *DAMAGE):
         raise Damaged(f"{path} is damaged or missing: {remedy}") from None
 
