@@ -92,10 +92,12 @@ class TextColumns:
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "TextColumns | None":
-        """Return the columns of `as_dict`, if there are any. Raises ValueError for an unknown kind."""
+        """Return the columns of `as_dict`, if there are any. Raises ValueError for an unknown kind, or no names."""
         if not given:
             return None
         names = {side: tuple(given[side]) for side in Side if side in given}
+        if not names.get(Side.LEFT) or not all(isinstance(name, str) for side in names.values() for name in side):
+            raise ValueError("columns without names")
         kinds = {side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names
                  if KINDS.format(side) in given}  # fmt: skip
         readings = {side: tuple(Reading(**one) for one in given[READINGS.format(side)]) for side in names

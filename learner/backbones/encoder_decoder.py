@@ -10,7 +10,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, BertConfig, BertLMHeadModel, BertModel, EncoderDecoderModel
 
 from allpairs.learner.backbones.pointer import PointerModel
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS
 
 
 def with_new_decoder(source: str, tokenizer: Any, layers: int, copying: bool = False) -> Any:

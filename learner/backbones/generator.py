@@ -20,11 +20,11 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from allpairs.learner.backbones.length_batches import descend_together
-from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
+from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from allpairs.learner.models.encoder import NO_CODE
+from allpairs.learner.models.loading import NO_CODE, loading, require_numbers
 from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading, fast_training, seeded
@@ -85,6 +85,7 @@ def load_generator(
         tokenizer = load_tokenizer(source)
         alone = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
         model = with_new_decoder(source, tokenizer, decoder_layers, copying) if alone else load_pair(source)
+        require_numbers(model)
         if model.generation_config.decoder_start_token_id is None:
             raise ValueError("its configuration has no decoder_start_token_id: add one, or name another model")
         return TextGenerator(model.to(target).eval(), tokenizer)

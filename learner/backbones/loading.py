@@ -1,36 +1,12 @@
-"""Loading a backbone, and the errors where that fails."""
+"""Tokenizers of backbones, and how much they read."""
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
-from allpairs.db.domain import DEFAULT_ENCODER
-from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held
-from allpairs.db.files.checksums import require_whole
-from allpairs.learner.models.encoder import NO_CODE, bundled_minilm, require_folder, why
+from allpairs.learner.models.loading import NO_CODE, loading
 
 MANY = 8_192  # tokens: as many as a model takes
-ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
-
-
-@contextmanager
-def loading(name: str) -> Iterator[str]:
-    """Yield the folder or hub name to load from; the libraries' errors within become a one-line InputError."""
-    for library in ("sentence_transformers", "transformers"):  # both report, as expected, that the output layer is new
-        logging.getLogger(library).setLevel(logging.ERROR)
-    with held(Path(name).expanduser()) as path:
-        require_folder(name)
-        require_whole(path)
-        try:
-            yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
-        except ERRORS as error:
-            raise InputError(f"backbone {name!r} cannot be loaded: {why(name, error)}") from error
 
 
 def load_tokenizer(source: str) -> Any:

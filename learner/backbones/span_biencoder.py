@@ -14,12 +14,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from allpairs.learner.backbones.loading import load_tokenizer, loading, longest
+from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.passage_cutting import Window, windows
 from allpairs.learner.backbones.span_reader import Answer, best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.catalog.quip import HEADS, Student
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.runtime.device import default_device, seeded
 
 SPECIAL = 2  # special tokens around a text
@@ -85,6 +85,7 @@ def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanB
         heads = Path(source) / HEADS
         if heads.is_file():
             nn.ModuleDict({"start": network.start, "end": network.end}).load_state_dict(load_file(heads))
+        require_numbers(network)
         return SpanBiencoder(network.to(target).eval(), load_tokenizer(source))
 
 

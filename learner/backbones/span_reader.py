@@ -20,11 +20,11 @@ from transformers import AutoModelForQuestionAnswering
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.length_batches import descend_together
-from allpairs.learner.backbones.loading import load_tokenizer, loading
+from allpairs.learner.backbones.loading import load_tokenizer
 from allpairs.learner.backbones.windows import Windows, WindowsOnDisk, cut
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import default_device, fast_reading, fast_training, seeded
 
@@ -75,6 +75,7 @@ def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanRead
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
         model = AutoModelForQuestionAnswering.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
+        require_numbers(model)
         return SpanReader(model.to(target).eval(), load_tokenizer(source))
 
 

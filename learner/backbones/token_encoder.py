@@ -10,9 +10,9 @@ from torch import Tensor
 from transformers import AutoModel
 
 from allpairs.db.identity import identity
-from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
+from allpairs.learner.backbones.loading import MANY, load_tokenizer, longest
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.runtime.device import default_device, fast_reading
 
@@ -66,4 +66,5 @@ def load_token_encoder(name: str, device: str | None = None) -> TokenEncoder:
     target = torch.device(device or default_device())
     with loading(name) as source:
         model = AutoModel.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
+        require_numbers(model)
         return TokenEncoder(model.to(target).eval(), load_tokenizer(source))

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
+from allpairs.db.files.arrays import require_array
 from allpairs.db.identity import identity
 
 WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code or a hyphenated word is one word
@@ -64,8 +65,10 @@ class CorpusTerms:
     @classmethod
     def read(cls, arrays: dict[str, np.ndarray]) -> "CorpusTerms":
         """Return the terms of `as_arrays`. Raises KeyError or ValueError if the arrays are not its own."""
-        grams, words = (tuple(json.loads(arrays[name].tobytes())) for name in ("grams", "words"))
-        return cls(grams, arrays["gram_rarity"], words, arrays["rarity"], float(arrays["longest"]))
+        grams, words = (_as_terms(arrays[name]) for name in ("grams", "words"))
+        gram_rarity = require_array(arrays["gram_rarity"], "float32", (len(grams),))
+        rarity = require_array(arrays["rarity"], "float32", (len(words),))
+        return cls(grams, gram_rarity, words, rarity, float(require_array(arrays["longest"], "float64", ())))
 
 
 def terms_of(texts: Sequence[str]) -> CorpusTerms:
@@ -106,3 +109,10 @@ def _words(vocabulary: Sequence[str] | None = None) -> CountVectorizer:
 def _as_bytes(terms: Sequence[str]) -> np.ndarray:
     """Return the terms as JSON, uint8; NumPy's own strings would lose zero characters."""
     return np.frombuffer(json.dumps(terms).encode(), dtype=np.uint8)
+
+
+def _as_terms(array: np.ndarray) -> tuple[str, ...]:
+    terms = json.loads(require_array(array, "uint8", (None,)).tobytes())
+    if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms) or len(set(terms)) < len(terms):
+        raise ValueError("terms that are not texts, each once")
+    return tuple(terms)

@@ -42,7 +42,7 @@ from allpairs.learner.scorers.scorer import (
     load_rerank_scorer,
 )
 from allpairs.learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
-from allpairs.learner.scoring.matcher import COLUMNS, Matcher, load_matcher, read_details
+from allpairs.learner.scoring.matcher import Matcher, columns_in, load_matcher, read_details
 from allpairs.learner.search.exact import count_pairs, pairs_numbered
 
 Model = str | Matcher  # the folder or name of a model, or a matcher that is loaded: no folder is read for it again
@@ -283,7 +283,7 @@ def is_trained(model: Model) -> bool:
 
 def training_columns(model: Model) -> TextColumns | None:
     """Return the text columns that the model was trained on, if there were several."""
-    return model.columns if isinstance(model, Matcher) else TextColumns.read(read_details(Path(model)).get(COLUMNS))
+    return model.columns if isinstance(model, Matcher) else columns_in(Path(model))
 
 
 def all_evaluation(corpus: Corpus) -> Corpus:

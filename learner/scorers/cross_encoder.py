@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.length_batches import batches_by_length
-from allpairs.learner.backbones.loading import loading
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
 from allpairs.learner.scorers.scorer import TextScorer
@@ -71,9 +70,11 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
     The new layer is drawn from torch's generator.
     """
     with loading(name) as source:
-        return CrossEncoder(
+        model = CrossEncoder(
             source, num_labels=1, max_length=max_length, device=device, **NO_CODE, model_kwargs={**SAFETENSORS}
         )
+        require_numbers(model)
+        return model
 
 
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:

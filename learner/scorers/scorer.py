@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.checksums import require_whole
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.reranking.reranker import Reranker, load_reranker, pair_scores
 from allpairs.learner.models.cross_encoder_input import score_pairs
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.inner_product import COSINE, Space, scores
 from allpairs.learner.search.rescored import NOTHING, Rescored
@@ -111,13 +109,9 @@ def is_cross_encoder(name: str) -> bool:
 
 def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
     """Load the scorer of a cross-encoder's folder, for these texts. Raises InputError if the folder is not one."""
-    require_folder(name)
-    require_whole(Path(name).expanduser())
-    try:
-        model = CrossEncoder(str(Path(name).expanduser()), device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error
+    with loading(name, "cross-encoder") as source:
+        model = CrossEncoder(source, device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
+        require_numbers(model)
     if model.num_labels not in (1, 2):
         what = f"the model has {model.num_labels} outputs, but scoring needs one, or two (no, yes)"
         raise InputError(f"{name}: {what}: use another model")

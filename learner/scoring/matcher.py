@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from allpairs.db.files.atomic import partial_path
 from allpairs.db.files.checksums import seal
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
+from allpairs.learner.data.lexical_features import KINDS, Lexicon, lexicon_by
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.reference import FILE as REFERENCE
@@ -29,6 +29,7 @@ from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
 SECOND_STAGE, COLUMNS = "second_stage", "columns"  # in a matcher's details
+CURVE = ("score", "precision")  # of a matcher's measured curve, what is read
 
 
 @dataclass(frozen=True)
@@ -143,18 +144,64 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
     with held(Path(name)) as folder:
         known = read_details(folder)
         try:
-            layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
-            blend = Blend.read(known)
-            columns = TextColumns.read(known.get(COLUMNS))
-            second = SecondStage.read(found) if "features" in (found := known.get(SECOND_STAGE, {})) else None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            parts = _parts_of(known)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise _broken(folder, error) from error
-        encoder = load_encoder(name, device)
-        reference = read_reference(folder)
+        encoder, reference = load_encoder(name, device), read_reference(folder)
         if read_details(folder) != known:
             raise InputError(f"another model was written to {name} while it was loaded: load it again")
-    encoder = encoder.variant(distance=encoder.saved_distance) if known else encoder
-    return Matcher(encoder, layer, blend, second, reference, columns, known.get("curve"))
+    matcher = Matcher(
+        encoder.variant(distance=encoder.saved_distance) if known else encoder, reference=reference, **parts
+    )
+    _require_fit(matcher, folder)
+    return matcher
+
+
+def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a matcher's file says of its score. Raises what reading a broken one raises."""
+    layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
+    blend, second = Blend.read(known), known.get(SECOND_STAGE, {})
+    stage = SecondStage.read(second) if "features" in second else None
+    curve = {name: list(map(float, known["curve"][name])) for name in CURVE} if known.get("curve") else None
+    numbers: list[Any] = [
+        [layer.w, layer.b] if layer else [],
+        [blend.hubness, *blend.lexical.values()],
+        *(curve or {}).values(),
+    ]
+    if stage is not None:
+        numbers += [[stage.floor, stage.slope, stage.bias], stage.mean, stage.weight, 1 / stage.deviation]
+    if not all(np.isfinite(row).all() for row in numbers) or len(set(map(len, (curve or {}).values()))) > 1:
+        raise ValueError("what is no number")
+    if unknown := set(blend.lexical) - set(KINDS):
+        raise ValueError(f"an unknown kind of similarity, {unknown.pop()!r}")
+    return {
+        "layer": layer,
+        "blend": blend,
+        "second": stage,
+        "columns": TextColumns.read(known.get(COLUMNS)),
+        "curve": curve,
+    }
+
+
+def _require_fit(matcher: Matcher, folder: Path) -> None:
+    """Raise InputError unless the reference is of vectors, and of scores, as this matcher makes them."""
+    if matcher.reference is None:
+        return
+    width = matcher.encoder.dimension + matcher.blend.extra
+    for one in (matcher.reference.left, matcher.reference.right):
+        staged = matcher.second is None or len(one.near) == len(one.known)
+        if (len(one.sample) and one.sample.shape[1] != width) or not staged:
+            raise InputError(f"{folder / REFERENCE} is of another model: download the model again, or train it again")
+    if matcher.blend.lexical and matcher.reference.terms is None:
+        raise InputError(f"{folder / REFERENCE} has no terms, which the score needs: train the model again")
+
+
+def columns_in(folder: Path) -> TextColumns | None:
+    """Return the text columns of a matcher's file, if it has any. Raises InputError if they are broken."""
+    try:
+        return TextColumns.read(read_details(folder).get(COLUMNS))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _broken(folder, error) from error
 
 
 def add_reference(reference: Reference, folder: Path) -> None:
@@ -169,7 +216,7 @@ def read_details(folder: Path) -> dict[str, Any]:
     file = folder / FILE
     try:
         return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise _broken(folder, error) from error
 
 

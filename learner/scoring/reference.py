@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from allpairs.db.domain import Distance
 from allpairs.db.errors import InputError
+from allpairs.db.files.arrays import DAMAGE, read_arrays, require_array
 from allpairs.db.identity import identity
 from allpairs.learner.data.corpus_terms import CorpusTerms
 from allpairs.learner.data.lexical_features import lexicon_by
@@ -219,25 +219,31 @@ def read_reference(folder: Path) -> Reference | None:
     if not path.is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays = read_arrays(path)
         if int(arrays["version"]) > VERSION:
             raise InputError(f"{path} was written by a newer version of Allpairs: update this one")
         left = _read_list(arrays, "left")
         right = _read_list(arrays, "right") if "right_known" in arrays else left
         terms = {name.removeprefix("terms_"): array for name, array in arrays.items() if name.startswith("terms_")}
         return Reference(left, right, CorpusTerms.read(terms) if terms else None, _unpacked(arrays["moves"]))
-    except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+    except (OSError, *DAMAGE) as error:
         raise InputError(f"{path} is damaged ({error!r}): download the model again, or train it again") from error
 
 
 def _read_list(arrays: dict[str, np.ndarray], side: str) -> ListReference:
-    weight, slope, intercept = map(float, arrays[f"{side}_line"])
-    known, hubness, sample = (arrays[f"{side}_{name}"] for name in ("known", "hubness", "sample"))
-    made = ListReference(known, hubness, sample, weight, slope, intercept)
+    weight, slope, intercept = map(float, require_array(arrays[f"{side}_line"], "float64", (3,)))
+    known = require_array(arrays[f"{side}_known"], "uint64", (None,))
+    if (known[1:] < known[:-1]).any():
+        raise ValueError("known texts that do not ascend")
+    hubness = require_array(arrays[f"{side}_hubness"], "float32", known.shape)
+    sample = require_array(arrays[f"{side}_sample"], "float16", (None, None))
+    whole = ListReference(known, hubness, sample, weight, slope, intercept)
     if f"{side}_near" not in arrays:
-        return made
-    return replace(made, near=arrays[f"{side}_near"], sample_hubness=arrays[f"{side}_sample_hubness"])
+        return whole
+    near = require_array(arrays[f"{side}_near"], "float32", (len(known), KEPT), lowest=True)
+    return replace(
+        whole, near=near, sample_hubness=require_array(arrays[f"{side}_sample_hubness"], "float32", (len(sample),))
+    )
 
 
 def _packed(moves: dict[str, float]) -> np.ndarray:
@@ -245,4 +251,5 @@ def _packed(moves: dict[str, float]) -> np.ndarray:
 
 
 def _unpacked(packed: np.ndarray) -> dict[str, float]:
-    return dict(zip(MOVES, packed.tolist(), strict=True)) if len(packed) else {}
+    numbers = require_array(packed, "float64", (None,)).tolist()
+    return dict(zip(MOVES, numbers, strict=True)) if numbers else {}

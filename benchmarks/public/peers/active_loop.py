@@ -17,7 +17,7 @@ from sentence_transformers.sentence_transformer.losses import OnlineContrastiveL
 from sklearn.linear_model import LogisticRegression
 from torch.utils.data import DataLoader
 
-from allpairs.learner.models.encoder import bundled_minilm
+from allpairs.learner.models.loading import bundled_minilm
 from benchmarks.public.peers.task import Task, begun
 
 NEAREST, EPOCHS, BATCH, RATE, WARM = 20, 3, 16, 2e-5, 0.1

@@ -15,7 +15,7 @@ import torch
 from sentence_transformers import CrossEncoder, InputExample, SentenceTransformer
 from torch.utils.data import DataLoader
 
-from allpairs.learner.models.encoder import bundled_minilm
+from allpairs.learner.models.loading import bundled_minilm
 from benchmarks.public.peers.active_loop import NEAREST, cosines, nearest
 from benchmarks.public.peers.task import Task, begun
 

@@ -13,7 +13,7 @@ import numpy as np
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress
-from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.backtraining.domain import in_domain
 from allpairs.learner.pipelines.backtraining.files import (
     Asked,

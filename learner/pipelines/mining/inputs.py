@@ -14,7 +14,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
-from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger
 from allpairs.learner.pipelines.mining.answers.negatives import Asked
 from allpairs.learner.pipelines.mining.answers.reading import (

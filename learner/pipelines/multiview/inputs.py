@@ -12,7 +12,7 @@ from allpairs.db.corpus.cells import counted
 from allpairs.db.corpus.graph import components
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
 from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
 from allpairs.learner.pipelines.multiview.ranking import parsed

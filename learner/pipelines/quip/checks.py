@@ -8,7 +8,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.backbones.loading import size_of
 from allpairs.learner.backbones.span_biencoder import SPECIAL
 from allpairs.learner.catalog.quip import GOLD, QuipConfig
-from allpairs.learner.models.encoder import require_folder
+from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.texts import ID, TEXT, require_columns
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.asked import read_questions

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from allpairs.learner.backbones.loading import MANY, load_tokenizer, loading, longest
+from allpairs.learner.backbones.loading import MANY, load_tokenizer, longest
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.models.encoder import NO_CODE, SAFETENSORS
+from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.runtime.device import default_device
 
 TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
@@ -62,5 +62,6 @@ def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | N
             return None
         after = tokenizer(TEMPLATE.format(mask=tokenizer.mask_token), add_special_tokens=False)["input_ids"]
         model = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
+        require_numbers(model)
         target = torch.device(device or default_device())
         return MaskedReader(model.to(target).eval(), tokenizer, list(after), [word[0] for word in words])

@@ -17,8 +17,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.data.corpus_terms import terms_of
-from allpairs.learner.models import encoder as module
-from allpairs.learner.models.encoder import Encoder, bundled_minilm, load_encoder
+from allpairs.learner.models import loading as module
+from allpairs.learner.models.encoder import Encoder, load_encoder
+from allpairs.learner.models.loading import bundled_minilm
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_cross_encoder
 from allpairs.learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
@@ -176,7 +177,7 @@ def test_an_encoder_without_token_vectors_cannot_be_pooled(tiny: Encoder) -> Non
 def test_a_matcher_is_saved_whole_and_replaces_the_one_before(tiny: Encoder, tmp_path: Path) -> None:
     save_matcher(Matcher(tiny, OutputLayer(3.0, -2.0, 0.4)), tmp_path / "model", labels=7)
     save_matcher(Matcher(tiny, OutputLayer(5.0, -4.0, 0.3)), tmp_path / "model", labels=8)
-    add_details(tmp_path / "model", curve={"score": [0.5]})
+    add_details(tmp_path / "model", curve={"score": [0.5], "precision": [1.0]})
     found = load_matcher(str(tmp_path / "model"))
     assert found.layer is not None
     assert (found.layer.w, found.layer.b) == (5, -4)
