@@ -16,6 +16,7 @@ from allpairs.db.projects.matchers import SCORES
 from allpairs.db.schema.engine import artifacts
 
 MOST_PACKED: Final = 200  # an archive may unpack to so many times its size; tables of text reach 30
+PACKED = (".npz", ".zip")
 DECKS = "decks.npz"  # of a design
 SIDES = ("left.npy", "right.npy")  # in sampling orders and scores: arrays of item ids
 
@@ -30,9 +31,13 @@ def require_room(members: Sequence[ZipInfo], packed: Path) -> None:
         raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, but the disk has less space")
 
 
-def unpack(bundle: ZipFile, folder: Path) -> None:
-    """Unpack the files of models, vectors and designs to where a project keeps them. Raises ValueError."""
+def unpack(bundle: ZipFile, folder: Path, packed: Path) -> None:
+    """Unpack the files of models, vectors and designs to where a project keeps them. Raises as `require_room`.
+
+    What is packed in them counts unpacked, too: it is read into the memory.
+    """
     folder.mkdir(parents=True)
+    members = list(bundle.infolist())
     for info in bundle.infolist():
         place = _place(info)
         if place is None:
@@ -41,6 +46,10 @@ def unpack(bundle: ZipFile, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with bundle.open(info) as source, target.open("wb") as out:
             shutil.copyfileobj(source, out, COPIED)
+        if target.suffix in PACKED:
+            with ZipFile(target) as inner:
+                members += inner.infolist()
+            require_room(members, packed)
 
 
 def _place(info: ZipInfo) -> Path | None:

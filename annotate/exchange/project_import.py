@@ -99,7 +99,7 @@ class _Import:
         place = artifacts() / f".import-{uuid4().hex}"
         require_room(self.bundle.infolist(), self.path)
         try:
-            unpack(self.bundle, place)  # before the transaction: other writers should not wait for files
+            unpack(self.bundle, place, self.path)  # before the transaction: other writers should not wait for files
             with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)

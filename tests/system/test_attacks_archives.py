@@ -174,6 +174,7 @@ def claiming(length: int) -> bytes:
 
 FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a bomb in an array": ("designs/1/decks.npz", lambda: arrays(other=np.zeros(30_000_000)), "would unpack to 240,"),
+    "a bomb in a model": ("models/1/reference.npz", lambda: arrays(more=np.zeros(30_000_000)), "would unpack to 240,"),
     "an array without end": ("designs/1/decks.npz", lambda: claiming(10**15), "nothing was imported"),
     "texts that the project does not have": (
         "designs/1/decks.npz",
