@@ -17,6 +17,7 @@ from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.db.domain import AnswerKind, Scope
 from allpairs.db.labels.answers import current_labels
+from allpairs.db.maintenance.backup import SECRETS
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.projects import all_projects
@@ -90,7 +91,8 @@ def test_rows_of_every_revision_are_there_and_mean_the_same(of: str, filled: Cal
     if kept is not None:
         copy = make_engine(f"sqlite:///{kept}")
         assert revision(copy) == of
-        assert {table: len(rows) for table, rows in contents(copy).items()} == {t: len(r) for t, r in before.items()}
+        counts = {table: len(rows) for table, rows in before.items()} | dict.fromkeys(SECRETS & set(before), 0)
+        assert {table: len(rows) for table, rows in contents(copy).items()} == counts
         copy.dispose()
     with engine.connect() as connection:
         found = compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), Base.metadata)
