@@ -4,11 +4,11 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import delete, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from allpairs.db.domain import NoticeKind, Queue
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, without_places
 from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import Job, Worker, now
 
@@ -18,7 +18,9 @@ PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explor
 PIPELINE, SUGGEST, OPINIONS, RATE = "pipeline", "suggest", "opinions", "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
 APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS, RATE)
+QUICK = (SEARCH, SUGGEST, OPINIONS)  # of which a project may have several open: somebody waits for each
 STARTING = "starting"  # the device of a worker that does not take jobs yet
+AHEAD = timedelta(seconds=5)  # by which the clocks of two machines may differ
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 
 
@@ -26,6 +28,12 @@ def open_job(session: Session, project_id: int) -> Job | None:
     """Return the project's waiting or running job, not counting those that change nothing."""
     at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.not_in(APART))
     return session.scalar(select(Job).where(*at_work).limit(1))
+
+
+def count_open(session: Session, project_id: int, kinds: Collection[str]) -> int:
+    """Return how many of the project's jobs of these kinds wait or run."""
+    at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.in_(kinds))
+    return session.scalar(select(func.count()).select_from(Job).where(*at_work)) or 0
 
 
 def newest_job(session: Session, project_id: int) -> Job | None:
@@ -51,7 +59,7 @@ def fail_job(session: Session, job: Job, error: str, traceback: str | None = Non
     """Mark the job as failed, with a sentence that says why; of a round, tell the project's webhooks."""
     job.state, job.error, job.traceback, job.updated_at = "failed", error, traceback, now()
     if job.kind == NEXT_ROUND:
-        about = {"job": job.id, "error": error}
+        about = {"job": job.id, "error": without_places(error)}
         add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, about, key=f"{job.id}-failed")
 
 
@@ -88,7 +96,12 @@ def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job |
 
 def live_workers(session: Session) -> list[Worker]:
     """Return the workers that have reported in the last 15 seconds."""
-    return list(session.scalars(select(Worker).where(Worker.seen_at > now() - ALIVE)))
+    return list(session.scalars(select(Worker).where(is_alive(Worker.seen_at))))
+
+
+def is_alive(seen_at: InstrumentedAttribute[datetime]) -> ColumnElement[bool]:
+    """Return the condition that a process has just reported; a date in the future tells nothing of it."""
+    return seen_at.between(now() - ALIVE, now() + AHEAD)
 
 
 def heard_of(session: Session, executor_id: str) -> datetime | None:

@@ -3,13 +3,13 @@
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.projects.jobs import ALIVE
+from allpairs.db.projects.jobs import is_alive
 from allpairs.db.schema.tables import MatchServer, now
 
 
 def live_servers(session: Session) -> list[MatchServer]:
     """Return the processes that have reported in the last 15 seconds, the last one first."""
-    alive = select(MatchServer).where(MatchServer.seen_at > now() - ALIVE)
+    alive = select(MatchServer).where(is_alive(MatchServer.seen_at))
     return list(session.scalars(alive.order_by(MatchServer.seen_at.desc())))
 
 
