@@ -46,6 +46,12 @@ class Lexicon:
         places[places == len(self.numbered)] = 0
         return words[self.numbered[places] == words] if len(self.numbered) else words[:0]
 
+    def words_of(self, row: int) -> np.ndarray:
+        """Return the columns of the words of this row's text."""
+        begin, end = self.words.indptr[row : row + 2]
+        columns: np.ndarray = self.words.indices[begin:end]
+        return columns
+
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the similarities of pairs of rows, (n, 4) float32 in the order of KINDS.
 

@@ -44,23 +44,32 @@ def explained(
     second, left, right = matcher.second, pairs.left, pairs.right
     meanings = scores(vectors[:, : -matcher.blend.extra], left, right, Space(matcher.encoder.distance))
     values = features.values(pairs) if features else np.empty((len(pairs), 0))
-    rows = zip(pairs.score.tolist(), meanings.tolist(), left.tolist(), right.tolist(), values, strict=True)
-    for score, meaning, one, other, own in rows:
-        parts = parts_of(matcher.blend, lexicon, score, meaning, one, other)
+    lexical = lexicon.values(left, right) if lexicon is not None and matcher.blend.lexical else values
+    rows = zip(pairs.score.tolist(), meanings.tolist(), lexical, left.tolist(), right.tolist(), values, strict=True)
+    for score, meaning, similarities, one, other, own in rows:
+        parts = parts_of(matcher.blend, lexicon, score, meaning, similarities, one, other)
         if second is not None and score >= second.floor:
             parts = again(parts, second, own)
         yield parts if matcher.layer is None else in_log_odds(parts, matcher.layer)
 
 
-def parts_of(blend: Blend, lexicon: Lexicon | None, score: float, meaning: float, left: int, right: int) -> list[Part]:
+def parts_of(
+    blend: Blend,
+    lexicon: Lexicon | None,
+    score: float,
+    meaning: float,
+    similarities: np.ndarray,
+    left: int,
+    right: int,
+) -> list[Part]:
     """Return the parts of the first score of two rows, the largest first; they add up to the score.
 
-    meaning: what the encoder's vectors add to it. The hubness correction is what remains after meaning and lexical
-    similarity, and includes the error of hashing.
+    meaning: what the encoder's vectors add to it; similarities: (4,), lexical ones, if they count. The hubness
+    correction is what remains after meaning and lexical similarity, and includes the error of hashing.
     """
     parts = [Part("meaning", meaning)]
     if lexicon is not None and blend.lexical:
-        values = lexicon.values(np.array([left]), np.array([right]))[0] / total(blend.lexical)
+        values = similarities / total(blend.lexical)
         parts += [
             Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right))
             for kind, value in zip(KINDS, values.tolist(), strict=True)
@@ -98,7 +107,7 @@ def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...
     """Return the words behind a part: shared ones, and numbers that either text has."""
     if kind not in ("words", "numbers"):
         return ()
-    one, other = lexicon.words[left].indices, lexicon.words[right].indices
+    one, other = lexicon.words_of(left), lexicon.words_of(right)
     found = np.intersect1d(one, other) if kind == "words" else lexicon.numbers_among(np.union1d(one, other))
     rarest = found[np.argsort(-lexicon.rarity[found], kind="stable")[:NAMED]]
     return tuple(lexicon.vocabulary[rarest].tolist())

@@ -14,11 +14,17 @@ BLEND = Blend(0.25, {"ngrams": 0.4, "words": 0.5, "numbers": 0.1})
 
 
 def parts(left: int, right: int, blend: Blend = BLEND, score: float = 0.3) -> dict[str, Part]:
-    return {part.title: part for part in parts_of(blend, lexicon_of(TEXTS), score, 0.4, left, right)}
+    return {part.title: part for part in between(left, right, blend, score)}
+
+
+def between(left: int, right: int, blend: Blend = BLEND, score: float = 0.3) -> list[Part]:
+    lexicon = lexicon_of(TEXTS)
+    similarities = lexicon.values(np.array([left]), np.array([right]))[0]
+    return parts_of(blend, lexicon, score, 0.4, similarities, left, right)
 
 
 def test_the_parts_add_up_to_the_score_the_weightiest_first() -> None:
-    found = parts_of(BLEND, lexicon_of(TEXTS), 0.3, 0.4, 0, 1)
+    found = between(0, 1)
     assert sum(part.amount for part in found) == pytest.approx(0.3)
     amounts = [abs(part.amount) for part in found]
     assert amounts == sorted(amounts, reverse=True)
@@ -40,7 +46,7 @@ def test_words_that_both_share_are_named_the_rarest_first() -> None:
 
 
 def test_a_plain_cosine_has_one_part() -> None:
-    found = parts_of(Blend(), None, 0.8, 0.8, 0, 1)
+    found = parts_of(Blend(), None, 0.8, 0.8, np.empty(0), 0, 1)
     assert [str(part) for part in found] == ["meaning +0.80"]
 
 
@@ -59,7 +65,7 @@ def test_the_parts_of_a_pair_scored_again_add_up_too_each_named_once() -> None:
     rng = np.random.default_rng(0)
     second = SecondStage(0.0, 0.5, 0.1, *rng.uniform(0.1, 1, (3, len(FEATURES))))
     values = rng.random(len(FEATURES)).astype(np.float32)
-    found = again(parts_of(BLEND, lexicon_of(TEXTS), 0.3, 0.4, 0, 1), second, values)
+    found = again(between(0, 1), second, values)
     wanted = 0.5 * 0.3 + 0.1 + second.added(values[None]).sum()
     assert sum(part.amount for part in found) == pytest.approx(wanted)
     titles = [part.title for part in found]
