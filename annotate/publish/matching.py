@@ -11,14 +11,25 @@ from sqlalchemy import Engine
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
 from allpairs.db.domain import PublicationKind
-from allpairs.db.errors import InputError
+from allpairs.db.errors import Busy, InputError
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.projects.projects import live_project
 from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service
+from allpairs.db.requests.server_proof import (
+    CHALLENGE,
+    MATCH,
+    SCHEME,
+    app_proof,
+    is_proof,
+    new_challenge,
+    process_proof,
+)
 from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import MatchServer
 
 PATIENCE = 60.0  # seconds: a process that has to load the model first says so after 20
+LONGEST_ANSWER = 40_000_000  # bytes: ten for each character that the process gives
+AGAIN = 15  # seconds
 ABSENT = (
     "no process answers `match`: start the app with `allpairs serve --match`, or a process with `allpairs serve-model`"
 )
@@ -26,7 +37,7 @@ ABSENT = (
 log = logging.getLogger(__name__)
 
 
-class NotAnswering(InputError):
+class NotAnswering(Busy):
     """No process can answer now."""
 
 
@@ -47,7 +58,7 @@ def match(engine: Engine, project_id: int, asked: Mapping[str, Any]) -> dict[str
     if status == 200:
         return answer
     detail = str(answer.get("detail", f"the process that answers `match` returned {status}"))
-    raise InputError(detail) if status in (409, 422) else NotAnswering(detail)
+    raise InputError(detail) if status in (409, 422) else NotAnswering(detail, int(answer.get("seconds") or AGAIN))
 
 
 def ask(servers: Sequence[MatchServer], body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -57,15 +68,37 @@ def ask(servers: Sequence[MatchServer], body: Mapping[str, Any]) -> tuple[int, d
             return _ask(server, json.dumps(body).encode())
         except (OSError, http.client.HTTPException, ValueError) as error:
             log.warning("the process %s at %s does not answer: %r", server.name, server.address, error)
-    raise NotAnswering(ABSENT)
+    raise NotAnswering(ABSENT, AGAIN)
 
 
 def _ask(server: MatchServer, body: bytes) -> tuple[int, dict[str, Any]]:
+    """Return the answer of the process, once it has shown on the same connection that it knows its secret.
+
+    Raises ValueError if it has not: another program may have taken the port of a process that has ended.
+    """
     connection = http.client.HTTPConnection(server.address, timeout=PATIENCE)
     try:
-        headers = {"Authorization": f"Bearer {server.secret}", "Content-Type": "application/json"}
-        connection.request("POST", "/match", body, headers)
-        response = connection.getresponse()
-        return response.status, dict(json.loads(response.read()))
+        connection.connect()
+        connection.auto_open = 0  # a second connection might reach another program
+        app_challenge = new_challenge()
+        _, shown = _exchange(connection, CHALLENGE, app_challenge.encode())
+        challenge = str(shown.get("challenge"))
+        if not is_proof(shown.get("proof"), process_proof(server.secret, app_challenge, challenge)):
+            raise ValueError("it does not know the secret of that process")
+        proof = app_proof(server.secret, app_challenge, challenge, body)
+        return _exchange(connection, MATCH, body, f"{challenge}:{proof}")
     finally:
         connection.close()
+
+
+def _exchange(
+    connection: http.client.HTTPConnection, path: str, body: bytes, proof: str = ""
+) -> tuple[int, dict[str, Any]]:
+    """Send the body and maybe a proof; return status and answer. Raises ValueError for an endless answer."""
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"{SCHEME} {proof}"} if proof else {})
+    connection.request("POST", path, body, headers)
+    response = connection.getresponse()
+    answer = response.read(LONGEST_ANSWER + 1)
+    if len(answer) > LONGEST_ANSWER:
+        raise ValueError(f"it answers more than {LONGEST_ANSWER:,} bytes")
+    return response.status, dict(json.loads(answer))

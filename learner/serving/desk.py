@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 from allpairs.db.corpus.equal_texts import EQUAL, MODEL
 from allpairs.db.corpus.fields import values_of
 from allpairs.db.domain import Side
+from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import add_counts
 from allpairs.db.projects.stable_groups import groups_of
 from allpairs.db.schema.engine import reading, writing
@@ -25,6 +26,8 @@ from allpairs.learner.serving.loaded import Loaded, Served
 from allpairs.learner.serving.project_texts import Asked
 from allpairs.learner.serving.served_model import Ranked, Scored
 
+LONGEST_ANSWER = 4_000_000  # characters of all candidates
+COMPARISONS = 4  # that wait or run
 FEW = 4  # texts for which a core alone is faster: PyTorch's threads, BLAS's and FAISS's wait for work by spinning
 
 
@@ -54,7 +57,7 @@ class Desk:
 
     def __init__(self, engine: Engine, loaded: Loaded) -> None:
         self._engine, self.loaded = engine, loaded
-        self._turn = threading.Lock()
+        self._turn, self._comparisons = threading.Lock(), threading.BoundedSemaphore(COMPARISONS)
         self._threads = ThreadpoolController()
 
     def match(self, question: Question) -> tuple[dict[str, Any], Answered]:
@@ -80,7 +83,17 @@ class Desk:
         return answer, Answered(question, served, seen, found.ranked)
 
     def compare(self, answered: Answered) -> None:
-        """Score the same texts with the project's shadow, if it has one, and count how far the two agree."""
+        """Score the same texts with the project's shadow, if it has one, and count how far the two agree.
+
+        Where several comparisons wait already, this one is left out: requests go first.
+        """
+        if self._comparisons.acquire(blocking=False):
+            try:
+                self._compare(answered)
+            finally:
+                self._comparisons.release()
+
+    def _compare(self, answered: Answered) -> None:
         question, one = answered.question, answered.served
         other = self.loaded.shadow(question.project_id)
         if other is None:
@@ -128,6 +141,9 @@ def _as_json(
     groups = groups_of(session, question.project_id, served.texts.item_ids[rows].tolist())
     shown = {row: (text, lengths) for row, text, lengths in
              zip(rows.tolist(), records.texts, records.lengths, strict=True)}  # fmt: skip
+    size = sum(len(shown[row][0]) for one in found.ranked for row in one.rows[: question.k].tolist())
+    if size > LONGEST_ANSWER:
+        raise InputError(f"the candidates have {size:,} characters, and the limit is {LONGEST_ANSWER:,}: ask for fewer")
     names = served.texts.names(of_left)
     results = []
     for one, parts in zip(found.ranked, found.why, strict=True):

@@ -1,4 +1,4 @@
-"""The models that this process holds. They are loaded in a thread of their own.
+"""The models that this process holds. Each is loaded in a thread of its own.
 
 A new publication takes the place of the old one when it is ready; a request keeps the model that it began with.
 """
@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import PublicationKind
-from allpairs.db.errors import InputError
+from allpairs.db.errors import Busy, InputError
 from allpairs.db.projects.publications import NOTHING_PUBLISHED, in_service
 from allpairs.db.schema.engine import reading
 from allpairs.db.texts.plan import state_of
@@ -23,7 +23,8 @@ from allpairs.learner.serving.project_texts import ProjectTexts
 from allpairs.learner.serving.served_model import ServedModel
 
 PATIENCE = 20.0  # seconds that a request waits for a model that is being loaded
-AGAIN = 30.0  # seconds until a model that could not be loaded is tried again
+MOST_LOADING = 1_000  # at a time: the texts of one project may take hours to encode, and no other waits for them
+AGAIN = 30  # seconds until a model that could not be loaded is tried again
 MODEL, SHADOW = PublicationKind
 
 log = logging.getLogger(__name__)
@@ -33,8 +34,11 @@ class NothingPublished(InputError):
     """The project has no published model."""
 
 
-class StillLoading(InputError):
+class StillLoading(Busy):
     """The model is still being loaded."""
+
+    def __init__(self) -> None:
+        super().__init__("the published model is being loaded: ask again in half a minute", AGAIN)
 
 
 @dataclass(frozen=True)
@@ -69,25 +73,34 @@ class Loaded:
         self._loading: dict[Place, Future[None]] = {}
         self._failed: dict[Place, tuple[Key, float]] = {}
         self._lock = threading.Lock()
-        self._loader = ThreadPoolExecutor(1, "loader")
+        self._loader = ThreadPoolExecutor(MOST_LOADING, "loader")
 
     def model(self, project_id: int, patience: float = PATIENCE) -> Served:
         """Return the published model of the project; load it first, if nobody has asked for it yet.
 
         Raises NothingPublished, StillLoading after so many seconds, and InputError if it cannot be loaded.
         """
-        if (served := self._served.get((project_id, MODEL))) is not None:
-            return served
+        loading = self.loading(project_id)
+        if loading is not None:
+            wait([loading], patience)
+            if not loading.done():
+                raise StillLoading
+            loading.result()
+        return self._served[project_id, MODEL]
+
+    def loading(self, project_id: int) -> "Future[None] | None":
+        """Return the loading of the project's published model, which begins now if need be; None if it is loaded.
+
+        Raises NothingPublished. A model that could not be loaded is tried again after half a minute.
+        """
+        place = project_id, MODEL
+        if place in self._served:
+            return None
         with reading(self._engine) as session:
-            key = _key(session, project_id, MODEL)
+            key = _key(session, *place)
         if key is None:
             raise NothingPublished(NOTHING_PUBLISHED)
-        loading = self._start((project_id, MODEL), key)
-        wait([loading], patience)
-        if not loading.done():
-            raise StillLoading(f"the model of round {key.number} is being loaded: ask again in half a minute")
-        loading.result()
-        return self._served[project_id, MODEL]
+        return self._loading[place] if self._has_just_failed(place, key) else self._start(place, key)
 
     def shadow(self, project_id: int) -> Served | None:
         """Return the shadow of a published model, if it has one that is loaded."""

@@ -19,6 +19,13 @@ from allpairs.learner.search.inner_product import Factor, Space, as_left, as_rig
 from allpairs.learner.serving.candidates import EXACT_UP_TO, Candidates, make_candidates
 from allpairs.learner.serving.project_texts import ONE_COLUMN, ProjectTexts
 from allpairs.learner.serving.served_model import ServedModel
+from allpairs.learner.serving.trial import Trials
+
+
+def load_tried(trials: Trials, engine: Engine, project_id: int, matcher_id: int) -> tuple[ProjectTexts, ServedModel]:
+    """Do `load_served` with a model that a process of its own has loaded before, within limits."""
+    trials.require_loadable(artifacts() / _row(engine, matcher_id)[1])
+    return load_served(engine, project_id, matcher_id)
 
 
 def load_served(
@@ -28,12 +35,11 @@ def load_served(
 
     exact: as in `make_candidates`. Raises InputError if the model is gone, damaged, or lacks what its score needs.
     """
+    row, folder = _row(engine, matcher_id)
     with reading(engine) as session:
-        row, data = session.get(Matcher, matcher_id), read_project(session, project_id)
+        data = read_project(session, project_id)
         named = TextColumns.read(project_of(session, project_id).text_columns)
-    if row is None or row.folder is None:
-        raise InputError("the published model is gone: publish another round's")
-    matcher, dataset = load_matcher(str(artifacts() / row.folder)), data.dataset
+    matcher, dataset = load_matcher(str(artifacts() / folder)), data.dataset
     matcher.require_reference()
     vectors, rng = _vectors(row, data, progress), np.random.default_rng(0)
     rows, indexes = {}, {}
@@ -43,6 +49,15 @@ def load_served(
         indexes[of_left] = _index(vectors, (lists.own, lists.others), of_left, matcher.space, rng, progress, exact)
     columns = matcher.columns or named or ONE_COLUMN
     return ProjectTexts(data.item_ids, dataset.symmetric, columns), ServedModel(matcher, vectors, rows, indexes)
+
+
+def _row(engine: Engine, matcher_id: int) -> tuple[Matcher, str]:
+    """Return the matcher and its folder. Raises InputError if it is gone."""
+    with reading(engine) as session:
+        row = session.get(Matcher, matcher_id)
+    if row is None or row.folder is None:
+        raise InputError("the published model is gone: publish another round's")
+    return row, row.folder
 
 
 def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:

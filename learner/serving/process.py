@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import psutil
 import uvicorn
@@ -25,7 +26,9 @@ from allpairs.db.projects.projects import project_named
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.learner.serving.desk import Desk
 from allpairs.learner.serving.loaded import Loaded
+from allpairs.learner.serving.loading import load_tried
 from allpairs.learner.serving.routes import application
+from allpairs.learner.serving.trial import Trials
 
 HEARTBEAT = 2.0  # seconds between two reports, and between two looks for publications
 ANY = ("0.0.0.0", "::", "")  # addresses that listen on every network
@@ -48,7 +51,7 @@ def run(host: str = "127.0.0.1", port: int = 0, name: str | None = None, project
         first = [project_named(session, one).id for one in projects]
         _require_name(session, name)
     listening = _listen(host, port)
-    secret, loaded = secrets.token_urlsafe(32), Loaded(engine)
+    secret, loaded = secrets.token_urlsafe(32), Loaded(engine, partial(load_tried, Trials()))
     reached = socket.gethostname() if host in ANY else host
     address = f"{f'[{reached}]' if ':' in reached else reached}:{listening.getsockname()[1]}"
     loaded.start(first)

@@ -1,7 +1,9 @@
-"""The addresses of the serving process. Only the app calls them: each request shows the secret of this process."""
+"""The addresses of the serving process. Only the app calls them: each request proves that it knows the secret."""
 
-import hmac
+import asyncio
 import logging
+from collections.abc import Callable
+from concurrent.futures import Future
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
@@ -12,12 +14,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from allpairs.db.domain import Side
-from allpairs.db.errors import InputError
+from allpairs.db.errors import Busy, InputError
+from allpairs.db.requests.server_proof import (
+    CHALLENGE,
+    MATCH,
+    SCHEME,
+    app_proof,
+    is_proof,
+    new_challenge,
+    process_proof,
+)
+from allpairs.db.requests.turns import Gone, Receive, Turns
 from allpairs.learner.serving.desk import Answered, Desk, Question
-from allpairs.learner.serving.loaded import StillLoading
+from allpairs.learner.serving.loaded import PATIENCE, StillLoading
 
-MATCH = "/match"
 LONGEST_BODY = 4_000_000  # bytes: the app takes half as many
+LONGEST_CHALLENGE = 100  # bytes
+MOST_OPEN = 1_000  # challenges that wait for a request
+RUNNING, WAITING = 1, 16  # requests that are answered at a time; that wait, of one project
 
 log = logging.getLogger(__name__)
 
@@ -36,29 +50,81 @@ class Asked(BaseModel):
 
 def application(desk: Desk, secret: str) -> Starlette:
     """Return the ASGI application."""
+    door, turns = _Door(secret), Turns(RUNNING, RUNNING, WAITING)
 
     async def match(request: Request) -> Response:
-        if not _is_shown(request, secret):
+        expected = door.expected(request.headers.get("authorization", ""))
+        body = await _body(request, LONGEST_BODY) if expected else b""
+        if expected is None or not expected(body):
             return _problem(401, "this process answers the app alone")
         try:
-            asked = Asked.model_validate_json(await _body(request))
+            asked = Asked.model_validate_json(body)
         except ValidationError as error:
             return _problem(422, str(error.errors(include_url=False, include_input=False)[0]["msg"]))
-        return await run_in_threadpool(_match, desk, asked)
+        return await _answer(desk, turns, asked, request.receive)
 
-    return Starlette(routes=[Route(MATCH, match, methods=["POST"])])
-
-
-def _is_shown(request: Request, secret: str) -> bool:
-    shown = request.headers.get("authorization", "")
-    return hmac.compare_digest(shown.encode(), f"Bearer {secret}".encode())
+    routes = [Route(CHALLENGE, door.challenge, methods=["POST"]), Route(MATCH, match, methods=["POST"])]
+    return Starlette(routes=routes)
 
 
-async def _body(request: Request) -> bytes:
+class _Door:
+    """What this process has been asked to prove, and what it asks of the app."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+        self._open: dict[str, str] = {}  # the app's challenge by ours, the newest last
+
+    async def challenge(self, request: Request) -> Response:
+        """Prove that this process knows its secret, and ask the same of the app."""
+        app_challenge = (await _body(request, LONGEST_CHALLENGE)).decode(errors="replace")
+        challenge = new_challenge()
+        self._open[challenge] = app_challenge
+        if len(self._open) > MOST_OPEN:
+            self._open.pop(next(iter(self._open)))
+        proof = process_proof(self._secret, app_challenge, challenge)
+        return JSONResponse({"challenge": challenge, "proof": proof})
+
+    def expected(self, authorization: str) -> Callable[[bytes], bool] | None:
+        """Return whether this proves, with the body of its request, that the app knows the secret.
+
+        None without a challenge of ours: each is good for one request.
+        """
+        challenge, _, proof = authorization.removeprefix(f"{SCHEME} ").partition(":")
+        app_challenge = self._open.pop(challenge, None)
+        if app_challenge is None:
+            return None
+        return lambda body: is_proof(proof, app_proof(self._secret, app_challenge, challenge, body))
+
+
+async def _answer(desk: Desk, turns: Turns, asked: Asked, receive: Receive) -> Response:
+    """Answer in turn; a model that is being loaded keeps nobody of another project waiting."""
+    try:
+        loading = await run_in_threadpool(desk.loaded.loading, asked.project_id)
+        if loading is not None:
+            await _end_of(loading)
+        async with turns.turn([asked.project_id], receive):
+            return await run_in_threadpool(_match, desk, asked)
+    except InputError as error:
+        return _refusal(error)
+    except Gone:
+        return _problem(499, "the app waits no longer")
+
+
+async def _end_of(loading: "Future[None]") -> None:
+    """Wait for the end of a loading. Raises StillLoading where that takes longer than a request waits."""
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loading.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
+    try:
+        await asyncio.wait_for(ended.wait(), PATIENCE)
+    except TimeoutError:
+        raise StillLoading from None
+
+
+async def _body(request: Request, longest: int) -> bytes:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > LONGEST_BODY:
+        if len(body) > longest:
             return b""
     return bytes(body)
 
@@ -68,7 +134,7 @@ def _match(desk: Desk, asked: Asked) -> Response:
     try:
         answer, answered = desk.match(question)
     except InputError as error:
-        return _problem(503 if isinstance(error, StillLoading) else 409, str(error))
+        return _refusal(error)
     except Exception:
         log.exception("a request for project %d failed", asked.project_id)
         return _problem(500, "the process that answers `match` failed: its log says why")
@@ -83,5 +149,10 @@ def _compare(desk: Desk, answered: Answered) -> None:
         log.exception("the shadow of project %d could not be compared", answered.question.project_id)
 
 
-def _problem(status: int, detail: str) -> Response:
-    return JSONResponse({"detail": detail}, status)
+def _refusal(error: InputError) -> Response:
+    return _problem(503, str(error), error.seconds) if isinstance(error, Busy) else _problem(409, str(error))
+
+
+def _problem(status: int, detail: str, seconds: int | None = None) -> Response:
+    """Return the response that says what is wrong; seconds: after which to ask again."""
+    return JSONResponse({"detail": detail, "seconds": seconds}, status)

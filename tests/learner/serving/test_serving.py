@@ -1,5 +1,6 @@
 """The serving process's answers: the candidates and scores of a matcher on files, of the model that is published."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from allpairs.annotate.publish.publications import end, publish, read_service
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import PublicationKind, Side
 from allpairs.db.errors import InputError
+from allpairs.db.files.artifacts import size_of
+from allpairs.db.requests.server_proof import app_proof, process_proof
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item
 from allpairs.db.schema.tables import Matcher as Row
@@ -25,6 +28,7 @@ from allpairs.learner.serving.loaded import Loaded, NothingPublished, StillLoadi
 from allpairs.learner.serving.loading import load_served
 from allpairs.learner.serving.project_texts import ProjectTexts
 from allpairs.learner.serving.routes import application
+from allpairs.learner.serving.trial import require_loadable
 from tests.helpers.factories import make_groups
 from tests.helpers.projects.rounds import answer_batch, half, run, texts
 from tests.helpers.projects.text_changes import change
@@ -216,7 +220,7 @@ def test_a_model_that_takes_long_is_said_to_be_loading_and_one_that_fails_says_w
         raise InputError("the folder is damaged")
 
     loaded = Loaded(engine, failing)
-    with pytest.raises(StillLoading, match="round 1 is being loaded"):
+    with pytest.raises(StillLoading, match="is being loaded"):
         loaded.model(row.project_id, patience=0.01)
     go.set()
     with pytest.raises(InputError, match="the folder is damaged"):
@@ -263,19 +267,54 @@ def test_a_shadow_is_compared_on_the_same_requests_until_either_changes(engine: 
     assert service.shadow is None and service.published is not None and service.published.number == 2
 
 
-def test_only_who_shows_the_secret_is_answered(engine: Engine, encoder: Path) -> None:
+def test_only_who_proves_to_know_the_secret_is_answered(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
     publish(engine, row.project_id, 1)
     client = TestClient(application(Desk(engine, Loaded(engine)), "secret"))
-    body = {"project_id": row.project_id, "texts": ASKED, "k": 2, "side": "left", "why": False}
-    for shown in ("", "Bearer ", "Bearer secret2", "secret"):
-        assert client.post("/match", json=body, headers={"Authorization": shown}).status_code == 401
-    good = {"Authorization": "Bearer secret"}
-    found = client.post("/match", json=body, headers=good)
+    asked = {"project_id": row.project_id, "texts": ASKED, "k": 2, "side": "left", "why": False}
+
+    def ask(secret: str = "secret", own: str = "mine", **more: Any) -> Any:
+        body = json.dumps(asked | more).encode()
+        shown = client.post("/challenge", content="mine").json()
+        assert shown["proof"] == process_proof("secret", "mine", shown["challenge"])
+        proof = app_proof(secret, own, shown["challenge"], body)
+        headers = {"Authorization": f"Proof {shown['challenge']}:{proof}"}
+        found = client.post("/match", content=body, headers=headers)
+        assert client.post("/match", content=body, headers=headers).status_code == 401  # each proof is good once
+        return found
+
+    for authorization in ("", "Proof ", "Proof a:b", "Bearer secret"):
+        assert client.post("/match", json=asked, headers={"Authorization": authorization}).status_code == 401
+    assert ask("secret2").status_code == ask(own="other").status_code == 401
+    found = ask()
     assert found.status_code == 200 and [len(one) for one in found.json()["results"]] == [2] * len(ASKED)
-    assert client.post("/match", json=body | {"k": 0}, headers=good).status_code == 422
-    assert client.post("/match", json=body | {"texts": [{"x": "y"}]}, headers=good).status_code == 409
-    assert client.post("/match", json=body | {"project_id": 99}, headers=good).status_code == 409
+    assert ask(k=0).status_code == 422
+    assert ask(texts=[{"x": "y"}]).status_code == ask(project_id=99).status_code == 409
     with writing(engine) as session:
         session.execute(delete(Item).where(Item.project_id == row.project_id))
-    assert client.post("/match", json=body, headers=good).status_code == 409
+    assert ask().status_code == 409
+
+
+def test_no_project_waits_for_the_loading_of_another(engine: Engine, encoder: Path) -> None:
+    slow, row = trained(engine, encoder, "Slow", hubness=0.0), trained(engine, encoder, hubness=0.0)
+    go = threading.Event()
+
+    def load(engine: Engine, project_id: int, matcher_id: int) -> Any:
+        assert project_id == row.project_id or go.wait(60)
+        return load_served(engine, project_id, matcher_id)
+
+    loaded = Loaded(engine, load)
+    for one in (slow, row):
+        publish(engine, one.project_id, 1)
+    loaded.start([slow.project_id])
+    assert asking(Desk(engine, loaded), row.project_id)["round"] == 1
+    with pytest.raises(StillLoading):
+        loaded.model(slow.project_id, patience=0.01)
+    go.set()
+
+
+def test_a_model_beyond_the_limits_ends_a_process_of_its_own(encoder: Path) -> None:
+    with pytest.raises(InputError, match=r"memory|0\.0 GB"):
+        require_loadable(encoder, spare=-4 * size_of(encoder))
+    with pytest.raises(InputError, match=r"more than 0\.01 seconds"):
+        require_loadable(encoder, patience=0.01)
