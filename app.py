@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from allpairs.annotate.api import browser_answers
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
-from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.shell.menu import ENTRIES
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
@@ -28,7 +28,6 @@ app = st.App(
     routes=[
         *health.routes(),
         telemetry.route(),
-        model_export.route(),
         browser_answers.route(),
         *download_routes.routes(),
         *login_routes.routes(providers),

@@ -4,7 +4,6 @@ from json import loads
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -16,12 +15,14 @@ from allpairs.annotate.api.models.base import IN_PATH
 from allpairs.annotate.labelling.queue import record
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.annotate.web.problems import Wrong, json_body, problem, wrong_input
+from allpairs.annotate.web.work import Threads
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import PutAway
 from allpairs.db.schema.engine import make_engine
 
 PATH = "/answers/{project_id:int}"
 MOST = 5_000  # answers in one request
+THREADS = 8
 FOREIGN = "answers are sent from the app's own pages: open the page Label"
 NOT_YOURS = "these answers are another person's: they are sent when that person signs in"
 
@@ -35,16 +36,17 @@ class Sent(BaseModel):
 
 def route() -> Route:
     """Return the route."""
-    return Route(PATH, _answer, methods=["POST"])
+    threads = Threads(THREADS)
 
+    async def answer(request: Request) -> Response:
+        try:
+            if not is_own(request.headers.get("origin"), request.headers.get("host")):
+                raise Wrong(403, FOREIGN)
+            return await threads.run(_store, request, await json_body(request))
+        except Wrong as wrong:
+            return problem(wrong.status, wrong.detail)
 
-async def _answer(request: Request) -> Response:
-    try:
-        if not is_own(request.headers.get("origin"), request.headers.get("host")):
-            raise Wrong(403, FOREIGN)
-        return await run_in_threadpool(_store, request, await json_body(request))
-    except Wrong as wrong:
-        return problem(wrong.status, wrong.detail)
+    return Route(PATH, answer, methods=["POST"])
 
 
 def _store(request: Request, body: bytes) -> Response:

@@ -7,14 +7,13 @@ import json
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Container
-from functools import cache
+from collections.abc import Awaitable, Callable, Container, Mapping
+from functools import cache, partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Engine
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -29,14 +28,19 @@ from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
 from allpairs.annotate.api.reference_page import POLICY, reference_page
 from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE, ROOT, VERSION
 from allpairs.annotate.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
-from allpairs.db.errors import InputError
+from allpairs.annotate.web.work import Work
+from allpairs.db.errors import Busy, InputError
 from allpairs.db.files.logs import about
 from allpairs.db.projects.projects import project_of
+from allpairs.db.requests.turns import Gone
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 
 Answer = Callable[[Request], Awaitable[Response]]
 Observe = Callable[[str, str, int, float], None]  # method, path template, status, seconds
+BUSY = 429
+# Requests at a time; of one person, and in one project; and how many of these may wait.
+QUICK, SLOW = (16, 8, 64), (32, 2, 16)
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 OF_PAGE = {"Content-Security-Policy": POLICY}
 
@@ -49,11 +53,12 @@ def api(observe: Observe = lambda *_: None) -> Mount:
         Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(_document(_site()), 200, HEADERS, JSON)),
         Route(REFERENCE.removeprefix(ROOT), lambda request: HTMLResponse(_page(_site()), 200, HEADERS | OF_PAGE)),
     ]
+    works = {False: Work(*QUICK), True: Work(*SLOW)}
     by_path: dict[str, dict[str, Operation]] = {}
     for one in OPERATIONS:
         by_path.setdefault(one.path, {})[one.method] = one
     routes = [
-        Route(f"{VERSION}{path}", _timed(path, observe, _answering(by)), methods=list(by))
+        Route(f"{VERSION}{path}", _timed(path, observe, _answering(by, works)), methods=list(by))
         for path, by in by_path.items()
     ]
     handlers: dict[Any, Any] = {HTTPException: _as_problem, Exception: _failed}
@@ -93,21 +98,30 @@ def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
     return timed
 
 
-def _answering(by_method: dict[str, Operation]) -> Answer:
+def _answering(by_method: dict[str, Operation], works: Mapping[bool, Work]) -> Answer:
     """Return the handler of all requests to one address."""
 
     async def answer(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         try:
             body = await json_body(request) if operation.has_body else b""
-            return await run_in_threadpool(_answer, operation, request, body)
+            return await works[operation.slow].do(request, partial(_answer, operation, request, body))
+        except Gone:
+            return Response(status_code=499)
         except Exception as error:
-            wrong = error if isinstance(error, Wrong) else wrong_fault(error)
+            wrong = _wrong(error)
             if wrong is None:
                 raise
-            return problem(wrong.status, wrong.detail, HEADERS)
+            return problem(wrong.status, wrong.detail, HEADERS | wrong.headers)
 
     return answer
+
+
+def _wrong(error: Exception) -> Wrong | None:
+    """Return the problem that an error is answered with; None if it is a mistake of ours."""
+    if isinstance(error, Busy):
+        return Wrong(BUSY, str(error), error.seconds)
+    return error if isinstance(error, Wrong) else wrong_fault(error)
 
 
 def _answer(operation: Operation, request: Request, body: bytes) -> Response:
@@ -124,6 +138,8 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
             result = operation.answer(call)
     except Refused as error:
         raise Wrong(403, str(error)) from None
+    except Busy:
+        raise
     except InputError as error:
         raise Wrong(409, str(error)) from None
     return Response(result.model_dump_json(), operation.status, HEADERS, JSON)

@@ -4,8 +4,9 @@ Streamlit's own download button would make the file whenever the page is drawn, 
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ from starlette.routing import Route
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import allowed
-from allpairs.annotate.exchange.model_export import MOST_ID, safe_name
+from allpairs.annotate.exchange.model_export import ADDRESS, MOST_ID, download, safe_name
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.explore.match_export import write_matches
 from allpairs.annotate.labels.export import export_dataset, export_labels
@@ -27,18 +28,21 @@ from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.pipelines.rating_export import write_study
 from allpairs.annotate.pipelines.runs import made
 from allpairs.annotate.web.middleware import engine_for
+from allpairs.annotate.web.work import Work
 from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.table_files import WRITERS
-from allpairs.db.errors import InputError
+from allpairs.db.errors import Busy, InputError, without_places
 from allpairs.db.files.artifacts import held
 from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.projects.projects import project_named, project_of
+from allpairs.db.requests.turns import Gone
 from allpairs.db.schema.engine import artifacts, make_engine, reading
 
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
 PIPELINES, STUDIES = "download/pipelines", "download/studies"
 DATASET = "dataset"
 NOT_YOURS = "Only administrators of the project may export its data."
+RUNNING, EACH, WAITING = 4, 2, 4  # files that are made at a time; for one; that wait for one
 Make = Callable[[Engine, int, str, Path, Request], Path]
 
 
@@ -68,9 +72,28 @@ def study_address(project_id: int, study_id: int, what: str) -> str:
 
 
 def routes() -> list[Route]:
-    """Return the routes for these addresses."""
+    """Return the routes for these addresses, and for models."""
     makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
-    return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
+    answers = {f"{address}/{{project_id:int}}": _answering(make) for address, make in makers.items()}
+    work = Work(RUNNING, EACH, WAITING)
+    return [
+        Route(f"/{address}", _in_turn(work, answer))
+        for address, answer in {**answers, f"{ADDRESS}/{{matcher_id:int}}": download}.items()
+    ]
+
+
+def _in_turn(work: Work, answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler that makes a few files at a time: of one person and one project fewer still."""
+
+    async def answering(request: Request) -> Response:
+        try:
+            return await work.do(request, partial(answer, request))
+        except Busy as error:
+            return PlainTextResponse(str(error), 429, {"Retry-After": str(error.seconds)})
+        except Gone:
+            return Response(status_code=499)
+
+    return answering
 
 
 def _answering(make: Make) -> Callable[[Request], Response]:
@@ -95,7 +118,7 @@ def _answering(make: Make) -> Callable[[Request], Response]:
             except InputError as problem:
                 if fault_of(problem):
                     raise
-                return PlainTextResponse(str(problem), status_code=404)
+                return PlainTextResponse(without_places(str(problem)), status_code=404)
             kept = stack.pop_all()  # the file is removed when it has been sent
         return FileResponse(file, filename=file.name, background=BackgroundTask(kept.close))
 

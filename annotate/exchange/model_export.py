@@ -11,7 +11,6 @@ from zipfile import ZIP_STORED, ZipFile
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import Refused, require
@@ -20,7 +19,7 @@ from allpairs.annotate.monitor.rounds import threshold
 from allpairs.annotate.web.middleware import engine_for
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
-from allpairs.db.errors import InputError
+from allpairs.db.errors import InputError, without_places
 from allpairs.db.files.artifacts import held, is_there
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.projects.projects import project_of
@@ -99,11 +98,6 @@ def address(matcher: Matcher) -> str:
     return f"{ADDRESS}/{matcher.id}"
 
 
-def route() -> Route:
-    """Return the route of `address`. Streamlit's own download button would hold the whole archive in memory."""
-    return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
-
-
 @contextmanager
 def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]:
     """Write a zip file with the matcher's folder and model card to disk; remove it afterwards.
@@ -125,8 +119,14 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
 
 
 def _details(file: Path, matcher: Matcher) -> str:
-    """Return the contents of the matcher's file, with what later labels say of its bare score."""
-    known = json.loads(file.read_text(encoding="utf-8"))
+    """Return the contents of the matcher's file, with what later labels say of its bare score.
+
+    Raises InputError if it is damaged: it may have come in an archive.
+    """
+    try:
+        known = dict(json.loads(file.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError, RecursionError):
+        raise InputError(f"{file.name} of round {matcher.number} is damaged or missing: train again") from None
     newest = {name: matcher.details[name] for name in ("bare",) if name in matcher.details}
     return json.dumps(known | newest | {"allpairs": VERSION}, indent=2)
 
@@ -137,7 +137,8 @@ def _folder_of(matcher: Matcher) -> str:
     return matcher.folder
 
 
-def _download(request: Request) -> Response:
+def download(request: Request) -> Response:
+    """Send the model of `address`. Streamlit's own download button would hold the whole archive in memory."""
     requested = _requested(request)
     if isinstance(requested, Response):
         return requested
@@ -146,7 +147,7 @@ def _download(request: Request) -> Response:
         try:
             archive = stack.enter_context(matcher_archive(project.name, matcher, _card(project, matcher)))
         except InputError as problem:
-            return PlainTextResponse(str(problem), status_code=404)
+            return PlainTextResponse(without_places(str(problem)), status_code=404)
         kept = stack.pop_all()  # the file is removed when it has been sent
     return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from allpairs.annotate.web.work import Threads
 from allpairs.db.schema.engine import artifacts, make_engine, newest_revision, revision
 
 LIVES, READY = "/healthz", "/readyz"
@@ -16,12 +17,21 @@ PATIENCE = 5.0  # seconds to wait for a database server
 
 def routes() -> list[Route]:
     """Return the routes of both addresses."""
-    return [Route(LIVES, lambda request: PlainTextResponse("ok")), Route(READY, _ready)]
+    threads = Threads(2)
+
+    async def ready(request: Request) -> PlainTextResponse:
+        return await _ready(threads)
+
+    return [Route(LIVES, _alive), Route(READY, ready)]
 
 
-async def _ready(request: Request) -> PlainTextResponse:
+async def _alive(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("ok")  # by the event loop itself, whatever else is going on
+
+
+async def _ready(threads: Threads) -> PlainTextResponse:
     try:
-        wrong = await asyncio.wait_for(asyncio.to_thread(unready), PATIENCE)
+        wrong = await asyncio.wait_for(threads.run(unready), PATIENCE)
     except TimeoutError:
         wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
     return PlainTextResponse(wrong or "ready", 503 if wrong else 200)

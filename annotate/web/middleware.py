@@ -12,7 +12,6 @@ from functools import partial
 from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Engine
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -32,6 +31,7 @@ from allpairs.annotate.web.sessions import Sessions
 from allpairs.annotate.web.sockets import PageSocket, page_headers
 from allpairs.annotate.web.uploads import PATH as UPLOADS
 from allpairs.annotate.web.uploads import Uploads
+from allpairs.annotate.web.work import Threads
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import about
 from allpairs.db.loopback import is_loopback
@@ -47,6 +47,7 @@ OPEN = frozenset(
 OPEN_BELOW = (f"{LOGIN}/", f"{LANGUAGE}/", "/invitation/", "/auth/", f"{REPORT}/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
+THREADS = 20  # that look up who asks
 LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 digits
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
 STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
@@ -74,6 +75,7 @@ class AuthMiddleware:
         self.uploads = Uploads(app, self.sessions)
         self.proxies = MisconfiguredProxies()
         self.engines: dict[str, Engine] = {}
+        self.threads, self.probes = Threads(THREADS), Threads(2)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -92,7 +94,7 @@ class AuthMiddleware:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket" and not is_own(_origin(asking), asking.headers.get("host")):
             await _refuse(PlainTextResponse(), scope, receive, send)
-        elif await run_in_threadpool(self._login_needed):
+        elif await self._threads_for(scope).run(self._login_needed):
             await (self._by_token if _is_for_programs(scope) else self._guarded)(scope, receive, send)
         elif not _is_alone(asking):
             await _refuse(_not_alone(scope), scope, receive, send)
@@ -105,7 +107,7 @@ class AuthMiddleware:
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         asking = HTTPConnection(scope)
         token = cookies.token_in(asking.cookies, is_secure(asking))
-        guest = await run_in_threadpool(self._guest, token) if token else None
+        guest = await self.threads.run(self._guest, token) if token else None
         scope.setdefault("state", {}).update(person=guest.person_id if guest else 0, guest=guest)
         if scope["type"] == "websocket":
             good = partial(self._still, guest) if guest is not None else lambda: True
@@ -113,7 +115,7 @@ class AuthMiddleware:
         elif guest is not None:
             if _is_page(asking) and guest.unseen:
                 with if_possible():
-                    await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
+                    await self.threads.run(logins.seen, self._engine(), guest, self.clock())
             if _is_page(asking) and guest.rotate:
                 send = await self._rotating(guest, asking, send)
             with about(person=guest.person_id):
@@ -146,7 +148,7 @@ class AuthMiddleware:
         try:
             if kind.lower() != "bearer":
                 raise InputError(NO_TOKEN)
-            bearer = await run_in_threadpool(
+            bearer = await self._threads_for(scope).run(
                 tokens.bearer_of, self._engine(), token.strip(), address_of(asking), self.clock()
             )
         except InputError as error:
@@ -162,7 +164,7 @@ class AuthMiddleware:
         """Return a `send` that gives the browser a new token in place of the old one."""
         token = None
         with if_possible():
-            token = await run_in_threadpool(logins.rotated, self._engine(), guest, self.clock())
+            token = await self.threads.run(logins.rotated, self._engine(), guest, self.clock())
         if token is None:
             return send
         carrier = Response()
@@ -174,6 +176,10 @@ class AuthMiddleware:
             await send(message)
 
         return sending
+
+    def _threads_for(self, scope: Scope) -> Threads:
+        """Return where to look up who asks: whoever reads the metrics waits for nobody else."""
+        return self.probes if scope["path"] == METRICS else self.threads
 
     def _login_needed(self) -> bool:
         return mode.login_needed(self._engine(), self.is_forced())

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from allpairs.db.errors import without_places
 from allpairs.db.maintenance.error_messages import fault_of
 
 MEDIA_TYPE, JSON = "application/problem+json", "application/json"
@@ -29,14 +30,19 @@ class Problem(BaseModel):
 class Wrong(Exception):
     """A request that is answered with this problem."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, seconds: int | None = None) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.seconds = status, detail, seconds
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What else the response says: after how many seconds to ask again."""
+        return {} if self.seconds is None else {"Retry-After": str(self.seconds)}
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response that describes a problem."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump_json()
+    """Return the response that describes a problem, without the server's paths."""
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=without_places(detail)).model_dump_json()
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 

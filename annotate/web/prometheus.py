@@ -13,7 +13,6 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Met
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import Refused, require, require_scope
 from allpairs.annotate.web.problems import problem
+from allpairs.annotate.web.work import Threads
 from allpairs.db.domain import Queue, Scope
 from allpairs.db.projects import metrics
 from allpairs.db.projects.jobs import live_workers
@@ -35,7 +35,7 @@ class Telemetry:
     """The metrics route, and the request times of this process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry, self.threads = CollectorRegistry(), Threads(2)
         about = "Requests to the REST API that this process answered"
         self.requests = Histogram(
             "allpairs_api_request_seconds", about, ["method", "path", "status"], registry=self.registry
@@ -51,7 +51,7 @@ class Telemetry:
 
     async def _answer(self, request: Request) -> Response:
         try:
-            text = await run_in_threadpool(self._text, request.state.engine)
+            text = await self.threads.run(self._text, request.state.engine)
         except Refused as error:
             return problem(403, str(error))
         return Response(text, media_type=CONTENT_TYPE_LATEST)

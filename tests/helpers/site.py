@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.web import invitation_routes, language_routes, login_routes
 from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.annotate.web.sessions import Sessions, Visit
@@ -59,7 +59,7 @@ def opener(engine: Engine, clock: Clock, sessions: Sessions) -> Open:
         site = Starlette(
             routes=[
                 *login_routes.routes(lambda: ways or {}, clock),
-                *invitation_routes.routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
+                *invitation_routes.routes(lambda: ways or {}, clock), *download_routes.routes(),
                 language_routes.route(), WebSocketRoute("/_stcore/stream", _echo),
                 Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/{session}/{file}", store, methods=["PUT", "DELETE"]),

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.access import invitations, logins
-from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.ui.label import card
 from allpairs.annotate.web.login_routes import routes
@@ -129,7 +129,7 @@ def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
 
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
-    made = [*routes(lambda: {}, at), *download_routes.routes(), model_export.route()]
+    made = [*routes(lambda: {}, at), *download_routes.routes()]
     middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)
 

@@ -1,11 +1,12 @@
 """Jobs."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from allpairs.annotate.api.models.base import Asked, Given
+from allpairs.db.errors import without_places
 
 MOST_JOBS = 100
 
@@ -25,7 +26,7 @@ class Job(Given):
     stage: str
     fraction: float
     seconds_left: float | None
-    error: str | None
+    error: Annotated[str, AfterValidator(without_places)] | None
     created_at: datetime
     updated_at: datetime
 

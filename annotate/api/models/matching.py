@@ -1,22 +1,24 @@
 """Requests for single records, and the models that answer them."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from allpairs.annotate.api.models.base import STORED, Asked, Given, Number, as_whole
 from allpairs.annotate.api.models.metrics import Figure
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Side
 
 MOST_ASKED, MOST_CANDIDATES, LONGEST_TEXT = 100, 100, 10_000
+MOST_IN_ALL = 2_000  # candidates of all texts of a request
 
 
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
 class MatchAsked(Asked):
-    """Texts, or records by the names of their columns, whose best candidates are wanted."""
+    """Texts, or records by the names of their columns, whose best candidates are wanted: 2,000 in all at most."""
 
     texts: list[Text | dict[str, Text]] = Field(
         min_length=1, max_length=MOST_ASKED, description="Either texts, or records: `{column: value}`."
@@ -29,6 +31,14 @@ class MatchAsked(Asked):
         description="The list that the texts belong to; candidates come from the other, if there are two.",
     )
     why: bool = Field(True, description="Whether to give the parts of each score.")
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Self:
+        """Refuse a request for very many candidates: it would keep everybody else waiting."""
+        if len(self.texts) * self.k > MOST_IN_ALL:
+            what = f"{len(self.texts)} texts with {self.k} candidates each are more than {MOST_IN_ALL:,}"
+            raise PydanticCustomError("too_many", what + ": ask for fewer at a time")
+        return self
 
 
 class WhyPart(Given):

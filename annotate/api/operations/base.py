@@ -46,6 +46,7 @@ class Operation:
     right: Right | None = None  # in the project; without one: any role
     status: int = 200
     problems: dict[int, str] = field(default_factory=dict)  # beyond those of every address
+    slow: bool = False  # whether it takes turns with other slow ones, of which few run at a time
 
     @property
     def name(self) -> str:

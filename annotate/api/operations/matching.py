@@ -17,7 +17,7 @@ def match(call: Call) -> m.Matches:
     try:
         return m.Matches.model_validate(matching.match(call.engine, call.here.id, call.given.model_dump(mode="json")))
     except matching.NotAnswering as error:
-        raise Wrong(AWAY, str(error)) from None
+        raise Wrong(AWAY, str(error), error.seconds) from None
 
 
 def publish(call: Call) -> m.Publication:
@@ -60,7 +60,9 @@ UNANSWERED = {
     AWAY: "No process answers `match`, or it is loading the model, or the database does not answer; the problem says.",
 }
 OPERATIONS = (
-    Operation("POST", f"{ONE}/match", match, m.Matches, Scope.READ, m.MatchAsked, Right.SEE, problems=UNANSWERED),
+    Operation(
+        "POST", f"{ONE}/match", match, m.Matches, Scope.READ, m.MatchAsked, Right.SEE, problems=UNANSWERED, slow=True
+    ),
     Operation("POST", f"{ONE}/publications", publish, m.Publication, Scope.TRAIN, m.Publish, Right.CHANGE, 201, BUSY),
     Operation(
         "POST",

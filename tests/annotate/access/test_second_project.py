@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access import people, transactions
 from allpairs.annotate.access.roles import Right, may
 from allpairs.annotate.access.transactions import Refused
-from allpairs.annotate.exchange import download_routes, model_export
+from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.pipelines import runs
@@ -148,7 +148,7 @@ def test_no_act_is_missing_here() -> None:
     known = {name.partition(":")[0] for name in THERE}
     acts = {f"{path.stem}.{name}" for path in (ROOT / "annotate").rglob("*.py") for name in acting_in(path)}
     assert acts - known == set()
-    routes = {route.path for route in (*download_routes.routes(), model_export.route())}
+    routes = {route.path for route in download_routes.routes()}
     assert routes == {name.partition(",")[0] for name in DOWNLOADS}
 
 

@@ -1,24 +1,31 @@
 """The REST API, address by address: what it returns, to whom, and what it refuses."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.access import people
+from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.api import routes
+from allpairs.annotate.api.operations import OPERATIONS, Call
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.round_tables import estimates_table
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.publish import matching, publications
-from allpairs.annotate.web.problems import LONGEST_BODY
+from allpairs.annotate.web.problems import LONGEST_BODY, Wrong
 from allpairs.db.domain import Role, Side, version_of
+from allpairs.db.errors import Busy, InputError
 from allpairs.db.labels.answers import current_labels
+from allpairs.db.projects.jobs import add_job, fail_job
 from allpairs.db.projects.match_servers import report_server
 from allpairs.db.projects.publications import add_counts
-from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item, Job
-from tests.helpers.api import answer, browser, leased, member, of, refused, said, site
+from tests.helpers.api import answer, body_of, browser, leased, member, of, refused, said, site
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import at
@@ -325,6 +332,32 @@ def test_what_fails_here_tells_nothing_of_it(
     monkeypatch.setattr(jobs, "list_jobs", broken)
     found = boss.get(of(project, "/jobs"))
     assert "secret" not in refused(found, 500) and "secret of the inside" in caplog.text
+
+
+@pytest.mark.parametrize("error", [InputError, Refused, lambda text: Busy(text, 7), lambda text: Wrong(409, text)])
+def test_no_error_names_a_place_on_the_server(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, error: Callable[[str], Exception]
+) -> None:
+    place = artifacts() / "project-1" / "model"
+
+    def failing(call: Call) -> Any:
+        raise error(f"the file {place}/config.json is damaged: restore {place}")
+
+    monkeypatch.setattr(routes, "OPERATIONS", [replace(one, answer=failing) for one in OPERATIONS])
+    asking = browser(site(forced=False))
+    for one in OPERATIONS:
+        path = one.path.format(project_id=project, job_id="x", webhook_id=1)
+        found = asking.request(one.method, path, json=body_of(one.name))
+        assert "file config.json is damaged: restore model" in found.json()["detail"], one.name
+        assert found.headers.get("Retry-After") == ("7" if found.status_code == 429 else None)
+
+
+def test_a_job_that_failed_names_no_place_on_the_server(engine: Engine, project: int) -> None:
+    with writing(engine) as session:
+        fail_job(session, add_job(session, project, "search"), f"{artifacts() / 'a' / 'b'} is missing: search again")
+    assert (
+        browser(site(forced=False)).get(of(project, "/jobs")).json()["jobs"][0]["error"] == "b is missing: search again"
+    )
 
 
 def test_alone_one_needs_no_token_and_answers_as_in_the_app(engine: Engine, project: int) -> None:

@@ -10,7 +10,8 @@ from sqlalchemy import Engine, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from allpairs.annotate.exchange.model_export import address, matcher_archive, route, usage
+from allpairs.annotate.exchange.download_routes import routes
+from allpairs.annotate.exchange.model_export import address, matcher_archive, usage
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
@@ -53,7 +54,7 @@ def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) ->
 
 @pytest.fixture
 def download() -> Callable[[str], tuple[int, bytes]]:
-    client = TestClient(Starlette(routes=[route()]))
+    client = TestClient(Starlette(routes=routes()))
 
     def download(path: str) -> tuple[int, bytes]:
         answer = client.get(f"/{path}")

@@ -16,7 +16,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.api.operations import OPERATIONS, Operation
 from allpairs.annotate.api.routes import api
-from allpairs.annotate.exchange import download_routes, model_export, project_import
+from allpairs.annotate.exchange import download_routes, project_import
 from allpairs.annotate.explore import groups, pair_reason, search
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling import end_audit, own_answers, pick_pair, queue
@@ -84,7 +84,7 @@ class Asking:
             scope["state"] = {"person": options["person"], "engine": self.engine, "annotator": WHO}
             await site(scope, receive, send)
 
-        site = Starlette(routes=[*download_routes.routes(), model_export.route(), api()])
+        site = Starlette(routes=[*download_routes.routes(), api()])
         found = TestClient(signed_in).request(method, path, **more)
         if found.status_code in (403, 404):
             raise Refused(found.text)

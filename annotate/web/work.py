@@ -1,0 +1,48 @@
+"""Work that requests ask for: in threads of its own, in turns, and dropped where nobody waits for it any more."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+
+from allpairs.db.requests.turns import Turns
+from allpairs.db.schema.engine import person_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Threads:
+    """So many threads, which nothing else uses."""
+
+    def __init__(self, most: int) -> None:
+        self._limiter = CapacityLimiter(most)
+
+    async def run(self, act: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Call the act in one of them and return what it returns."""
+        return await to_thread.run_sync(partial(act, *arguments, **named), limiter=self._limiter)
+
+
+class Work:
+    """Acts that run in turns, at most `running` of them at a time: see `db.requests.turns.Turns`."""
+
+    def __init__(self, running: int, each: int, waiting: int) -> None:
+        self._turns, self._threads = Turns(running, each, waiting), Threads(running)
+
+    async def do(self, request: Request, act: Callable[[], T]) -> T:
+        """Call the act in the turn of whoever asks and of the project that the address names.
+
+        Raises Busy if too many wait, and Gone if whoever asks leaves before.
+        """
+        async with self._turns.turn(list(_whose(request)), request.receive):
+            return await self._threads.run(act)
+
+
+def _whose(request: Request) -> Iterator[tuple[str, int | str | None]]:
+    """Yield the person and the project of a request; without sign-in everybody is one person."""
+    state = request.scope.get("state", {})
+    yield "person", person_of(state["engine"]) if "engine" in state else state.get("person")
+    if "project_id" in request.path_params:
+        yield "project", str(request.path_params["project_id"])
