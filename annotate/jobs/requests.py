@@ -16,7 +16,7 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.jobs.training_news import why_no_training
 from allpairs.db.domain import Kind, RatedFor, Settings
-from allpairs.db.errors import InputError
+from allpairs.db.errors import Busy, InputError
 from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects import jobs, queues
@@ -49,6 +49,7 @@ from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import Job, Worker
 
 MOST_RATED = 100_000  # pairs that one job asks about
+MOST_QUICK, AGAIN = 10, 5  # open searches of a project, and the like; seconds after which to ask again
 
 # (session, project): raises InputError if the job would have nothing to do, or names what the person may not use
 Check = Callable[[Session, int], object]
@@ -214,6 +215,8 @@ def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
     last = jobs.last_job(session, project_id, [kind]) if busy else None
     if last is not None and last.state in jobs.OPEN:
         raise InputError(f"{busy}: wait until it is done, or cancel it")
+    if not busy and (ahead := jobs.count_open(session, project_id, jobs.QUICK)) >= MOST_QUICK:
+        raise Busy(f"{ahead} searches of this project wait already: wait for one of them, then ask again", AGAIN)
     return jobs.add_job(session, project_id, kind).id
 
 
@@ -294,11 +297,14 @@ def _require_news(session: Session, project_id: int) -> None:
         raise InputError(reason)
 
 
-def _enqueue(engine: Engine, job_id: str, kind: str, *arguments: object) -> None:
+def _enqueue(engine: Engine, job_id: str, kind: str, project_id: int, *arguments: object) -> None:
+    """Hand the job to the queue: a project's second search goes behind what others ask for, the third further."""
     with reading(engine) as session:
         queue = queue_of(kind, served_queues(session))  # workers move the job if that changes
+        ahead = jobs.count_open(session, project_id, jobs.QUICK) - 1 if kind in jobs.QUICK else 0
     with closing_client() as client:
-        client.enqueue({"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}, *arguments)
+        options = {"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}
+        client.enqueue(options | ({"priority": ahead} if ahead > 0 else {}), project_id, *arguments)
 
 
 def closing_client() -> Any:

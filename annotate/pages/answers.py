@@ -15,6 +15,7 @@ from allpairs.annotate.ui.label.why import why
 from allpairs.annotate.ui.language import _, ngettext, words
 from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from allpairs.db.projects.items import LONGEST_SEARCH
 
 PAGES = "answers_page"  # the key of the choice of a page
 
@@ -39,7 +40,9 @@ def answers(database: Engine, project_id: int, who: str) -> None:
     """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")
-        searched = st.text_input(_("Search text"), key="answers_words", icon=":material/search:")
+        searched = st.text_input(
+            _("Search text"), key="answers_words", max_chars=LONGEST_SEARCH, icon=":material/search:"
+        )
     page = read_page(lambda first: history(database, project_id, who, PAGE, first, kind, searched.strip()), PAGES)
     if not page.total:
         none = _("There are no answers under this name yet.")

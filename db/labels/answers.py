@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import DECIDED, LABELS, AnswerKind, Purpose, version_of
 from allpairs.db.labels.disputes import announcing_disagreements
 from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.projects.items import containing
 from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
 
 
@@ -195,7 +196,7 @@ def _own(
     if answer is not None:
         own = own.where(Answer.answer == answer)
     if words:
-        with_words = select(Item.id).where(Item.project_id == project_id, Item.text.icontains(words, autoescape=True))
+        with_words = select(Item.id).where(Item.project_id == project_id, *containing([words]))
         own = own.where(or_(Answer.left_id.in_(with_words), Answer.right_id.in_(with_words)))
     return own
 

@@ -18,6 +18,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.tables import Base, Gold, Identifier, IdentifierChange, Item
 
 CHUNK = 10_000  # rows in one statement
+MOST_WORDS, LONGEST_SEARCH = 20, 1_000  # of a search for words; characters
 Id = TypeVar("Id", int, str)
 
 
@@ -139,11 +140,22 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 def items_with(session: Session, project_id: int, words: Sequence[str], n: int, side: Side | None = None) -> list[Item]:
     """Return the first n items of the project, or of one side, whose texts contain all these words, ignoring case.
 
-    Withdrawn ones are not among them.
+    Withdrawn ones are not among them. Raises InputError as `containing`.
     """
-    holding = [Item.text.icontains(word, autoescape=True) for word in words]
     mine = [*present(project_id), *([Item.side == side] if side else [])]
-    return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))
+    return list(session.scalars(select(Item).where(*mine, *containing(words)).order_by(Item.id).limit(n)))
+
+
+def containing(words: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Return the conditions that an item's text contains all these words. Raises InputError for very many or long ones.
+
+    The database compares each word with each text.
+    """
+    length = sum(map(len, words))
+    if len(words) > MOST_WORDS or length > LONGEST_SEARCH:
+        what = f"the search has {len(words):,} words of {length:,} characters"
+        raise InputError(f"{what}, but the limits are {MOST_WORDS} and {LONGEST_SEARCH:,}: search for fewer")
+    return [Item.text.icontains(word, autoescape=True) for word in words]
 
 
 def item_of(session: Session, project_id: int, item_id: int) -> Item:

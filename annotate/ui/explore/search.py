@@ -17,6 +17,7 @@ from allpairs.annotate.ui.common.pair_view import pair_rows, why_so
 from allpairs.annotate.ui.explore.round import cost
 from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
+from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.explorations import Search
 
 SHOWN = 20  # of its hits
@@ -60,7 +61,7 @@ def _typed(project_id: int, found: Round, kind: Kind) -> None:
 
 def _of_project(project_id: int, found: Round) -> None:
     """Draw a field for words, and a button for each text that contains them."""
-    words = st.text_input("Words in the text", key="search_words", persist_state="session")
+    words = st.text_input("Words in the text", key="search_words", max_chars=LONGEST_SEARCH, persist_state="session")
     items = searching.items_by_words(engine(), project_id, words)
     if words.strip() and not items:
         st.caption("No text of the project contains all these words.")

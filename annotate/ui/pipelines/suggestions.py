@@ -11,6 +11,7 @@ from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.state import engine
+from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.tables import Item
 
@@ -23,7 +24,9 @@ def suggestions(project_id: int, run_id: str, one: Made) -> None:
     with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
-        words = st.text_input("Words in the passage", key=f"{key}_words", placeholder="Words in any order")
+        words = st.text_input(
+            "Words in the passage", key=f"{key}_words", max_chars=LONGEST_SEARCH, placeholder="Words in any order"
+        )
         items = suggested_questions.passages_with(engine(), project_id, words)
         if not items:
             st.caption("No passage contains all these words.")
