@@ -45,6 +45,7 @@ from allpairs.learner.jobs.queue.recovery import take_over
 from allpairs.learner.jobs.queue.routing import check_version, queue_engine, route
 from allpairs.learner.jobs.webhooks.sender import start_sending
 from allpairs.learner.runtime.device import default_device
+from allpairs.learner.runtime.memory import limit_memory
 
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are skipped
 HEARTBEAT = 2.0  # seconds
@@ -79,6 +80,8 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     if queue is Queue.CPU:  # leave the GPU to the worker of the other queue
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     device = default_device()
+    if device == "cpu":  # drivers of a GPU reserve more than the machine has
+        limit_memory()
     me = Me(name or socket.gethostname(), device, queue or (Queue.CPU if device == "cpu" else Queue.GPU))
     _take_name(engine, me)
     stopping = threading.Event()

@@ -1,8 +1,13 @@
 """The memory that this process takes."""
 
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
+
+SHARE = 0.9  # of the memory: the database and the app need some, too
+CONTAINER = Path("/sys/fs/cgroup/memory.max")  # where Linux says how much a container may take
 
 
 def peak_memory() -> int:
@@ -13,3 +18,20 @@ def peak_memory() -> int:
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def limit_memory() -> None:
+    """Let this process take what the machine, or its container, has and no more; on Linux alone.
+
+    Otherwise the system ends any process when memory runs out, such as the database.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    most = int(SHARE * psutil.virtual_memory().total)
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        most = min(most, int(CONTAINER.read_text(encoding="utf-8")))
+    lowest, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    if lowest == resource.RLIM_INFINITY or most < lowest:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, highest))
