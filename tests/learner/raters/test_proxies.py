@@ -4,12 +4,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
 
 import pytest
 
 from allpairs.client import ApiError, Client
 from allpairs.db.domain import Verdict
-from allpairs.learner.raters.endpoint import Endpoint
+from allpairs.learner.raters.endpoint import Endpoint, proxy_to
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.services.judge import judge, judging
@@ -52,14 +53,18 @@ def proxying() -> Iterator[tuple[str, list[bytes]]]:
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
 @pytest.mark.parametrize("case", [str.upper, str.lower])
 @pytest.mark.parametrize("excepted", [None, "", "example.org", "*.example.org,localhost"])
 def test_a_proxy_sees_nothing_of_what_stays_here(
     monkeypatch: pytest.MonkeyPatch, case: Callable[[str], str], excepted: str | None
 ) -> None:
-    for name in PROXIES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
     with proxying() as (proxy, seen), judging(judge((), 1, 1)) as found:
         for name in PROXIES[:3]:
             monkeypatch.setenv(case(name), proxy)
@@ -71,6 +76,16 @@ def test_a_proxy_sees_nothing_of_what_stays_here(
             with pytest.raises((ApiError, ConnectionError)):  # the judge has no projects
                 Client(url.removesuffix("/v1"), "token").projects()
         assert seen == []
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.5.5.5", "[::1]", "[::ffff:127.0.0.1]"])
+def test_this_machine_has_no_proxy_whatever_it_is_called(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    assert proxy_to(urlsplit(f"https://{host}:11434/v1")) is None
+    assert proxy_to(urlsplit("https://localhost.example.org/v1")) is not None
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(RaterError, match="HTTPS_PROXY"):
+        proxy_to(urlsplit("https://models.example.org/v1"))
 
 
 def test_an_endpoint_elsewhere_is_reached_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
