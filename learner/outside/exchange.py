@@ -89,7 +89,7 @@ class _Line(HTTPConnection):
     def __init__(self, outgoing: Outgoing, end: float) -> None:
         self.default_port = PORTS[outgoing.parts.scheme]  # the header Host names any other port
         super().__init__(str(outgoing.parts.hostname), outgoing.parts.port or self.default_port)
-        self.outgoing, self.end = outgoing, end
+        self.outgoing, self.end, self.is_cut = outgoing, end, False
         self.socket: socket.socket | None = None  # the base class forgets it once an answer comes
 
     def connect(self) -> None:
@@ -100,6 +100,8 @@ class _Line(HTTPConnection):
         else:
             self.socket = self._first([str(proxy.hostname)], proxy.port or PORTS["http"])
             self._open_tunnel(self.socket, proxy)
+        if self.is_cut:  # while it connected: nothing may be sent any more
+            raise OSError("the exchange is over")
         if self.outgoing.parts.scheme == "https":
             context = ssl.create_default_context()
             self.socket = context.wrap_socket(self.socket, server_hostname=self.host, do_handshake_on_connect=False)
@@ -128,7 +130,8 @@ class _Line(HTTPConnection):
             raise OSError(f"the proxy {proxy.hostname} refuses with status {answer.status}")
 
     def cut(self) -> None:
-        """End the exchange: whoever reads or writes gets an error."""
+        """End the exchange: whoever connects, reads or writes gets an error."""
+        self.is_cut = True
         if self.socket is not None:
             with suppress(OSError):  # it has just ended
                 socket.socket.shutdown(self.socket, socket.SHUT_RDWR)

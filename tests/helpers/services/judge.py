@@ -3,10 +3,12 @@
 import json
 import random
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from allpairs.db.domain import Verdict
@@ -52,8 +54,8 @@ class Judged:
 
 
 @contextmanager
-def judging(play: Play) -> Iterator[Judged]:
-    """Run the judge on a free port."""
+def judging(play: Play, certificate: Path | None = None) -> Iterator[Judged]:
+    """Run the judge on a free port; certificate: its folder, for a judge behind TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -71,6 +73,10 @@ def judging(play: Play) -> Iterator[Judged]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate / "certificate.pem", certificate / "certificate.key")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     found = Judged(f"http://127.0.0.1:{server.server_address[1]}/v1")
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:

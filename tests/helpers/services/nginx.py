@@ -46,8 +46,8 @@ def documented(port: int, app_port: int, folder: Path, changes: Mapping[str, str
     return server
 
 
-def make_certificate(folder: Path) -> None:
-    """Write a certificate that no browser trusts, and its key."""
+def make_certificate(folder: Path, host: str = "localhost") -> None:
+    """Write a certificate of the host that no browser trusts, and its key."""
     command = [
         "openssl",
         "req",
@@ -62,9 +62,9 @@ def make_certificate(folder: Path) -> None:
     ]
     names = [
         "-subj",
-        "/CN=localhost",
+        f"/CN={host}",
         "-addext",
-        "subjectAltName=DNS:localhost",
+        f"subjectAltName=DNS:{host}",
         "-keyout",
         f"{folder}/certificate.key",
         "-out",

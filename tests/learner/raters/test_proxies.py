@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +15,7 @@ from allpairs.learner.raters.endpoint import Endpoint, proxy_to
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.services.judge import judge, judging
+from tests.helpers.services.nginx import make_certificate
 from tests.learner.raters.asking import PROMPT, SECRET
 
 
@@ -28,8 +30,8 @@ def test_a_key_leaves_this_machine_only_encrypted(monkeypatch: pytest.MonkeyPatc
 
 
 @contextmanager
-def proxying() -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the address of a proxy that refuses everything, and what it was sent."""
+def proxying(to: int | None = None) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield the address of a proxy, and what it was sent. to: the port to which each tunnel leads; None: it refuses."""
     seen: list[bytes] = []
     stop = threading.Event()
 
@@ -39,7 +41,15 @@ def proxying() -> Iterator[tuple[str, list[bytes]]]:
                 connection, _ = listener.accept()
                 with connection:
                     seen.append(connection.recv(65_536))
-                    connection.sendall(b"HTTP/1.1 502 no\r\ncontent-length: 0\r\n\r\n")
+                    if to is None:
+                        connection.sendall(b"HTTP/1.1 502 no\r\ncontent-length: 0\r\n\r\n")
+                        continue
+                    connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                    with socket.create_connection(("127.0.0.1", to)) as beyond:
+                        back = threading.Thread(target=hand_on, args=(beyond, connection, []))
+                        back.start()
+                        hand_on(connection, beyond, seen)
+                        back.join()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.1)
@@ -48,6 +58,15 @@ def proxying() -> Iterator[tuple[str, list[bytes]]]:
         yield f"http://me:word@127.0.0.1:{listener.getsockname()[1]}", seen
         stop.set()
         thread.join()
+
+
+def hand_on(giver: socket.socket, taker: socket.socket, seen: list[bytes]) -> None:
+    """Send what one side sends to the other, until it ends."""
+    with suppress(OSError):
+        while piece := giver.recv(65_536):
+            seen.append(piece)
+            taker.sendall(piece)
+        taker.shutdown(socket.SHUT_WR)
 
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -86,6 +105,24 @@ def test_this_machine_has_no_proxy_whatever_it_is_called(monkeypatch: pytest.Mon
     monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:1")
     with pytest.raises(RaterError, match="HTTPS_PROXY"):
         proxy_to(urlsplit("https://models.example.org/v1"))
+
+
+def test_a_tunnel_is_read_by_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither is its end: a certificate that nobody trusts ends the exchange."""
+    make_certificate(tmp_path, "models.example.org")
+    with judging(judge((), 1, 1), tmp_path) as found:
+        port = int(found.url.split(":")[2].removesuffix("/v1"))
+        with proxying(port) as (proxy, seen):
+            monkeypatch.setenv("HTTPS_PROXY", proxy)
+            endpoint = Endpoint("https://models.example.org/v1", "tiny", SECRET, wait=lambda _: None)
+            with pytest.raises(RaterError, match="CERTIFICATE_VERIFY_FAILED"):
+                endpoint.rate(PROMPT, "x", "y")
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+            assert endpoint.rate(PROMPT, "left text", "y").verdict == Verdict.NO
+    assert found.headers[-1]["Authorization"] == f"Bearer {SECRET}"
+    assert found.headers[-1]["Host"] == "models.example.org"
+    sent = b"".join(seen)
+    assert b"CONNECT models.example.org:443" in sent and SECRET.encode() not in sent and b"left text" not in sent
 
 
 def test_an_endpoint_elsewhere_is_reached_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:

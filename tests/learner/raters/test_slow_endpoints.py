@@ -6,10 +6,11 @@ import time
 
 import pytest
 
+from allpairs.learner.outside import waiting
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
-from tests.helpers.services.judge import dripping, judging
+from tests.helpers.services.judge import dripping, judge, judging
 from tests.learner.raters.asking import PROMPT, by_function
 
 
@@ -53,3 +54,22 @@ def test_a_name_that_is_looked_up_for_ever_is_left(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RaterError, match="no answer within"):
         Endpoint("http://example.org/v1", "tiny", timeout=0.1, wait=lambda _: None).rate(PROMPT, "x", "y")
     over.set()
+
+
+def test_what_is_cancelled_during_the_look_up_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up, go_on = socket.getaddrinfo, threading.Event()
+
+    def slow_look_up(*given: object, **more: object) -> object:
+        go_on.wait(10)
+        return look_up(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(waiting, "EVERY", 0.02)
+    monkeypatch.setattr(socket, "getaddrinfo", slow_look_up)
+    with judging(judge((), 1, 1)) as found:
+        with pytest.raises(Stop):
+            Endpoint(found.url, "tiny").rate(PROMPT, "x", "y", cancel)
+        go_on.set()
+        for thread in threading.enumerate():
+            if thread.name.startswith("exchange"):
+                thread.join()
+        assert found.bodies == []
