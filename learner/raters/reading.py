@@ -20,6 +20,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 OBJECT = re.compile(r"\{[^{}]*\}")
+MOST_OBJECTS = 100  # of an answer that are read: it has one, and a megabyte of others would hold the worker
 
 
 class Said(NamedTuple):
@@ -59,7 +60,7 @@ def together(said: Sequence[Said]) -> Said:
 
 def _last_statement(content: str) -> Statement | None:
     """Return the last JSON object in the text that is an answer: models like to think aloud before it."""
-    for text in reversed(OBJECT.findall(content)):
+    for text in reversed(OBJECT.findall(content)[-MOST_OBJECTS:]):
         try:
             return Statement.model_validate_json(text)
         except ValidationError:
