@@ -139,7 +139,7 @@ def test_a_backup_sends_nothing_and_lets_nobody_in(
         assert session.scalars(select(MatchServer)).all() == []
         assert session.scalars(select(Webhook.active)).all() == [False]
         session.execute(update(Webhook).values(active=True))  # by somebody who wants them here, from now on
-        assert due_webhooks(session, now()) == [] and len(session.scalars(select(Delivery)).all()) == 1
+        assert not due_webhooks(session, now()) and len(session.scalars(select(Delivery)).all()) == 1
     gone = ("leases", "workers", "logins", "api_tokens", "login_attempts")
     assert [table for table in gone if count(other, table)] == []
 
