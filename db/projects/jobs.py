@@ -4,8 +4,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, delete, func, select, update
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
 
 from allpairs.db.domain import NoticeKind, Queue
 from allpairs.db.errors import InputError, without_places
@@ -20,7 +20,6 @@ PIPELINE, SUGGEST, OPINIONS, RATE = "pipeline", "suggest", "opinions", "rate"
 APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS, RATE)
 QUICK = (SEARCH, SUGGEST, OPINIONS)  # of which a project may have several open: somebody waits for each
 STARTING = "starting"  # the device of a worker that does not take jobs yet
-AHEAD = timedelta(seconds=5)  # by which the clocks of two machines may differ
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 
 
@@ -96,12 +95,7 @@ def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job |
 
 def live_workers(session: Session) -> list[Worker]:
     """Return the workers that have reported in the last 15 seconds."""
-    return list(session.scalars(select(Worker).where(is_alive(Worker.seen_at))))
-
-
-def is_alive(seen_at: InstrumentedAttribute[datetime]) -> ColumnElement[bool]:
-    """Return the condition that a process has just reported; a date in the future tells nothing of it."""
-    return seen_at.between(now() - ALIVE, now() + AHEAD)
+    return list(session.scalars(select(Worker).where(Worker.seen_at > now() - ALIVE)))
 
 
 def heard_of(session: Session, executor_id: str) -> datetime | None:

@@ -1,15 +1,19 @@
 """The processes that answer `match`: where they listen, as they report it themselves."""
 
+from datetime import timedelta
+
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.projects.jobs import is_alive
+from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.schema.tables import MatchServer, now
+
+AHEAD = timedelta(seconds=5)  # by which the clocks of two machines may differ
 
 
 def live_servers(session: Session) -> list[MatchServer]:
-    """Return the processes that have reported in the last 15 seconds, the last one first."""
-    alive = select(MatchServer).where(is_alive(MatchServer.seen_at))
+    """Return the processes that have reported in the last 15 seconds, the last one first; none from the future."""
+    alive = select(MatchServer).where(MatchServer.seen_at.between(now() - ALIVE, now() + AHEAD))
     return list(session.scalars(alive.order_by(MatchServer.seen_at.desc())))
 
 

@@ -12,11 +12,10 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.publish.matching import NotAnswering, match
-from allpairs.db.projects.jobs import live_workers, report_worker
 from allpairs.db.projects.match_servers import live_servers, report_server
 from allpairs.db.requests.server_proof import new_challenge, process_proof
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import MatchServer, Worker, now
+from allpairs.db.schema.tables import MatchServer, now
 from tests.helpers.factories import make_project
 from tests.helpers.projects.published import make_published
 
@@ -83,11 +82,9 @@ def test_whoever_takes_the_port_of_a_process_gets_neither_secret_nor_text(engine
 def test_a_date_in_the_future_makes_no_process_alive(engine: Engine) -> None:
     with writing(engine) as session:
         report_server(session, "m", "host", 1, "127.0.0.1:1", SECRET)
-        report_worker(session, "w", "host", 2, "cpu")
     with reading(engine) as session:
-        assert live_servers(session) and live_workers(session)
+        assert live_servers(session)
     with writing(engine) as session:
         session.get_one(MatchServer, "m").seen_at = now() + timedelta(minutes=1)
-        session.get_one(Worker, "w").seen_at = now() + timedelta(days=1)
     with reading(engine) as session:
-        assert not live_servers(session) and not live_workers(session)
+        assert not live_servers(session)
