@@ -14,7 +14,7 @@ from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.explore.prepared import probability
 from allpairs.db.domain import ROUTED, AnswerKind, BatchOrder, Purpose
 from allpairs.db.errors import InputError
-from allpairs.db.files.arrays import DAMAGE, read_arrays
+from allpairs.db.files.arrays import DAMAGE, read_arrays, require_array
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.checksums import Damaged
 from allpairs.db.labels.answers import own_answers
@@ -130,6 +130,9 @@ def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
     try:
         with held((artifacts() / matcher.folder).parent / SCORES) as path:
             left, right, score = read_arrays(path, ("left", "right", "score")).values()
+        require_array(left, "int64", (None,))
+        require_array(right, "int64", left.shape)
+        require_array(score, "float32", left.shape)
     except (FileNotFoundError, Damaged, *DAMAGE):
         return None
     start, end = np.searchsorted(left, [left_id, left_id + 1])

@@ -27,6 +27,15 @@ def read_arrays(path: Path, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
         return {member.removesuffix(".npy"): _array(bundle, member) for member in members}
 
 
+def read_array(path: Path, mapped: bool = False) -> np.ndarray:
+    """Return the array of a file that has one (.npy), memory-mapped if asked for.
+
+    Raises one of DAMAGE for a file that is damaged, or shorter than its header claims: memory is taken afterwards.
+    """
+    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array if mapped else np.array(array)
+
+
 def _array(bundle: ZipFile, member: str) -> np.ndarray:
     """Return the array. Its header must claim the bytes that there are: NumPy takes the memory before it reads."""
     with bundle.open(member) as file:

@@ -18,11 +18,22 @@ def save_arrays(path: Path, **arrays: np.ndarray) -> None:
         np.savez(file, allow_pickle=False, **arrays)
 
 
+class _Stored(dict[str, np.ndarray]):
+    """The arrays of a file, which may lack one: it may have come in an archive."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], path: Path, remedy: str) -> None:
+        super().__init__(arrays)
+        self.path, self.remedy = path, remedy
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise Damaged(f"{self.path} has no {name}: {self.remedy}")
+
+
 def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
     """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
     try:
         with held(path):
-            return read_arrays(path)
+            return _Stored(read_arrays(path), path, remedy)
     except (FileNotFoundError, *DAMAGE):
         raise Damaged(f"{path} is damaged or missing: {remedy}") from None
 

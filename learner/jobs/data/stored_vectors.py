@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
+from allpairs.db.files.arrays import DAMAGE, read_array
 from allpairs.db.files.artifacts import held, publishing
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.files.checksums import FILE as CHECKSUMS
@@ -56,29 +56,30 @@ def are_of(path: Path, texts: Sequence[str]) -> bool:
     digests = path.parent / TEXTS
     try:
         with held(digests):
-            return are_alike(np.load(digests), texts)
-    except (FileNotFoundError, EOFError, ValueError, Damaged):  # ValueError: the power failed before it was on the disk
+            return are_alike(read_array(digests), texts)
+    except (FileNotFoundError, *DAMAGE, Damaged):  # the power may have failed before it was on the disk
         return False
 
 
 def load_vectors(path: Path) -> np.ndarray:
     """Return the stored vectors (items, d), memory-mapped. Raises InputError if they are missing or damaged."""
-    stored = _stored(path, "r")
+    stored = _stored(path, mapped=True)
     if stored is None:
         raise InputError(f"{path} is damaged or missing: run the job again, which creates it anew")
     return stored
 
 
-def _stored(path: Path, mapped: Literal["r"] | None = None) -> np.ndarray | None:
+def _stored(path: Path, mapped: bool = False) -> np.ndarray | None:
     """Return the stored vectors (items, d), or None if they are missing or damaged.
 
     mapped: memory-map the file. Nobody may delete it meanwhile, so use it only for a job's own file.
     """
     try:
         with held(path.parent / CHECKSUMS), held(path):
-            return np.load(path, mmap_mode=mapped) if is_whole(path) else None
-    except Damaged:
+            vectors = read_array(path, mapped) if is_whole(path) else None
+    except (Damaged, *DAMAGE):
         return None
+    return vectors if vectors is not None and vectors.ndim == 2 and vectors.dtype == np.float32 else None
 
 
 def vectors_of(
