@@ -29,11 +29,14 @@ PAGE = 1_000  # labels, groups, changes or verdicts of one request
 
 
 class ApiError(Exception):
-    """The server refused a request: `status`, and in one line what is wrong and what to do."""
+    """The server refused a request: `status`, and in one line what is wrong and what to do.
 
-    def __init__(self, status: int, detail: str) -> None:
+    seconds: after which to send it again, where there was too much to do; None otherwise.
+    """
+
+    def __init__(self, status: int, detail: str, seconds: int | None = None) -> None:
         super().__init__(f"{status}: {detail}")
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.seconds = status, detail, seconds
 
 
 class Client:
@@ -81,7 +84,8 @@ class Client:
             with build_opener(proxies).open(request, timeout=self.timeout) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
-            raise ApiError(error.code, _detail(error)) from error
+            after = error.headers.get("Retry-After", "")
+            raise ApiError(error.code, _detail(error), int(after) if after.isdecimal() else None) from error
         except (OSError, HTTPException, ValueError) as error:  # no server, a silent one, or another program's
             why = getattr(error, "reason", error)
             raise ConnectionError(f"no app answers at {self.url} ({why}): is it running?") from error
@@ -195,7 +199,8 @@ class RemoteProject:
         """Return the k best candidates of each text, or record by columns, under the published model, best first.
 
         Each has `ids`, `text`, `score`, `p` and, if wanted, `why`. side: of the texts, where the project has two lists.
-        100 texts at most. Raises ApiError with status 409 if no model is published, 503 if no process answers.
+        100 texts at most. Raises ApiError with status 409 if no model is published, 503 if no process answers, 429 if
+        too many requests wait.
         """
         body = {"texts": texts, "k": k, "side": side, "why": why}
         return list(self._call("POST", "/match", body)["results"])
