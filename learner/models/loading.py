@@ -81,10 +81,14 @@ def require_all_weights(model: torch.nn.Module, folder: Path) -> None:
 
 
 def _most_numbers(path: Path) -> int:
-    """Return how many weights may be made: about those of the folder, or for a model of the hub what fits."""
-    if path.is_dir() and (stored := numbers_in(path)):
-        return COPIES * stored + NEW
-    return COPIES * psutil.virtual_memory().available // NUMBER
+    """Return how many weights may be made: about those of the folder, or for a model of the hub what fits.
+
+    Raises InputError if the folder has more than fit.
+    """
+    fits, stored = psutil.virtual_memory().total // NUMBER, numbers_in(path) if path.is_dir() else 0
+    if stored > fits:
+        raise InputError(f"the model has {stored:,} weights, and the memory holds {fits:,}: name a smaller one")
+    return COPIES * stored + NEW if stored else COPIES * fits
 
 
 @contextmanager

@@ -43,8 +43,11 @@ class Trials:
 
 
 def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPARE) -> None:
-    """Raise InputError if the matcher cannot be loaded within the limits; spare: bytes beyond four times its files."""
-    most = spare + COPIES * size_of(folder)
+    """Raise InputError if the matcher cannot be loaded within the limits.
+
+    They are four times its files, and `spare` bytes, or what is free.
+    """
+    most = min(spare + COPIES * size_of(folder), psutil.virtual_memory().available)
     alone = os.environ | {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
     try:
         with held(folder):
@@ -57,7 +60,7 @@ def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPAR
     if trial.returncode == REFUSED:
         raise InputError(trial.stdout.strip().splitlines()[-1])
     if trial.returncode:
-        what = f"the model cannot be loaded in {most / 1e9:.1f} GB, which is four times its files and more"
+        what = f"the model cannot be loaded in {most / 1e9:.1f} GB: four times its files and more, or all that is free"
         raise InputError(f"{what}: publish another round's")
 
 

@@ -5,10 +5,12 @@ import shutil
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
+import psutil
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -199,6 +201,12 @@ def test_a_sound_folder_is_loaded(sound: Path, tmp_path: Path) -> None:
     encoder.model[0].auto_model.config.auto_map = {"AutoModel": "theirs.Model"}  # which the library does without
     encoder.save(tmp_path / "saved")
     load_encoder(str(tmp_path / "saved"), "cpu")
+
+
+def test_a_model_that_the_memory_does_not_hold(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=4_000))
+    with pytest.raises(InputError, match="the memory holds 1,000"):
+        Matcher.load(sound, "cpu")
 
 
 def test_checksums_name_nothing_outside_their_folder(sound: Path, tmp_path: Path) -> None:
