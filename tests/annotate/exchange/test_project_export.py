@@ -101,7 +101,11 @@ def fill(engine: Engine, home: Path) -> int:
     (folder / "design-1").mkdir()
     sides = {"left": np.array(items[-9:-6]), "right": np.array(items[-3:]), "score": np.array([0.5, 0.25, 0.1])}
     np.savez(folder / "design-1" / "decks.npz", **sides)
-    labelled = {"left": np.array(items[:2]), "right": np.array(items[2:4]), "score": np.array([0.75, 0.5])}
+    labelled = {
+        "left": np.array(items[:2]),
+        "right": np.array(items[2:4]),
+        "score": np.array([0.75, 0.5], dtype=np.float32),
+    }
     np.savez(folder / "job-2" / SCORES, **labelled)
     return project_id
 
