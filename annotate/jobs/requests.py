@@ -3,6 +3,7 @@
 Requesting a job on a project that is archived or in the bin raises InputError.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -43,7 +44,8 @@ from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.records import require_column
 from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.audits import require_readable
-from allpairs.db.raters.rows import rater_to_ask
+from allpairs.db.raters.rows import rater_to_ask, setup_of
+from allpairs.db.raters.setup_checks import require_usable
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import Job, Worker
@@ -179,12 +181,14 @@ def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, 
 def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor = RatedFor.LABELS) -> str:
     """Request the job that asks the machine rater about up to `most` pairs; return its id. No other job waits for it.
 
-    Raises InputError while it is being asked, if the project has no rater, if it is paused, and if it is to read pairs
-    of an audit that there is not yet, or that draws by another rater's verdicts.
+    Raises InputError while it is being asked, if the project has no rater, if it is paused, if the operator has not
+    named its function or key, and if it is to read pairs of an audit that there is not yet, or that draws by another
+    rater's verdicts.
     """
 
     def check(session: Session, project_id: int) -> None:
         rater = rater_to_ask(session, project_id)
+        require_usable(setup_of(rater), os.environ)
         if purpose == RatedFor.AUDIT:
             require_readable(session, rater)
 

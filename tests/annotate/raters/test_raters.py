@@ -125,6 +125,16 @@ def test_what_the_operator_has_not_named_is_refused(
     assert checked_setup({"name": "n"} | ENDPOINT | entered | {"url": URL})
 
 
+def test_a_rater_that_the_operator_no_longer_allows_is_not_asked(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow(monkeypatch, functions="judges:judge")
+    set_up(engine, project, setup(**FUNCTION))
+    allow(monkeypatch)
+    with pytest.raises(InputError, match="add judges:judge to the environment variable ALLPAIRS_RATER_FUNCTIONS"):
+        requests.request_rating(engine, project, 5)
+
+
 def test_who_sets_a_rater_up_manages_the_installation(engine: Engine, project: int) -> None:
     """A setup names a key or a function of the worker, and the machine that gets the texts."""
     who = make_person(engine, "Ann")
