@@ -84,8 +84,8 @@ def evaluate(
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)
     divided = read_split(split, corpus) if split else corpus
     labelled = read_training(labels, corpus, divided) if labels else None
-    loaded = load_model(model)
     with progress_bar() as progress:
+        loaded = load_model(model)
         if audit is not None:
             result = evaluate_audit(loaded, divided, audit, seed, progress)
         else:

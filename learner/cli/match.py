@@ -58,8 +58,8 @@ def match(
     grouping = Grouping(groups, representative, newest_by) if groups else None
     values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
     cut = Cut(top, threshold, precision)
-    loaded = load_model(model)
     with progress_bar() as progress:
+        loaded = load_model(model)
         found = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
     print_notes(loaded, corpus)
     if json:

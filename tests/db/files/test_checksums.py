@@ -88,7 +88,7 @@ def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
 
 def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> None:
     folder = artifacts() / "project-1"
-    save_vectors(folder / "job" / "vectors.npy", np.eye(3), [])
+    save_vectors(folder / "job" / "vectors.npy", np.eye(3, dtype=np.float32), [])
     save_arrays(folder / "design-1" / "decks.npz", left=np.arange(1000))
     assert list(problems(engine)) == []
     harm(folder / "job" / "vectors.npy")
@@ -98,7 +98,7 @@ def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> Non
     (folder / "job" / FILE).write_text("{")
     assert not is_whole(folder / "job" / "vectors.npy")
     assert [FILE in problem for problem in problems(engine)] == [True, False]
-    save_vectors(folder / "job" / "vectors.npy", np.eye(3), [])
+    save_vectors(folder / "job" / "vectors.npy", np.eye(3, dtype=np.float32), [])
     assert (load_vectors(folder / "job" / "vectors.npy") == np.eye(3)).all()
 
 
