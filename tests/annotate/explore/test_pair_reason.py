@@ -53,7 +53,8 @@ def keep(engine: Engine, matcher: Matcher, scores: dict[tuple[int, int], float])
     folder = (artifacts() / str(matcher.folder)).parent
     folder.mkdir(parents=True)
     left, right = np.array(sorted(scores)).T
-    np.savez(folder / SCORES, left=left, right=right, score=np.array([scores[pair] for pair in sorted(scores)]))
+    score = np.array([scores[pair] for pair in sorted(scores)], dtype=np.float32)
+    np.savez(folder / SCORES, left=left, right=right, score=score)
 
 
 def test_where_a_pair_comes_from(engine: Engine, project: int) -> None:

@@ -2,7 +2,7 @@
 
 import http.client
 import json
-import select
+import selectors
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,8 +79,10 @@ def answered(connections: Sequence[http.client.HTTPConnection], least: int) -> l
     ready: list[http.client.HTTPConnection] = []
     until = time.monotonic() + 60
     while len(ready) < least and time.monotonic() < until:
-        readable = select.select([one.sock for one in connections], [], [], 1.0)[0]
-        ready = [one for one in connections if one.sock in readable]
+        with selectors.DefaultSelector() as selector:
+            for connection in connections:
+                selector.register(connection.sock, selectors.EVENT_READ, connection)
+            ready = [key.data for key, _ in selector.select(1.0)]
     return ready
 
 
