@@ -84,7 +84,7 @@ class Annotator:
             with suppress(EOFError, OSError), Client(self.address, "AF_UNIX") as connection:
                 while not stop.wait(PAUSE if self.pairs else IDLE):
                     self._give_answer()
-                    connection.send((self.name, self.waiting, 0 if self.pairs else BUFFER))
+                    connection.send((self.name, self.waiting, BUFFER))
                     self._take(*connection.recv())
             stop.wait(PAUSE)
 
@@ -101,7 +101,7 @@ class Annotator:
     def _take(self, stored: list[str], pairs: list[tuple[int, str, str]]) -> None:
         self.acknowledged += stored
         self.waiting = [event for event in self.waiting if event["key"] not in stored]
-        self.pairs += [pair for pair in pairs if pair[0] not in self.answered]
+        self.pairs = [pair for pair in pairs if pair[0] not in self.answered]  # others may have got those at hand
 
 
 @dataclass
@@ -149,7 +149,8 @@ class Outcome:
     kills: dict[str, int]
     acknowledged: int
     lost: int
-    doubled: int  # keys stored twice, pairs with too many answers, rounds with the same number
+    doubled: int  # keys stored twice, pairs that one person answered twice, rounds with the same number
+    shared: int  # answers beyond those that a pair may get: whoever waits gets the last pairs that others still hold
     rounds: int
     undone: list[str]  # jobs that did not end well
     wrong: list[str]  # findings of `db check`
@@ -270,17 +271,18 @@ def compared(
 ) -> Outcome:
     """Compare the database with what was acknowledged, and check rounds and jobs. votes: answers a pair may get."""
     with reading(engine) as session:
-        rows = session.execute(select(Answer.key, Answer.left_id, Answer.right_id)).all()
+        rows = session.execute(select(Answer.key, Answer.annotator, Answer.left_id, Answer.right_id)).all()
         numbers = session.scalars(select(Round.number).where(Round.project_id == project)).all()
         jobs = session.scalars(select(Job).where(Job.project_id == project)).all()
     stored, pairs = Counter(row.key for row in rows), Counter((row.left_id, row.right_id) for row in rows)
-    most = ((stored, 1), (pairs, votes), (Counter(numbers), 1))
+    own = Counter((row.annotator, row.left_id, row.right_id) for row in rows)
     keys = {key for one in annotators for key in one.acknowledged}
     return Outcome(
         kills=dict(kills),
         acknowledged=len(keys),
         lost=len(keys - stored.keys()),
-        doubled=sum(max(count - limit, 0) for counted, limit in most for count in counted.values()),
+        doubled=sum(count - 1 for counted in (stored, own, Counter(numbers)) for count in counted.values()),
+        shared=sum(max(count - votes, 0) for count in pairs.values()),
         rounds=len(set(numbers)),
         undone=[f"{job.id}: {job.state}, {job.error}" for job in jobs if job.state not in ("done", *OPEN)],
         wrong=list(problems(engine)),
