@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ from allpairs.db.errors import Busy
 AGAIN = 5  # seconds after which to ask again
 OF_ALL = 4  # times as many as of one person or project may wait
 Keys: TypeAlias = Sequence[Hashable]  # whose request it is: a person, a project
+Place: TypeAlias = tuple[Keys, asyncio.Future[None]]  # in the queue, until the future is done
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
@@ -24,7 +25,7 @@ class Turns:
     def __init__(self, running: int, each: int, waiting: int) -> None:
         self._most, self._each, self._longest = running, each, waiting
         self._running: Counter[Hashable] = Counter()
-        self._queue: list[tuple[Keys, asyncio.Future[None]]] = []
+        self._queue: list[Place] = []
 
     @asynccontextmanager
     async def turn(self, keys: Keys, receive: Receive) -> AsyncIterator[None]:
@@ -33,58 +34,54 @@ class Turns:
         receive: the next message of whoever asks. Raises Busy at once if the queue is too long, and Gone if they leave
         while they wait.
         """
-        keys = (self, *keys)
-        if self._may_run(keys):
-            self._running.update(keys)
-        else:
-            await _unless_gone(receive, self._wait(keys))
+        place = (self, *keys), asyncio.get_running_loop().create_future()
+        self._enter(place)
         try:
+            await _unless_gone(receive, place[1])
             yield
         finally:
-            self._end(keys)
+            self._leave(place)
 
-    async def _wait(self, keys: Keys) -> None:
-        """Wait until `_end` of another request gives this one its turn."""
-        for key in keys:
+    def _enter(self, place: Place) -> None:
+        for key in () if self._may_run(place[0]) else place[0]:
             if sum(key in queued for queued, _ in self._queue) >= self._longest * (OF_ALL if key is self else 1):
                 raise Busy("too many requests wait already: ask again in a few seconds", AGAIN)
-        place = keys, asyncio.get_running_loop().create_future()
         self._queue.append(place)
-        try:
-            await place[1]
-        except asyncio.CancelledError:
-            if place in self._queue:
-                self._queue.remove(place)
-            else:  # it has just got its turn
-                self._end(keys)
-            raise
+        self._give_turns()
 
-    def _end(self, keys: Keys) -> None:
-        """End a turn, and give turns to the first who may have one."""
-        self._running.subtract(keys)
+    def _leave(self, place: Place) -> None:
+        """End the turn, or the wait for it."""
+        if place in self._queue:
+            self._queue.remove(place)
+            return
+        self._running.subtract(place[0])
         self._running = +self._running
+        self._give_turns()
+
+    def _give_turns(self) -> None:
+        """Give turns to the first who may have one."""
         for place in list(self._queue):
-            if self._may_run(place[0]) and not place[1].done():
+            keys, turn = place
+            if self._may_run(keys):
                 self._queue.remove(place)
-                self._running.update(place[0])
-                place[1].set_result(None)
+                self._running.update(keys)
+                turn.set_result(None)
 
     def _may_run(self, keys: Keys) -> bool:
         return all(self._running[key] < (self._most if key is self else self._each) for key in keys)
 
 
-async def _unless_gone(receive: Receive, waiting: Coroutine[Any, Any, None]) -> None:
-    """Wait. Raises Gone as soon as whoever asks leaves, and waits no longer."""
-    leaving, wait = asyncio.ensure_future(_departure(receive)), asyncio.ensure_future(waiting)
+async def _unless_gone(receive: Receive, turn: asyncio.Future[None]) -> None:
+    """Wait for the turn. Raises Gone as soon as whoever asks leaves."""
+    if turn.done():
+        return
+    leaving = asyncio.ensure_future(_departure(receive))
     try:
-        await asyncio.wait({leaving, wait}, return_when=asyncio.FIRST_COMPLETED)
-        if not wait.done():
-            raise Gone
-        wait.result()
+        await asyncio.wait({leaving, turn}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         leaving.cancel()
-        if wait.cancel():
-            await asyncio.wait({wait})
+    if not turn.done():
+        raise Gone
 
 
 async def _departure(receive: Receive) -> None:

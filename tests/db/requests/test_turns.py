@@ -79,6 +79,22 @@ async def _a_cancelled_wait_keeps_no_turn() -> None:
     assert last.runs
 
 
+async def _a_turn_given_to_a_cancelled_request_goes_on() -> None:
+    for ticks in range(8):  # whenever the cancel comes
+        turns = Turns(running=1, each=1, waiting=9)
+        first, second = (Visit(turns, "a") for _ in range(2))
+        await settle()
+        first.goes.set()
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        second.task.cancel()
+        await settle()
+        last = Visit(turns, "a")
+        await settle()
+        assert last.runs, ticks
+
+
 test_one_person_leaves_room_for_others = asynchronous(_one_person_leaves_room)
 test_who_has_left_gets_no_turn = asynchronous(_who_has_left_gets_no_turn)
 test_a_cancelled_wait_keeps_no_turn = asynchronous(_a_cancelled_wait_keeps_no_turn)
+test_a_turn_given_to_a_cancelled_request_goes_on = asynchronous(_a_turn_given_to_a_cancelled_request_goes_on)
