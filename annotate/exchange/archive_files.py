@@ -23,18 +23,25 @@ SIDES = ("left.npy", "right.npy")  # in sampling orders and scores: arrays of it
 
 def require_room(members: Sequence[ZipInfo], packed: Path) -> None:
     """Raise ValueError if the file unpacks to more than is plausible, OSError if the disk lacks the space."""
-    size = sum(info.file_size for info in members)  # reading stops at these sizes, whatever follows
-    if size > MOST_PACKED * max(packed.stat().st_size, 1 << 20):
-        raise ValueError(f"it would unpack to {size:,} bytes")
+    size = _plausible_size(members, packed)
     artifacts().mkdir(parents=True, exist_ok=True)
     if size > shutil.disk_usage(artifacts()).free:
         raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, but the disk has less space")
 
 
-def unpack(bundle: ZipFile, folder: Path, packed: Path) -> None:
-    """Unpack the files of models, vectors and designs to where a project keeps them. Raises as `require_room`.
+def _plausible_size(members: Sequence[ZipInfo], packed: Path) -> int:
+    """Return how many bytes the file unpacks to. Raises ValueError if they are very many for its size."""
+    size = sum(info.file_size for info in members)  # reading stops at these sizes, whatever follows
+    if size > MOST_PACKED * max(packed.stat().st_size, 1 << 20):
+        raise ValueError(f"it would unpack to {size:,} bytes")
+    return size
 
-    What is packed in them counts unpacked, too: it is read into the memory.
+
+def unpack(bundle: ZipFile, folder: Path, packed: Path) -> None:
+    """Unpack the files of models, vectors and designs to where a project keeps them.
+
+    Raises ValueError for a bad name, and if the file unpacks to very much for its size. What is packed in its files
+    counts unpacked, too: it is read into the memory.
     """
     folder.mkdir(parents=True)
     members = list(bundle.infolist())
@@ -49,7 +56,7 @@ def unpack(bundle: ZipFile, folder: Path, packed: Path) -> None:
         if target.suffix in PACKED:
             with ZipFile(target) as inner:
                 members += inner.infolist()
-            require_room(members, packed)
+            _plausible_size(members, packed)
 
 
 def _place(info: ZipInfo) -> Path | None:
