@@ -22,7 +22,7 @@ from allpairs.db.schema.engine import make_engine
 
 PATH = "/answers/{project_id:int}"
 MOST = 5_000  # answers in one request
-THREADS = 8
+THREADS = 40  # on PostgreSQL, answers of a project may wait for a long act in it
 FOREIGN = "answers are sent from the app's own pages: open the page Label"
 NOT_YOURS = "these answers are another person's: they are sent when that person signs in"
 

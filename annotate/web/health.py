@@ -30,9 +30,11 @@ async def _alive(request: Request) -> PlainTextResponse:
 
 
 async def _ready(threads: Threads) -> PlainTextResponse:
-    try:
-        wrong = await asyncio.wait_for(threads.run(unready), PATIENCE)
-    except TimeoutError:
+    check = asyncio.ensure_future(threads.run(unready))
+    done, _ = await asyncio.wait({check}, timeout=PATIENCE)  # a late check keeps its thread, and is not cancelled
+    if done:
+        wrong = check.result()
+    else:
         wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
     return PlainTextResponse(wrong or "ready", 503 if wrong else 200)
 
