@@ -4,12 +4,19 @@ from sqlalchemy import Engine
 
 from allpairs.db.labels.answers import newest_answer
 from allpairs.db.schema.engine import reading
+from allpairs.db.texts.changes import version_of_texts
 
 
 def last_answer(engine: Engine, project_id: int) -> int:
     """Return the id of the project's last answer. Counts of answers change only when it does."""
     with reading(engine) as session:
         return newest_answer(session, project_id)
+
+
+def state_of_labels(engine: Engine, project_id: int) -> tuple[int, int]:
+    """Return the id of the project's last answer, and the number of the last change of its texts."""
+    with reading(engine) as session:
+        return newest_answer(session, project_id), version_of_texts(session, project_id)
 
 
 def counted_every(last: int) -> int:

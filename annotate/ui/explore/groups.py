@@ -7,13 +7,12 @@ from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import Answered, ItemGroups
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
-from allpairs.annotate.review.last_answer import last_answer
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted, score_in_words
 from allpairs.annotate.ui.common.clusterings import choose_clustering
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
-from allpairs.annotate.ui.explore.matches import answered_now, expectation, paged, threshold_slider
+from allpairs.annotate.ui.explore.matches import answered_now, expectation, paged, prepared_state, threshold_slider
 from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
@@ -50,14 +49,13 @@ def groups_view(project_id: int, found: Round) -> None:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
-    answers = last_answer(engine(), project_id)
-    prepared = f"{found.folder} {found.exploration}"
-    found_groups = _groups(prepared, at, how, answers, found, above, answered)
+    state = prepared_state(found)
+    found_groups = _groups(state, at, how, found, above, answered)
     groups = found_groups.groups
     st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
     if how != Clustering.CONNECTED:
         st.caption(_changes(found_groups.changes))
-    what_would_change(project_id, found_groups, (prepared, at, how, answers))
+    what_would_change(project_id, found_groups, (state, at, how))
     orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
     order = st.segmented_control(
         "Order", list(orders), default=LARGEST, required=True, key="groups_order", persist_state="session",
@@ -74,10 +72,8 @@ def groups_view(project_id: int, found: Round) -> None:
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _groups(
-    prepared: str, at: float, how: Clustering, answers: int, _found: Round, _above: Scored, _answered: Answered
-) -> ItemGroups:
-    """Return the groups of a round's matches; they change with what is prepared, and with each answer."""
+def _groups(state: str, at: float, how: Clustering, _found: Round, _above: Scored, _answered: Answered) -> ItemGroups:
+    """Return the groups of a round's matches; `state` names what they depend on."""
     kind = kind_of(engine(), _found.matcher.project_id)
     return grouping.groups_of(_found.matcher, _above, at, kind, _answered, how)
 

@@ -14,7 +14,7 @@ from allpairs.annotate.explore.charts import describe_thresholds, threshold_char
 from allpairs.annotate.explore.groups import Answered, answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.monitor.rounds import DIGITS
-from allpairs.annotate.review.last_answer import last_answer
+from allpairs.annotate.review.last_answer import state_of_labels
 from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
@@ -44,12 +44,17 @@ def matches_view(project_id: int, found: Round) -> None:
 
 def answered_now(found: Round, scored: Scored) -> Answered:
     """Return what people say of pairs now; read anew after each answer, not at each move of the slider."""
-    answers = last_answer(engine(), found.matcher.project_id)
-    return _answered(f"{found.folder} {found.exploration}", answers, found, scored)
+    return _answered(prepared_state(found), found, scored)
+
+
+def prepared_state(found: Round) -> str:
+    """Return what names a round's pairs as they are: what is prepared, the last answer, and the texts."""
+    last, texts = state_of_labels(engine(), found.matcher.project_id)
+    return f"{found.folder} {found.exploration} {last} {texts}"
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _answered(prepared: str, answers: int, _found: Round, _scored: Scored) -> Answered:
+def _answered(state: str, _found: Round, _scored: Scored) -> Answered:
     return answered_pairs(engine(), _found, _scored)
 
 
