@@ -29,7 +29,7 @@ from allpairs.db.schema.engine import jobs_url, reading, with_driver
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
 QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
-USUAL, FIRST = 0, -1  # the queue's priorities: those of the first go before the others, however long these wait
+USUAL, FIRST = 0, -1  # the queue's priorities: below 0 a job goes before the others, however long these wait
 
 
 @contextmanager
@@ -100,27 +100,31 @@ def give_back(queues: Engine, job_id: str, token: str) -> None:
 
 
 def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[str]:
-    """Return the jobs that wait in this job's queue, without those of some kinds."""
+    """Return the jobs that wait in this job's queue, in their order, without those of some kinds."""
     jobs = queue_table(queues)
     same_queue = select(jobs.c.queue_name).where(jobs.c.workflow_uuid == job_id).scalar_subquery()
     beside = _with_status(jobs, QUEUED).where(jobs.c.queue_name == same_queue, jobs.c.name.not_in(but))
+    beside = beside.order_by(jobs.c.priority, jobs.c.created_at)
     with queues.connect() as connection:
         return [job.workflow_uuid for job in connection.execute(beside)]
 
 
 def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str]) -> None:
-    """Put a job that this process runs back into its queue, behind these; it does not count as another try."""
+    """Put a job that this process runs back into its queue, behind these; it does not count as another try.
+
+    waiting: in the order in which they go first.
+    """
     jobs = queue_table(queues)
-    for waiting_id in waiting:
-        _change(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST)
+    for place, waiting_id in enumerate(reversed(waiting)):
+        _change(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST - place)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
     again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None, "priority": USUAL}
     _change(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
 
 
 _COLUMNS = (
-    "workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms", "priority",
-    "recovery_attempts",
+    "workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms", "created_at",
+    "priority", "recovery_attempts",
 )  # fmt: skip
 
 
