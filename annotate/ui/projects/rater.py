@@ -1,6 +1,6 @@
 """The machine rater of a project on the page Settings: set up, asked, ended, resumed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ def rater(project_id: int) -> None:
         rated = ", ".join(f"{literal(one.setup.name)} ({counted(one.spent.pairs, 'pair')})" for one in earlier)
         st.caption(f"Ended: {rated}. Their verdicts stay in the record.")
     if may(Right.INSTALL):
-        _form(project_id, in_use, f"rater_{project_id}_{_version(found)}")
+        _form(project_id, in_use, f"rater_{project_id}_{len(found)}_{in_use is not None}")
     else:
         st.caption("An administrator of the installation sets it up, because texts and a key leave the machine.")
 
@@ -82,13 +82,6 @@ def _ask(project_id: int, one: RaterState) -> None:
         st.info(sentence(in_words(dry_run(engine(), project_id, most))), icon=":material/calculate:")
     if asks and _act(request_rating, project_id, most):
         st.rerun()
-
-
-def _version(raters: Sequence[RaterState]) -> str:
-    """Return a part of a key that changes with the setup in use, so that fields never show that of a rater before."""
-    if not raters:
-        return "first"
-    return f"{raters[0].row.number}" if raters[0].in_use else f"after_{raters[0].row.number}"
 
 
 def _form(project_id: int, in_use: RaterState | None, key: str) -> None:

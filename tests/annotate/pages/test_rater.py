@@ -67,18 +67,18 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
     save = next(button for button in page.button if button.label == "Save the machine rater")
     save.click().run()
     assert "up to /v1" in said(page) and not read_raters(engine, project)
-    page.get_by_key(f"rater_{project}_first_function").set_value("cProfile:run")
+    page.get_by_key(f"rater_{project}_0_False_function").set_value("cProfile:run")
     next(button for button in page.button if button.label == "Save the machine rater").click().run()
     assert "ALLPAIRS_RATER_FUNCTIONS" in said(page) and not read_raters(engine, project)
-    page.get_by_key(f"rater_{project}_first_function").set_value("")
+    page.get_by_key(f"rater_{project}_0_False_function").set_value("")
     for name, value in {"url": URL, "model": "m", "pairs_a_minute": 2}.items():
-        page.get_by_key(f"rater_{project}_first_{name}").set_value(value)
+        page.get_by_key(f"rater_{project}_0_False_{name}").set_value(value)
     next(button for button in page.button if button.label == "Save the machine rater").click().run()
     (one,) = read_raters(engine, project)
     assert (one.setup.url, one.setup.model, one.setup.pairs_a_minute) == (URL, "m", 2)
     set_up(engine, project, one.setup.model_copy(update={"model": "n"}))  # in another browser
     page = page.run()
-    assert page.get_by_key(f"rater_{project}_2_model").value == "n"
+    assert page.get_by_key(f"rater_{project}_2_True_model").value == "n"
     assert "both texts of each pair go to localhost" in said(page)
     page.get_by_key("rater_estimate").click().run()
     assert "4 pairs" in said(page) and "2 minutes" in said(page)
@@ -95,7 +95,7 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
         assert session.scalars(select(Job.kind)).one() == RATE
     page.get_by_key("rater_ended").click().run()
     assert "Ended: Local model (0 pairs)" in said(page)
-    assert page.get_by_key(f"rater_{project}_after_2_model").value == ""
+    assert page.get_by_key(f"rater_{project}_2_False_model").value == ""
 
 
 def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
