@@ -39,8 +39,9 @@ from allpairs.db.schema.tables import Project
 Answer = Callable[[Request], Awaitable[Response]]
 Observe = Callable[[str, str, int, float], None]  # method, path template, status, seconds
 BUSY = 429
-# Requests at a time; of one person, and in one project; and how many of these may wait.
-QUICK, SLOW = (16, 8, 64), (32, 2, 16)
+# Requests at a time; of one person; and how many of one person may wait.
+QUICK = (16, 8, 64)
+SLOW = (32, 2, 16)
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 OF_PAGE = {"Content-Security-Policy": POLICY}
 

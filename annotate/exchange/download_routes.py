@@ -42,7 +42,7 @@ LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/ma
 PIPELINES, STUDIES = "download/pipelines", "download/studies"
 DATASET = "dataset"
 NOT_YOURS = "Only administrators of the project may export its data."
-RUNNING, EACH, WAITING = 4, 2, 4  # files that are made at a time; for one; that wait for one
+AT_A_TIME = (4, 2, 4)  # files that are made; for one person; that wait for one person
 Make = Callable[[Engine, int, str, Path, Request], Path]
 
 
@@ -75,7 +75,7 @@ def routes() -> list[Route]:
     """Return the routes for these addresses, and for models."""
     makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
     answers = {f"{address}/{{project_id:int}}": _answering(make) for address, make in makers.items()}
-    work = Work(RUNNING, EACH, WAITING)
+    work = Work(*AT_A_TIME)
     return [
         Route(f"/{address}", _in_turn(work, answer))
         for address, answer in {**answers, f"{ADDRESS}/{{matcher_id:int}}": download}.items()
@@ -83,7 +83,7 @@ def routes() -> list[Route]:
 
 
 def _in_turn(work: Work, answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler that makes a few files at a time: of one person and one project fewer still."""
+    """Return the handler that makes a few files at a time, and fewer for one person."""
 
     async def answering(request: Request) -> Response:
         try:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from allpairs.db.requests.turns import Turns
 from allpairs.db.schema.engine import person_of
 
+PROJECT_SHARE = 2  # times what one person may have
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -28,21 +29,22 @@ class Threads:
 class Work:
     """Acts that run in turns, at most `running` of them at a time: see `db.requests.turns.Turns`."""
 
-    def __init__(self, running: int, each: int, waiting: int) -> None:
-        self._turns, self._threads = Turns(running, each, waiting), Threads(running)
+    def __init__(self, running: int, share: int, waiting: int) -> None:
+        self._turns = Turns(running, share, waiting)
+        self._threads = Threads(running)
 
     async def do(self, request: Request, act: Callable[[], T]) -> T:
         """Call the act in the turn of whoever asks and of the project that the address names.
 
         Raises Busy if too many wait, and Gone if whoever asks leaves before.
         """
-        async with self._turns.turn(list(_whose(request)), request.receive):
+        async with self._turns.turn(dict(_whose(request)), request.receive):
             return await self._threads.run(act)
 
 
-def _whose(request: Request) -> Iterator[tuple[str, int | str | None]]:
-    """Yield the person and the project of a request; without sign-in everybody is one person."""
+def _whose(request: Request) -> Iterator[tuple[tuple[str, int | str | None], int]]:
+    """Yield the person and the project of a request with their shares; without sign-in everybody is one person."""
     state = request.scope.get("state", {})
-    yield "person", person_of(state["engine"]) if "engine" in state else state.get("person")
+    yield ("person", person_of(state["engine"]) if "engine" in state else state.get("person")), 1
     if "project_id" in request.path_params:
-        yield "project", str(request.path_params["project_id"])
+        yield ("project", str(request.path_params["project_id"])), PROJECT_SHARE

@@ -2,15 +2,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from allpairs.db.errors import Busy
 
 AGAIN = 5  # seconds after which to ask again
-OF_ALL = 4  # times as many as of one person or project may wait
-Keys: TypeAlias = Sequence[Hashable]  # whose request it is: a person, a project
+OF_ALL = 4  # times as many as of one person may wait
+Keys: TypeAlias = Mapping[Hashable, int]  # whose request it is, and how many times a person's share that one has
 Place: TypeAlias = tuple[Keys, asyncio.Future[None]]  # in the queue, until the future is done
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -20,10 +20,15 @@ class Gone(Exception):
 
 
 class Turns:
-    """So many requests at a time: `running` in all, `each` of one person or project, of whom `waiting` may wait."""
+    """So many requests at a time: `running` in all, `share` of one person, of whom `waiting` may wait.
 
-    def __init__(self, running: int, each: int, waiting: int) -> None:
-        self._most, self._each, self._longest = running, each, waiting
+    A project has several persons' share, so that no one person takes all of it.
+    """
+
+    def __init__(self, running: int, share: int, waiting: int) -> None:
+        self._most = running
+        self._share = share
+        self._longest = waiting
         self._running: Counter[Hashable] = Counter()
         self._queue: list[Place] = []
 
@@ -34,7 +39,7 @@ class Turns:
         receive: the next message of whoever asks. Raises Busy at once if the queue is too long, and Gone if they leave
         while they wait.
         """
-        place = (self, *keys), asyncio.get_running_loop().create_future()
+        place = {self: OF_ALL, **keys}, asyncio.get_running_loop().create_future()
         self._enter(place)
         try:
             await _unless_gone(receive, place[1])
@@ -43,8 +48,9 @@ class Turns:
             self._leave(place)
 
     def _enter(self, place: Place) -> None:
-        for key in () if self._may_run(place[0]) else place[0]:
-            if sum(key in queued for queued, _ in self._queue) >= self._longest * (OF_ALL if key is self else 1):
+        keys, _ = place
+        for key, times in () if self._may_run(keys) else keys.items():
+            if sum(key in queued for queued, _ in self._queue) >= self._longest * times:
                 raise Busy("too many requests wait already: ask again in a few seconds", AGAIN)
         self._queue.append(place)
         self._give_turns()
@@ -54,7 +60,7 @@ class Turns:
         if place in self._queue:
             self._queue.remove(place)
             return
-        self._running.subtract(place[0])
+        self._running.subtract(place[0].keys())
         self._running = +self._running
         self._give_turns()
 
@@ -64,11 +70,11 @@ class Turns:
             keys, turn = place
             if self._may_run(keys):
                 self._queue.remove(place)
-                self._running.update(keys)
+                self._running.update(keys.keys())
                 turn.set_result(None)
 
     def _may_run(self, keys: Keys) -> bool:
-        return all(self._running[key] < (self._most if key is self else self._each) for key in keys)
+        return all(self._running[key] < (self._most if key is self else self._share * keys[key]) for key in keys)
 
 
 async def _unless_gone(receive: Receive, turn: asyncio.Future[None]) -> None:

@@ -102,7 +102,7 @@ async def _answer(desk: Desk, turns: Turns, asked: Asked, receive: Receive) -> R
         loading = await run_in_threadpool(desk.loaded.loading, asked.project_id)
         if loading is not None:
             await _end_of(loading)
-        async with turns.turn([asked.project_id], receive):
+        async with turns.turn({asked.project_id: 1}, receive):
             return await run_in_threadpool(_match, desk, asked)
     except InputError as error:
         return _refusal(error)

@@ -45,13 +45,15 @@ def served() -> Iterator[int]:
     )
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(site, port=port, log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield port
-    server.should_exit = True
-    thread.join()
+    try:
+        yield port
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 class Process:

@@ -18,7 +18,7 @@ class Visit:
         self.task = asyncio.ensure_future(self._visit(turns, keys))
 
     async def _visit(self, turns: Turns, keys: tuple[str, ...]) -> None:
-        async with turns.turn(keys, self._receive):
+        async with turns.turn(dict.fromkeys(keys, 1), self._receive):
             self.runs = True
             await self.goes.wait()
         self.runs = False
@@ -38,7 +38,7 @@ def asynchronous(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], 
 
 
 async def _one_person_leaves_room() -> None:
-    turns = Turns(running=3, each=2, waiting=2)
+    turns = Turns(running=3, share=2, waiting=2)
     ann = [Visit(turns, "ann", f"project {at}") for at in range(4)]
     await settle()
     other = Visit(turns, "bob", "project 0")
@@ -53,7 +53,7 @@ async def _one_person_leaves_room() -> None:
 
 
 async def _who_has_left_gets_no_turn() -> None:
-    turns = Turns(running=1, each=1, waiting=2)
+    turns = Turns(running=1, share=1, waiting=2)
     first, second, third = (Visit(turns, name) for name in ("a", "b", "c"))
     await settle()
     second.leaves.set()
@@ -65,7 +65,7 @@ async def _who_has_left_gets_no_turn() -> None:
 
 
 async def _a_cancelled_wait_keeps_no_turn() -> None:
-    turns = Turns(running=1, each=1, waiting=9)
+    turns = Turns(running=1, share=1, waiting=9)
     first, second, third = (Visit(turns, "a") for _ in range(3))
     await settle()
     first.goes.set()
@@ -81,7 +81,7 @@ async def _a_cancelled_wait_keeps_no_turn() -> None:
 
 async def _a_turn_given_to_a_cancelled_request_goes_on() -> None:
     for ticks in range(8):  # whenever the cancel comes
-        turns = Turns(running=1, each=1, waiting=9)
+        turns = Turns(running=1, share=1, waiting=9)
         first, second = (Visit(turns, "a") for _ in range(2))
         await settle()
         first.goes.set()
