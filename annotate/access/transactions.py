@@ -32,15 +32,17 @@ def acting(
 
     annotator: the name under which answers are stored; it must be the person's own. put_away: the project may be
     archived or in the bin; otherwise nothing goes on there. The checks and the write share one transaction, so that no
-    role changes in between. Acts in one project follow one another, but for answers. In the transaction, too, projects
-    that the person may not see do not exist. Raises Refused, and ProjectGone to whoever has the right.
+    role changes in between. Acts in one project follow one another; those of `Right.LABEL` wait only where they store
+    answers. In the transaction, too, projects that the person may not see do not exist. Raises Refused, and ProjectGone
+    to whoever has the right.
     """
     require_scope(engine, WRITES[right])
     with writing(as_system(engine)) as session:
         session.connection().execution_options(person=person_of(engine))
         require(session, right, project_id, annotator)
         if project_id is not None:
-            # Answers go on beside each other; every other act counts or compares what no other may change meanwhile.
+            # Acts count and compare what no other may change meanwhile. Pairs are served beside them, and answers are
+            # stored under this lock, too, which `lock_answers` takes.
             (project_of if put_away else live_project)(session, project_id, lock=right is not Right.LABEL)
         yield session
 
