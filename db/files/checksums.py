@@ -69,15 +69,23 @@ def not_whole(path: Path, folder: Path) -> Damaged:
 
 
 def problems_below(folder: Path) -> Iterator[str]:
-    """Yield a sentence for each damaged file below the folder, by checksums and by the CRCs of .npz files."""
-    for noted in sorted(folder.rglob(FILE)):
+    """Yield a sentence for each damaged file below the folder, by checksums and by the CRCs of .npz files.
+
+    What is in hidden folders is being made, or was when its maker was killed.
+    """
+    for noted in _seen_below(folder, FILE):
         try:
             yield from (f"the file is damaged or missing: {path}" for path in damaged(noted.parent))
         except InputError as error:
             yield str(error)
-    for path in sorted(folder.rglob("*.npz")):
+    for path in _seen_below(folder, "*.npz"):
         if not _is_readable(path):
             yield f"the file is damaged: {path}"
+
+
+def _seen_below(folder: Path, pattern: str) -> list[Path]:
+    paths = folder.rglob(pattern)
+    return sorted(path for path in paths if not any(name.startswith(".") for name in path.relative_to(folder).parts))
 
 
 def _is_readable(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """Damaged artifacts: detected, then rebuilt where possible, and else refused with the file's name."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,7 @@ def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> Non
     assert list(problems(engine)) == []
     harm(folder / "job" / "vectors.npy")
     harm(folder / "design-1" / "decks.npz")
+    shutil.copytree(folder, artifacts() / ".import-killed")
     found = list(problems(engine))
     assert len(found) == 2 and "vectors.npy" in found[0] and "decks.npz" in found[1]
     (folder / "job" / FILE).write_text("{")
