@@ -17,6 +17,7 @@ LONGEST_CONFIG, LONGEST_VOCABULARY = 8_000_000, 200_000_000  # bytes of a JSON f
 MOST_PARTS = 100_000  # layers, labels, experts
 PARTS = re.compile("layer|label|expert|head|block|depth|stage")  # in the names of numbers of parts
 IMPLEMENTATION = "_implementation"  # a name that ends so may name a repository of code at the hub
+ACTIVATION = re.compile(r"torch\.nn\.modules\.(activation|linear)\.\w+")  # what a library may import by its name
 CODE = "auto_map"  # names classes in files beside the model
 MODULES = frozenset(
     ("Transformer", "Pooling", "Normalize", "Dense", "Dropout", "LayerNorm", "StaticEmbedding", "WeightedLayerPooling")
@@ -46,9 +47,9 @@ def require_folder(name: str) -> None:
 def forget_code(folder: Path) -> None:
     """Take the names of code, which was not run, out of the configuration that a library has saved."""
     for file in (folder / "config.json", folder / "tokenizer_config.json"):
-        known = json.loads(file.read_bytes()) if file.is_file() else {}
-        if known.pop(CODE, None):
-            file.write_text(json.dumps(known, indent=2), encoding="utf-8")
+        config = json.loads(file.read_bytes()) if file.is_file() else {}
+        if config.pop(CODE, None):
+            file.write_text(json.dumps(config, indent=2), encoding="utf-8")
 
 
 def numbers_in(folder: Path) -> int:
@@ -59,7 +60,7 @@ def numbers_in(folder: Path) -> int:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files that loading may read: in the folder, and in its modules' (1_Pooling and so on)."""
-    modules = [one for one in folder.glob("*") if one.is_dir() and one.name[:1].isdecimal()] if folder.is_dir() else []
+    modules = [path for path in folder.glob("*") if path.is_dir() and path.name[:1].isdecimal()]
     return (file for place in (folder, *modules) for file in sorted(place.glob("*")) if file.is_file())
 
 
@@ -130,12 +131,14 @@ def _wrong_values(key: str, value: Any, local: bool) -> Iterator[str]:
     if key == CODE and value:
         yield f"it names code of its own ({CODE})"
     elif isinstance(value, dict | list):
-        rows = value.items() if isinstance(value, dict) else ((key, one) for one in value)
-        inner = partial(_wrong_values, local=local)
-        yield from (wrong for name, one in rows for wrong in inner(_named(key, str(name)), one))
+        items = value.items() if isinstance(value, dict) else ((key, item) for item in value)
+        wrong_in = partial(_wrong_values, local=local)
+        yield from (wrong for name, item in items for wrong in wrong_in(_named(key, str(name)), item))
     elif isinstance(value, str):
         if key.endswith(IMPLEMENTATION) and not re.fullmatch(r"\w+", value):
             yield f"{key} names code elsewhere ({value[:80]!r})"
+        if "activation" in key and "." in value and not ACTIVATION.fullmatch(value):
+            yield f"{key} names code ({value[:80]!r})"
         if local and not _is_plain(value or "none"):
             yield f"{key} names another place ({value[:80]!r})"
     elif isinstance(value, int) and PARTS.search(key) and value > MOST_PARTS:

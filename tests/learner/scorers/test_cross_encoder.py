@@ -2,7 +2,9 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +36,19 @@ def pairs_of(rows: range) -> Labelled:
 
 def backbone(tmp_path: Path, architecture: str = "bert") -> str:
     return str(tiny_backbone(tmp_path, architecture, TEXTS))
+
+
+@pytest.mark.parametrize("name", ["torch.distributed.run.main", "torch.nn.modules.activation.os.abort", "run.main"])
+@pytest.mark.parametrize("values", [
+    lambda name: {"sentence_transformers": {"activation_fn": name}},
+    lambda name: {"sbert_ce_default_activation_function": name},
+])  # fmt: skip
+def test_no_function_of_a_folder_runs(tmp_path: Path, name: str, values: Callable[[str], dict[str, Any]]) -> None:
+    folder = tiny_backbone(tmp_path, "bert", TEXTS)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values(name)))
+    with pytest.raises(InputError, match="names code"):
+        load_cross_encoder(str(folder), TEXTS)
 
 
 @pytest.mark.parametrize("architecture", BACKBONES)
