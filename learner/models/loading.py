@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,8 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 # Models are never loaded with code from their folder or from elsewhere, nor from weights that can run code.
 NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # explicit: by default the library asks on the terminal
 SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True, "attn_implementation": None}  # None: the library's own
-COPIES, NEW = 3, 100_000_000  # a weight is registered up to thrice; numbers of layers that are made anew
+COPIES = 3  # times that a weight is registered at most
+NEW = 100_000_000  # numbers of layers that are made anew
 MOST_MODULES = 200_000
 NUMBER = 4  # bytes
 
@@ -91,42 +93,58 @@ def _most_numbers(path: Path) -> int:
     return COPIES * stored + NEW if stored else COPIES * fits
 
 
+class _Model(threading.local):
+    """What a thread is building: `most` weights at most, where it loads a model; and how much it has registered."""
+
+    most: int | None = None
+    numbers = 0
+    modules = 0
+
+
+_MODEL = _Model()
+_FIRST = threading.Lock()  # of two threads that load the first models
+
+
 @contextmanager
 def _building(most: int) -> Iterator[None]:
     """Raise InputError as soon as this thread has registered more weights than that, or very many modules."""
-    thread = threading.get_ident()
-    numbers = modules = 0
-
-    def add_weight(_: torch.nn.Module, name: str, weight: Tensor | None) -> None:
-        nonlocal numbers
-        if weight is not None and threading.get_ident() == thread:
-            numbers += weight.numel()
-            if numbers > most:
-                what = f"it would have {numbers:,} weights or more, which are not in its files ({name})"
-                raise InputError(f"the model is not as large as it says: {what}: download or train it again")
-
-    def add_module(*_: Any) -> None:
-        nonlocal modules
-        modules += threading.get_ident() == thread
-        if modules > MOST_MODULES:
-            raise InputError(f"the model would have more than {MOST_MODULES:,} layers: download or train it again")
-
-    handles = [
-        registration.register_module_parameter_registration_hook(add_weight),
-        registration.register_module_buffer_registration_hook(add_weight),
-        registration.register_module_module_registration_hook(add_module),
-    ]
+    with _FIRST:
+        _count_registrations()
+    _MODEL.most = most
+    _MODEL.numbers = _MODEL.modules = 0
     try:
         yield
     finally:
-        for handle in handles:
-            handle.remove()
+        _MODEL.most = None
+
+
+@cache
+def _count_registrations() -> None:
+    """Have torch count what threads register: for good, as taking a hook away disturbs threads that build a model."""
+    registration.register_module_parameter_registration_hook(_add_weight)
+    registration.register_module_buffer_registration_hook(_add_weight)
+    registration.register_module_module_registration_hook(_add_module)
+
+
+def _add_weight(_: torch.nn.Module, name: str, weight: Tensor | None) -> None:
+    if weight is None or _MODEL.most is None:
+        return
+    _MODEL.numbers += weight.numel()
+    if _MODEL.numbers > _MODEL.most:
+        what = f"it would have {_MODEL.numbers:,} weights or more, which are not in its files ({name})"
+        raise InputError(f"the model is not as large as it says: {what}: download or train it again")
+
+
+def _add_module(*_: Any) -> None:
+    _MODEL.modules += _MODEL.most is not None
+    if _MODEL.modules > MOST_MODULES:
+        raise InputError(f"the model would have more than {MOST_MODULES:,} layers: download or train it again")
 
 
 def _why(name: str, error: BaseException) -> str:
     """Return why a library could not load the model of that name, in one line that says what to do."""
     first = [*str(error).splitlines(), ""][0].strip() or type(error).__name__
-    if isinstance(error, MemoryError) or "alloc" in first:
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "alloc" in first):
         return f"it needs more memory than there is ({first}): name a smaller model"
     if "connect to" in first or "offline" in first.lower():
         return f"no model hub can be reached, and the model is not cached: name a folder, or {DEFAULT_ENCODER}"
