@@ -134,11 +134,14 @@ def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
 
 
 def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> str:
-    setup, cost, pace, turn = asking.setup, asking.cost, Pace(asking.setup.pairs_a_minute, asking.since_last), Turn()
+    setup = asking.setup
+    cost = asking.cost
+    pace = Pace(setup.pairs_a_minute, asking.since_last)
+    turn = Turn()
     total = asking.rated_before + len(asking.pairs)
     for at, pair in enumerate(asking.pairs):
         stage = f"{asking.rated_before + at:,} of {total:,} pairs, cost so far {cost:,.2f}"
-        heed = _Heed(progress, turn, stage, at / len(asking.pairs))
+        heed = _Heed(progress, turn, rater, rater.answers, stage, at / len(asking.pairs))
         heed.report()
         prompt, left, right = asking.of(pair)
         if setup.budget and cost + most_cost(setup, prompt.tokens(left, right)) > setup.budget:
@@ -166,6 +169,8 @@ class _Heed:
 
     progress: Progress
     turn: Turn
+    rater: Rater
+    answers_before: int
     stage: str
     done: float
 
@@ -174,9 +179,12 @@ class _Heed:
         self.progress(self.stage, self.done)
 
     def __call__(self) -> None:
-        """Raise Cancelled if a person has cancelled, and _PutOff if others have waited too long."""
+        """Raise Cancelled if a person has cancelled, and _PutOff if others have waited too long.
+
+        A pair that has an answer already is finished, as that would have to be paid again.
+        """
         self.report()
-        if self.turn.is_over(LONGEST):
+        if self.rater.answers == self.answers_before and self.turn.is_over(LONGEST):
             raise _PutOff
 
 

@@ -49,6 +49,7 @@ class Endpoint:
         self.host = str(self.parts.hostname)
         self.model, self.samples, self.timeout = model, samples, timeout
         self._key, self._rng, self._wait = key, rng or random.Random(0), wait
+        self.answers = 0
         self._plain = False  # whether the endpoint refused what only some know
 
     def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
@@ -57,14 +58,15 @@ class Endpoint:
         Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
         """
         messages, said = prompt.messages(left, right), list[Said]()
-        most = Usage(prompt_tokens=prompt.tokens(left, right), completion_tokens=MOST_ANSWER)
+        most_in = prompt.tokens(left, right)
         tokens_in = tokens_out = wrong = 0
         while len(said) < self.samples and wrong < MALFORMED:
             answer = self._ask(messages, heed)
+            self.answers += 1
             # What an endpoint does not count is taken for as much as it may be, so that a budget holds.
-            usage = answer.usage or most
-            tokens_in += usage.prompt_tokens or most.prompt_tokens or 0
-            tokens_out += usage.completion_tokens or most.completion_tokens or 0
+            usage = answer.usage or Usage()
+            tokens_in += usage.prompt_tokens or most_in
+            tokens_out += usage.completion_tokens or MOST_ANSWER
             choice = read_choice(answer.choices[0]) if answer.choices else None
             if choice is None:
                 wrong += 1
@@ -94,8 +96,9 @@ class Endpoint:
 
     def _find_addresses(self) -> Sequence[str]:
         """Return the addresses of the host. Raises RaterError if a key would leave this machine unencrypted."""
-        found = socket.getaddrinfo(self.host, self.parts.port or PORTS[self.parts.scheme], type=socket.SOCK_STREAM)
-        addresses = [str(address[0]) for *_, address in found]
+        port = self.parts.port or PORTS[self.parts.scheme]
+        resolved = socket.getaddrinfo(self.host, port, type=socket.SOCK_STREAM)
+        addresses = [str(address[0]) for *_, address in resolved]
         if self._key and self.parts.scheme == "http" and not all(map(is_loopback, addresses)):
             raise RaterError(f"the key would travel to {self.host} unencrypted: use https")
         return addresses

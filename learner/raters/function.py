@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import import_module
 
 from allpairs.db.domain import Verdict
@@ -18,11 +19,17 @@ class FunctionRater:
     """A function that rates, in a thread of its own; p of exactly one half abstains."""
 
     def __init__(self, name: str, judge: Judge, thread: ThreadPoolExecutor) -> None:
-        self.name, self._judge, self._thread = name, judge, thread
+        self.name = name
+        self.answers = 0  # none costs anything
+        self._judge = judge
+        self._thread = thread
 
     def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
         """Return the function's verdict. Raises RaterError if it fails, is too slow, or returns no probability."""
-        chance = attend(self._thread.submit(self._ask, left, right), heed, LONGEST)
+        try:
+            chance = attend(self._thread.submit(self._ask, left, right), heed, LONGEST)
+        except TimeoutError:
+            raise RaterError(f"{self.name} took longer than {LONGEST:g} seconds for a pair") from None
         if chance is None or chance == HALF:
             return Rating(Verdict.ABSTAIN, chance)
         if not 0 <= chance <= 1:
@@ -37,10 +44,11 @@ class FunctionRater:
             raise RaterError(f"{self.name} failed with {type(error).__name__}: {error}") from error
 
 
+@cache
 def find_function(name: str) -> FunctionRater:
     """Return the rater that `module:function` names. Raises RaterError if this Python cannot import it.
 
-    The module is imported in the thread that calls the function, as some libraries want it.
+    The module is imported in the one thread that calls the function in this process, as some libraries want it.
     """
     thread = ThreadPoolExecutor(1, "rater")
     return FunctionRater(name, thread.submit(_imported, name).result(), thread)

@@ -24,7 +24,9 @@ class Rating:
 
 
 class Rater(Protocol):
-    """Something that rates pairs of texts."""
+    """Something that rates pairs of texts. answers: how many it has given, each of which costs something."""
+
+    answers: int
 
     def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
         """Return the verdict on these two texts. heed: called every half second meanwhile; what it raises ends it.

@@ -73,6 +73,7 @@ class Judge:
 
     def __init__(self, say: Said, tokens: tuple[int, int] = (100, 10)) -> None:
         self.say, self.tokens = say, tokens
+        self.answers = 0
         self.asked: list[tuple[Prompt, str, str]] = []
 
     def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:

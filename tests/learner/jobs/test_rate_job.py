@@ -1,5 +1,6 @@
 """The job `rate`: which pairs a machine rater is asked about, what its prompt shows, and when it stops."""
 
+import time
 from itertools import combinations
 
 import pytest
@@ -22,7 +23,7 @@ from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.raters import Judge, add_rater, add_verdicts, answer_pairs, verdicts
-from tests.helpers.services.judge import judging
+from tests.helpers.services.judge import Reply, completion, judging
 
 POSITIVE, NEGATIVE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE
 TEXTS = [f"{colour} {thing}" for thing in ("chair", "table", "lamp") for colour in ("red", "blue", "green", "old")]
@@ -237,6 +238,28 @@ def test_a_pair_that_takes_long_is_put_off_for_jobs_that_wait(
     waiting[0] = False
     use(monkeypatch, Judge(same))
     assert steps.rate_pairs(job_id, rater_id, pairs) == "2 pairs rated"
+
+
+def test_a_pair_with_an_answer_is_not_put_off(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer would have to be paid again."""
+    add_rater(engine, project)
+    with writing(engine) as session:
+        job_id = add_job(session, project, RATE).id
+    rater_id, pairs = steps.plan_rating(project, 1)
+    answers = [completion("what?", tokens=(100, 10)), completion('{"answer": "yes", "p": 0.9}', tokens=(100, 10))]
+    begun: list[None] = []
+
+    def answer_late(*_: object) -> Reply:
+        time.sleep(0.7 * len(begun))  # the second one; what waits is heard every half second
+        begun.append(None)
+        return answers[len(begun) - 1]
+
+    monkeypatch.setattr(Turn, "is_over", lambda self, shortest=0.0: bool(shortest) and bool(begun))
+    with judging(answer_late) as slow:
+        use(monkeypatch, Endpoint(slow.url, "m"))
+        assert steps.rate_pairs(job_id, rater_id, pairs) == "1 pairs rated"
+    with reading(engine) as session:
+        assert spent_by(session, rater_id).tokens_in == 200
 
 
 @pytest.mark.parametrize(("values", "why"), [({"ended_at": now()}, "ended"), ({"paused_at": now()}, "paused")])
