@@ -25,6 +25,7 @@ from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.loading import NO_CODE, loading, require_numbers
+from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import Portable, default_device, fast_reading, fast_training, seeded
@@ -57,6 +58,7 @@ class TextGenerator(Portable):
         """Save the generator for `load_generator(folder)` and `AutoModelForSeq2SeqLM`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        forget_code(folder)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from allpairs.learner.backbones.span_reader import Answer, best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.catalog.quip import HEADS, Student
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
+from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.runtime.device import default_device, seeded
 
 SPECIAL = 2  # special tokens around a text
@@ -55,6 +56,7 @@ class SpanBiencoder:
         """Save the bi-encoder for `load_biencoder(folder)`, and its encoder for `AutoModel`."""
         self.network.encoder.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        forget_code(folder)
         heads = nn.ModuleDict({"start": self.network.start, "end": self.network.end})
         save_file(heads.state_dict(), folder / HEADS)
 

@@ -25,6 +25,7 @@ from allpairs.learner.backbones.windows import Windows, WindowsOnDisk, cut
 from allpairs.learner.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
+from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import default_device, fast_reading, fast_training, seeded
 
@@ -65,6 +66,7 @@ class SpanReader:
         """Save the reader for `load_reader(folder)` and `AutoModelForQuestionAnswering`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        forget_code(folder)
 
 
 def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanReader:

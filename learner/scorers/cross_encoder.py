@@ -22,6 +22,7 @@ from allpairs.learner.backbones.length_batches import batches_by_length
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
+from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
 from allpairs.learner.scorers.scorer import TextScorer
@@ -80,6 +81,7 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
     """Save the cross-encoder, for `allpairs evaluate --model`, and the details to the folder."""
     scorer.model.save_pretrained(str(folder), create_model_card=False)
+    forget_code(folder)
     (folder / FILE).write_text(json.dumps(details, indent=2), encoding="utf-8")
 
 
