@@ -81,6 +81,8 @@ def _talk(line: "_Line") -> Incoming:
             return Incoming(response.status, response.headers, body)
     finally:
         line.close()
+        if line.socket is not None:  # the base class does not know it before the connection is there
+            line.socket.close()
 
 
 class _Line(HTTPConnection):
@@ -89,7 +91,9 @@ class _Line(HTTPConnection):
     def __init__(self, outgoing: Outgoing, end: float) -> None:
         self.default_port = PORTS[outgoing.parts.scheme]  # the header Host names any other port
         super().__init__(str(outgoing.parts.hostname), outgoing.parts.port or self.default_port)
-        self.outgoing, self.end, self.is_cut = outgoing, end, False
+        self.outgoing = outgoing
+        self.end = end
+        self.is_cut = False
         self.socket: socket.socket | None = None  # the base class forgets it once an answer comes
 
     def connect(self) -> None:
@@ -100,11 +104,12 @@ class _Line(HTTPConnection):
         else:
             self.socket = self._first([str(proxy.hostname)], proxy.port or PORTS["http"])
             self._open_tunnel(self.socket, proxy)
-        if self.is_cut:  # while it connected: nothing may be sent any more
-            raise OSError("the exchange is over")
         if self.outgoing.parts.scheme == "https":
             context = ssl.create_default_context()
             self.socket = context.wrap_socket(self.socket, server_hostname=self.host, do_handshake_on_connect=False)
+        if self.is_cut:  # while it connected: nothing may be sent any more
+            raise OSError("the exchange is over")
+        if isinstance(self.socket, ssl.SSLSocket):
             self.socket.do_handshake()
         self.sock = self.socket
 
@@ -121,8 +126,8 @@ class _Line(HTTPConnection):
         host = f"[{self.host}]" if ":" in self.host else self.host
         request = f"CONNECT {host}:{self.port} HTTP/1.1\r\nHost: {host}:{self.port}\r\n"
         if proxy.username:
-            known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-            request += f"Proxy-Authorization: Basic {b64encode(known.encode()).decode()}\r\n"
+            credentials = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+            request += f"Proxy-Authorization: Basic {b64encode(credentials.encode()).decode()}\r\n"
         line.sendall(f"{request}\r\n".encode())
         answer = HTTPResponse(line, method="CONNECT")
         answer.begin()
