@@ -17,7 +17,7 @@ from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
-from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays, rescored_of, second_of
+from allpairs.learner.jobs.data.stored_rescored import NAMES, as_arrays, from_arrays, rescored_of, second_of
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.scoring.score import Blend, blended
@@ -159,11 +159,13 @@ def _digests(data: ProjectData, rows: np.ndarray) -> np.ndarray:
 def _read(path: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
     """Return what is stored in the file; None if it is missing, damaged, or of other texts with the same rows."""
     try:
-        stored = load_arrays(path, "")
-        rows = np.intersect1d(stored["rows"], rows_of(data))
-        known = stored["texts"][np.searchsorted(stored["rows"], rows)]
-    except (Damaged, KeyError):
+        stored = load_arrays(path, "", ("vectors", "counts", "rows", "texts", *NAMES))
+    except Damaged:
         return None
+    if not len(stored["vectors"]) == len(stored["rows"]) == len(stored["texts"]):
+        return None
+    rows = np.intersect1d(stored["rows"], rows_of(data))
+    known = stored["texts"][np.searchsorted(stored["rows"], rows)]
     return stored if np.array_equal(known, _digests(data, rows)) else None
 
 

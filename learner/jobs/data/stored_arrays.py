@@ -29,11 +29,14 @@ class _Stored(dict[str, np.ndarray]):
         raise Damaged(f"{self.path} has no {name}: {self.remedy}")
 
 
-def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
+def load_arrays(path: Path, remedy: str, names: Sequence[str] = ()) -> Mapping[str, np.ndarray]:
+    """Return the arrays of the file by name, or those of these names.
+
+    Raises Damaged with the remedy if the file is missing or damaged, or lacks a name.
+    """
     try:
         with held(path):
-            return _Stored(read_arrays(path), path, remedy)
+            return _Stored(read_arrays(path, names), path, remedy)
     except (FileNotFoundError, *DAMAGE):
         raise Damaged(f"{path} is damaged or missing: {remedy}") from None
 

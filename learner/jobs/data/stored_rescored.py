@@ -21,6 +21,7 @@ from allpairs.learner.second_stage.rescore import best_of, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "rescored.npz"  # beside the vectors
+NAMES = ("rescored_left", "rescored_right", "rescored_score")
 
 
 def second_of(matcher: Matcher) -> SecondStage | None:
@@ -32,12 +33,12 @@ def second_of(matcher: Matcher) -> SecondStage | None:
 def as_arrays(rescored: Rescored) -> dict[str, np.ndarray]:
     """Return the pairs as arrays that a file can hold; `from_arrays` takes them back."""
     pairs = rescored.pairs
-    return {"rescored_left": pairs.left, "rescored_right": pairs.right, "rescored_score": pairs.score}
+    return dict(zip(NAMES, (pairs.left, pairs.right, pairs.score), strict=True))
 
 
 def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
     """Return the pairs of `as_arrays`; rows: is above every row."""
-    return Rescored(Pairs(*(stored[f"rescored_{column}"] for column in ("left", "right", "score"))), rows)
+    return Rescored(Pairs(*(stored[name] for name in NAMES)), rows)
 
 
 def save_rescored(folder: Path, rescored: Rescored, data: ProjectData) -> None:
@@ -83,10 +84,10 @@ def _made(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress:
 def _stored(folder: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
     """Return what is stored of the project's texts; None if it is missing, damaged or of others with the same rows."""
     try:
-        stored = load_arrays(folder / FILE, "")
-        return stored if are_alike(stored["texts"], data.dataset.texts) else None
-    except (Damaged, KeyError):
+        stored = load_arrays(folder / FILE, "", (*NAMES, "gone", "texts"))
+    except Damaged:
         return None
+    return stored if are_alike(stored["texts"], data.dataset.texts) else None
 
 
 def _among(stored: Mapping[str, np.ndarray], count: int) -> Rescored:
