@@ -45,11 +45,12 @@ def match(
     Example: allpairs match --model out/q/model --left q.csv --precision 0.8 --out matches.csv --groups average
     """
     from allpairs.db.corpus.corpus import load_corpus
+    from allpairs.db.corpus.table_files import require_writable
     from allpairs.db.groups.grouping import Grouping
     from allpairs.learner.files.evaluate import load_model
     from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
-    from allpairs.learner.files.match import Cut, equal_in_words, groups_file, match_corpus
+    from allpairs.learner.files.match import Cut, check_cut, equal_in_words, groups_file, match_corpus
 
     for file in (out, groups_file(out)) if groups else (out,):
         keep_inputs(file, left, right, answers)
@@ -58,6 +59,8 @@ def match(
     grouping = Grouping(groups, representative, newest_by) if groups else None
     values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
     cut = Cut(top, threshold, precision)
+    check_cut(cut)
+    require_writable(out)
     with progress_bar() as progress:
         loaded = load_model(model)
         found = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
