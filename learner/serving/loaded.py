@@ -86,7 +86,10 @@ class Loaded:
             if not loading.done():
                 raise StillLoading
             loading.result()
-        return self._served[project_id, MODEL]
+        served = self._served.get((project_id, MODEL))
+        if served is None:  # its publication has just ended
+            raise NothingPublished(NOTHING_PUBLISHED)
+        return served
 
     def loading(self, project_id: int) -> "Future[None] | None":
         """Return the loading of the project's published model, which begins now if need be; None if it is loaded.

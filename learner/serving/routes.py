@@ -30,7 +30,7 @@ from allpairs.learner.serving.loaded import PATIENCE, StillLoading
 
 LONGEST_BODY = 4_000_000  # bytes: the app takes half as many
 LONGEST_CHALLENGE = 100  # bytes
-MOST_OPEN = 1_000  # challenges that wait for a request
+MOST_OPEN = 100_000  # challenges that wait for a request: nobody can push out the app's within a moment
 RUNNING, WAITING = 1, 16  # requests that are answered at a time; that wait, of one project
 
 log = logging.getLogger(__name__)
@@ -112,12 +112,11 @@ async def _answer(desk: Desk, turns: Turns, asked: Asked, receive: Receive) -> R
 
 async def _end_of(loading: "Future[None]") -> None:
     """Wait for the end of a loading. Raises StillLoading where that takes longer than a request waits."""
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
-    loading.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
-    try:
-        await asyncio.wait_for(ended.wait(), PATIENCE)
-    except TimeoutError:
-        raise StillLoading from None
+    ending = asyncio.wrap_future(loading)
+    ended, _ = await asyncio.wait({ending}, timeout=PATIENCE)
+    if not ended:
+        raise StillLoading
+    ending.exception()  # whoever answers reports it
 
 
 async def _body(request: Request, longest: int) -> bytes:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import TypeAlias
 
 import psutil
 
@@ -22,24 +21,26 @@ REFUSED = 3  # the exit status where the folder is not a sound matcher's
 COMMAND = (sys.executable, "-m", "allpairs.learner.serving.trial")
 
 
-Files: TypeAlias = frozenset[tuple[str, int, int]]  # path, bytes, time of change
-
-
 class Trials:
     """The trials of this process: a few at a time, and one for the same files, as added texts load a model again."""
 
     def __init__(self) -> None:
         self._places = BoundedSemaphore(AT_ONCE)
-        self._passed: set[Files] = set()
+        self._passed: dict[Path, frozenset[tuple[str, int, int]]] = {}  # path, bytes, time of change
 
     def require_loadable(self, folder: Path) -> None:
         """Raise InputError if the matcher cannot be loaded within the limits."""
         with held(folder):
-            files = frozenset((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*"))
-        if files not in self._passed:
+            files = frozenset((str(path), *_version(path)) for path in folder.rglob("*"))
+        if self._passed.get(folder) != files:
             with self._places:
                 require_loadable(folder)
-            self._passed.add(files)
+            self._passed[folder] = files
+
+
+def _version(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns
 
 
 def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPARE) -> None:
