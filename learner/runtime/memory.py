@@ -29,9 +29,10 @@ def limit_memory() -> None:
         return
     import resource
 
-    most = int(SHARE * psutil.virtual_memory().total)
+    total = psutil.virtual_memory().total
     with suppress(OSError, ValueError):  # no container, or one without a limit
-        most = min(most, int(CONTAINER.read_text(encoding="utf-8")))
+        total = min(total, int(CONTAINER.read_text(encoding="utf-8")))
+    most = int(SHARE * total)
     lowest, highest = resource.getrlimit(resource.RLIMIT_DATA)
     if lowest == resource.RLIM_INFINITY or most < lowest:
         resource.setrlimit(resource.RLIMIT_DATA, (most, highest))

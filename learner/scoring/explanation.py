@@ -44,7 +44,9 @@ def explained(
     second, left, right = matcher.second, pairs.left, pairs.right
     meanings = scores(vectors[:, : -matcher.blend.extra], left, right, Space(matcher.encoder.distance))
     values = features.values(pairs) if features else np.empty((len(pairs), 0))
-    lexical = lexicon.values(left, right) if lexicon is not None and matcher.blend.lexical else values
+    lexical = np.empty((len(pairs), 0))
+    if lexicon is not None and matcher.blend.lexical:
+        lexical = lexicon.values(left, right)
     rows = zip(pairs.score.tolist(), meanings.tolist(), lexical, left.tolist(), right.tolist(), values, strict=True)
     for score, meaning, similarities, one, other, own in rows:
         parts = parts_of(matcher.blend, lexicon, score, meaning, similarities, one, other)

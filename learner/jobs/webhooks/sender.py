@@ -26,7 +26,7 @@ EVERY = 1.0  # seconds between two looks for deliveries
 LEASE = timedelta(minutes=1)  # longer than a look-up of the name and an exchange take
 THREADS = 16  # webhooks that are told at the same time
 OF_PROJECT = 2  # of them one project's, so that eight slow ones leave room for other projects
-TURN = timedelta(seconds=2)  # after which a webhook with more to tell lets others go first
+TURN = timedelta(seconds=2)  # after which a webhook with more to tell lets those go first that wait longer
 TIDY = timedelta(hours=1)  # between two looks for old deliveries
 WAITS = (10, 60, 300, 1800, 7200, 14400, 28800, 28800)  # seconds to the next attempt: in all about 23 hours
 JITTER = 0.2  # share by which a wait may be longer, so that a receiver that comes back is not asked by all at once
@@ -42,7 +42,7 @@ def next_attempt(attempt: int, at: datetime, rng: np.random.Generator) -> dateti
 
 
 class Sender:
-    """Sends deliveries, one webhook in one thread at a time and few of a project: slow ones delay nobody else's."""
+    """Sends deliveries, one webhook in one thread at a time and few of a project, so that none delays another's."""
 
     def __init__(
         self, engine: Engine, rng: np.random.Generator, networks: Sequence[Network],
