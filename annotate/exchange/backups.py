@@ -67,7 +67,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
         rows = restore(file, engine, replace, progress)
         if with_models:
             if artifacts().exists():
-                artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S}"))
+                artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S-%f}"))
             part.replace(artifacts())
             publish(artifacts(), again=True)
             _remove_others()

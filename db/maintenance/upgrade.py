@@ -23,7 +23,7 @@ def upgrade(url: str | None = None) -> Path | None:
         folder = home() / "backups"
         for part in folder.glob("*-before-*.db.part*"):  # of an upgrade that was killed: no other one is under way
             part.unlink(missing_ok=True)
-        file = folder / f"{now():%Y-%m-%dT%H-%M-%S}-before-{newest}-from-{at}.db"
+        file = folder / f"{now():%Y-%m-%dT%H-%M-%S-%f}-before-{newest}-from-{at}.db"
         backup(engine, file)
         made.append(file)
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from allpairs.annotate.cli.commands import app
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
+from allpairs.db.maintenance import upgrade as upgrades
 from allpairs.db.maintenance.backup import backup, restore
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import artifacts, make_engine, reading, revision, writing
-from allpairs.db.schema.tables import Answer, Design, Job, Project
+from allpairs.db.schema.tables import Answer, Design, Job, Project, now
 from allpairs.program import run
 from tests.helpers.files.backups import contents, label_some
 from tests.helpers.files.old_tables import tables_of
@@ -117,6 +119,18 @@ def test_an_upgrade_removes_what_a_killed_one_left(home: Path) -> None:
     made = upgrade()
     assert made is not None
     assert {path.name for path in (home / "backups").iterdir()} == {made.name, "my own.db.part"}
+
+
+def test_an_upgrade_begun_again_at_once_keeps_both_backups(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = now()
+    times = iter([moment, moment + timedelta(microseconds=1)])
+    monkeypatch.setattr(upgrades, "now", lambda: next(times))
+    for _ in range(2):
+        with tables_of("0003"):
+            pass
+        assert upgrade() is not None
+        (home / "allpairs.db").unlink()
+    assert len(list((home / "backups").iterdir())) == 2
 
 
 def test_a_failed_backup_stops_the_upgrade(home: Path) -> None:
