@@ -23,7 +23,7 @@ SCHEMAS = "#/components/schemas/{model}"
 ALWAYS = {
     401: "The token is missing or not valid.",
     403: "Your role, or the token's scope, does not include it.",
-    429: "Too many requests of yours or of the project wait already, or too many invalid tokens came from here.",
+    429: "Too many of your or your project's requests are waiting, or this address sent too many invalid tokens.",
     AWAY: "The database does not answer or cannot be written, and nothing was stored: try again later.",
     FULL: "The server's disk is full, and nothing was stored: try again later.",
 }
