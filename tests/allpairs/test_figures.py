@@ -69,7 +69,7 @@ def test_groups_beside_the_true_ones() -> None:
         evaluate_groups([1], [1], by="venue")
 
 
-def test_a_simulation_leaves_a_matcher_and_nothing_of_an_earlier_one(
+def test_a_simulation_leaves_only_its_own_matcher(
     encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = simulate(

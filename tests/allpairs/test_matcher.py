@@ -94,7 +94,7 @@ def test_a_downloaded_model_gives_the_scores_of_its_project(engine: Engine, enco
         assert found[1] == pytest.approx(p, abs=1e-3), name  # layers of w = 700 turn 1e-6 of a score into this
 
 
-def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
+def test_a_new_text_is_scored_like_a_text_of_the_project(
     engine: Engine, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(make_reference, "MOST_KNOWN", 0)  # as if all texts were new
@@ -114,7 +114,7 @@ def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
         assert score == pytest.approx(wanted, abs=5e-3)  # the sample is in float16
 
 
-def test_a_sample_of_a_large_list_gives_nearly_the_hubness_of_the_whole(
+def test_a_sample_of_a_large_list_gives_nearly_its_hubness(
     engine: Engine, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(make_reference, "SAMPLE", 30)

@@ -55,7 +55,7 @@ def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
         return session.scalars(select(Row).where(Row.project_id == project_id, Row.number == 1)).one()
 
 
-def test_a_model_of_records_scores_data_frames_as_its_project_scores_items(
+def test_a_model_of_records_scores_data_frames_like_its_project(
     engine: Engine, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = trained(engine, table, tmp_path)

@@ -53,7 +53,7 @@ def test_labelled_pairs_keep_their_label_in_the_proposal() -> None:
     assert set(rank.tolist()) == set(range(1, 11)) - {9}
 
 
-def test_a_step_of_the_model_shares_unlabelled_pairs_and_smooths_each_branch() -> None:
+def test_a_step_shares_unlabelled_pairs_and_smooths_branches() -> None:
     model = LabelModel(Strata(np.array([0, 2, 10]), np.array([0.5, 0.1])))
     assert model.chance == pytest.approx([0.5, 0.1])  # before any label: the scores
     posterior = model.step(np.array([[0, 1], [2, 0]]), np.array([1, 6]))
@@ -67,7 +67,7 @@ def test_a_step_of_the_model_shares_unlabelled_pairs_and_smooths_each_branch() -
     assert posterior == pytest.approx(logs.sum())
 
 
-def test_branches_of_lower_levels_are_smoothed_more_and_an_only_child_takes_all() -> None:
+def test_lower_branches_are_smoothed_more_and_an_only_one_is_all() -> None:
     model = LabelModel(Strata(np.array([0, 500, 1_000, 1_500]), np.array([0.5, 0.4, 0.3])))
     seen = np.array([[100, 400], [250, 249], [480, 20], [0, 0]])  # the fourth leaf has no stratum
     model.step(seen, np.zeros(4))
@@ -103,7 +103,7 @@ def test_a_pair_that_is_drawn_again_is_no_further_label() -> None:
     assert np.array_equal(draws.positive, np.isin(draws.rank, RANKS))
 
 
-def test_the_interval_is_normal_with_each_weight_times_the_one_under_the_last_proposal() -> None:
+def test_the_interval_is_normal_with_the_last_proposals_weights() -> None:
     here = Sampler(TINY, Strata(np.array([0, 2, 10]), np.array([0.5, 0.1])), np.random.default_rng(0))
     here.learn(np.array([1, 4, 9]))
     rank, weight = np.array([1, 4, 9, 4]), np.array([0.5, 2.0, 3.0, 1.5])
@@ -133,7 +133,7 @@ def test_f1_converges_to_the_truth_with_an_interval_that_narrows() -> None:
     assert widths[1] < widths[0] / 1.5
 
 
-def test_the_method_answers_every_figure_on_a_pool_of_100_million_pairs() -> None:
+def test_the_method_answers_every_figure_on_100_million_pairs() -> None:
     pool = simulated("A")
     answers = activeeval(pool, [100, 300], np.random.default_rng(0))
     assert answers.shape == (2, len(FIGURES), 3)

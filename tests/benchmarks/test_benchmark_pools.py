@@ -23,7 +23,7 @@ def test_the_truth_of_a_pool_is_what_the_definitions_say() -> None:
     assert POOL.truth() == pytest.approx([average, 2 * 5 / 20, 1.0, 5 / 10, 10])
 
 
-def test_a_simulated_pool_is_always_the_same_and_its_ranks_ascend() -> None:
+def test_a_simulated_pool_is_repeatable_and_its_ranks_ascend() -> None:
     pool = simulated("A")
     assert np.array_equal(pool.positives, simulated("A").positives)
     assert (np.diff(pool.positives) > 0).all()
@@ -54,7 +54,7 @@ def test_drawn_ranks_lie_between_the_edges_each_once() -> None:
 
 
 @given(RANKS)
-def test_with_every_pair_labelled_the_weighted_figures_are_the_truth(ranks: set[int]) -> None:
+def test_with_all_pairs_labelled_the_weighted_figures_are_true(ranks: set[int]) -> None:
     pool = Pool("all", 500, np.array(sorted(ranks)), np.zeros(len(ranks)))
     everything = [np.arange(1, 501)]
     value, low, high = answer(pool, np.array([0, 500]), everything, np.random.default_rng(0)).T
@@ -73,7 +73,7 @@ def test_a_positive_stands_for_its_weight() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.integers(0, 300))
-def test_equal_shares_spend_the_labels_and_differ_only_where_pairs_run_out(available: list[int], labels: int) -> None:
+def test_equal_shares_spend_the_labels_and_differ_at_the_end(available: list[int], labels: int) -> None:
     shares = equal_shares(np.array(available), labels)
     assert shares.sum() == min(labels, sum(available))
     assert (shares <= available).all()
@@ -81,7 +81,7 @@ def test_equal_shares_spend_the_labels_and_differ_only_where_pairs_run_out(avail
     assert not short.any() or shares[short].max() - shares[short].min() <= 1
 
 
-def test_calibrated_scores_fall_with_the_rank_and_sum_to_about_the_positives() -> None:
+def test_calibrated_scores_fall_and_sum_to_the_positives() -> None:
     calibrated = calibrate(POOL)
     assert (np.diff(calibrated.chance) <= 0).all()
     assert calibrated.below[-1] == pytest.approx(len(POOL.positives), rel=0.5)
@@ -94,7 +94,7 @@ def test_oasis_strata_cover_all_pairs() -> None:
     assert (np.diff(strata.chance) < 0).all()
 
 
-def test_oasis_spends_its_labels_and_its_estimate_is_that_of_its_draws() -> None:
+def test_oasis_spends_its_labels_and_estimates_from_its_draws() -> None:
     strata = csf_strata(calibrate(POOL))
     draws = sample(POOL, strata, 300, np.random.default_rng(0))
     assert len(set(draws.rank.tolist())) == 300

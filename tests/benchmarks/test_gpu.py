@@ -23,15 +23,13 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
-def test_the_first_line_names_the_device_and_full_sizes_need_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_line_names_the_device_and_full_needs_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu.main(["--only", "encode"]) == 2
     printed = capsys.readouterr()
     assert printed.out.startswith("device: no GPU, ") and "--quick" in printed.err
 
 
-def test_a_quick_run_is_kept_only_where_it_is_told_and_the_page_shows_what_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_quick_run_is_kept_on_request_and_the_page_shows_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(__main__, "run", lambda name, quick, limit: [ROW])
     monkeypatch.setattr(gpu, "GPU_RESULTS", tmp_path / "gpu.json")
     monkeypatch.setattr(speed, "GPU_RESULTS", tmp_path / "gpu.json")

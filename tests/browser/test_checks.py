@@ -33,7 +33,7 @@ def undo_all(page: Page, times: int) -> None:
         page.keyboard.press("z")
 
 
-def test_checks_are_answered_and_undone_like_pairs_and_count_for_nothing(
+def test_checks_are_answered_like_pairs_and_count_for_nothing(
     page: Page, app: App, make_desk: Callable[..., Desk], picture: Picture
 ) -> None:
     desk = make_desk(PAIRS, name="Checked", gold_share=0.5)

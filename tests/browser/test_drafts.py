@@ -7,7 +7,7 @@ from allpairs.db.schema.tables import Project
 from tests.helpers.browser import MakeDesk, Picture, drawn
 
 
-def test_guidelines_are_kept_while_one_looks_elsewhere_and_saved_by_one_click(
+def test_guidelines_survive_looking_elsewhere_and_save_at_once(
     page: Page, make_desk: MakeDesk, picture: Picture
 ) -> None:
     desk = make_desk(1, guidelines="Same product.")

@@ -118,7 +118,7 @@ def test_logging_out_everywhere_reaches_the_page_that_is_open(
     expect(there).to_have_url(re.compile("/login"))
 
 
-def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
+def test_a_link_lets_somebody_in_and_a_new_role_takes_effect(
     team: App, open_context: Callable[..., BrowserContext]
 ) -> None:
     root, nora = open_context().new_page(), open_context().new_page()
@@ -140,7 +140,7 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     assert "Label" not in links(nora)
 
 
-def test_the_first_administrator_is_made_in_the_app_and_then_everybody_signs_in(
+def test_the_first_administrator_is_made_in_the_app(
     tmp_path: Path, open_context: Callable[..., BrowserContext]
 ) -> None:
     app, engine = make_app(tmp_path)

@@ -82,7 +82,7 @@ def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> No
     expect(page.get_by_text("Of all 300 mined pairs, 100% are right")).to_be_visible(timeout=15_000)
 
 
-def test_the_best_pairs_become_labels_and_with_them_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
+def test_the_best_pairs_become_labels_and_a_run_is_requested(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     card = page.locator(".st-key-pipeline_few-shot-mining")
     expect(card.get_by_text("It needs at least 2 positive pairs")).to_be_visible(timeout=30_000)

@@ -99,7 +99,7 @@ def look(page: Page, picture: Picture) -> None:
     picture(page, "projects", 1250, 2300)
 
 
-def test_a_project_is_duplicated_archived_deleted_and_brought_back(
+def test_a_project_is_duplicated_archived_deleted_and_restored(
     stocked: tuple[App, Engine], page: Page, picture: Picture
 ) -> None:
     app, engine = stocked

@@ -71,7 +71,7 @@ def substituted(value: str) -> str:
     return value
 
 
-def test_behind_the_files_proxy_each_browser_counts_by_itself_and_cookies_are_secure(engine: Engine) -> None:
+def test_behind_the_proxy_browsers_count_apart_and_are_secure(engine: Engine) -> None:
     network = COMPOSE["networks"]["default"]["ipam"]["config"][0]
     gateway, trusted = (
         substituted(each) for each in (network["gateway"], SERVICES["app"]["environment"]["FORWARDED_ALLOW_IPS"])

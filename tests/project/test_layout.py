@@ -7,7 +7,9 @@ from tests.helpers.paths import ROOT
 
 IMPORT = re.compile(r"^\s*(?:from|import) (tests\.(?:\w+\.)*(?:test_\w+|conftest))\b", re.MULTILINE)
 TREES = ("annotate", "learner", "db", "benchmarks")
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
 MOST = 20  # modules in a folder
+LONGEST = 60  # characters of a test's name
 LONG = ("annotate/pages", "db/migrations/versions")  # the framework wants all of these in one folder
 
 
@@ -37,6 +39,12 @@ def test_no_test_module_imports_another() -> None:
     assert len(modules) > 200
     found = {str(path.relative_to(ROOT)): others for path in modules if (others := others_in(path))}
     assert found == {}, "put what both need into tests/helpers"
+
+
+def test_names_of_tests_are_short() -> None:
+    names = [name for path in (ROOT / "tests").rglob("test_*.py") for name in TEST.findall(path.read_text("utf-8"))]
+    assert len(names) > 1000
+    assert [name for name in names if len(name) > LONGEST] == []
 
 
 def others_in(path: Path) -> list[str]:

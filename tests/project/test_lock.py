@@ -88,7 +88,7 @@ def test_the_lock_has_nothing_else() -> None:
             assert parent in PINS or name in named, f"{parent} does not bring {name}: {RENEW}"
 
 
-def test_builds_that_pypi_does_not_have_are_of_the_locked_version() -> None:
+def test_builds_that_pypi_lacks_are_of_the_locked_version() -> None:
     bare = re.sub(rf"\n +--hash=sha256:({'|'.join(lock.BUILDS.values())}) \\", "", TEXT)
     assert bare != TEXT
     assert lock.with_builds(bare) == TEXT

@@ -9,7 +9,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.services.programs import need
 
 
-def test_a_missing_program_fails_a_test_that_needs_it_unless_skips_are_asked_for() -> None:
+def test_a_missing_program_fails_its_test_unless_skips_are_asked() -> None:
     need(True, "never said", required=True)
     with pytest.raises(pytest.fail.Exception, match="install chromium"):
         need(False, "install chromium", required=True)

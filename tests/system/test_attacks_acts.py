@@ -95,7 +95,7 @@ def test_a_message_without_end_is_read_in_parts(monkeypatch: pytest.MonkeyPatch)
     assert len(card.outbox("card").events) == card.MOST_EVENTS
 
 
-def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
+def test_forged_events_store_nothing_and_touch_no_other_lease(
     engine: Engine, project: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     bens = serve(engine, project, "ben", 6)[0][0].task_id

@@ -225,9 +225,7 @@ def test_who_imports_names_the_folder_in_place_of_the_authors(engine: Engine, ar
     assert "no re-ranker in '/etc'" in arrived.notes[0]
 
 
-def test_values_of_earlier_exports_are_read_alike_on_both_databases(
-    engine: Engine, archive: Path, tmp_path: Path
-) -> None:
+def test_values_of_earlier_exports_are_read_alike_on_both(engine: Engine, archive: Path, tmp_path: Path) -> None:
     def older(row: Row) -> Row:
         figures = {name: found | {"value": float("nan")} for name, found in row["estimates"].items()}
         return row | {"estimates": figures}

@@ -169,7 +169,7 @@ def test_more_columns_than_anybody_has(tmp_path: Path) -> None:
         preview(tmp_path / "a.jsonl", 5)
 
 
-def test_a_file_whose_name_leads_elsewhere_is_named_by_its_last_part(tmp_path: Path) -> None:
+def test_a_file_name_that_leads_elsewhere_keeps_its_last_part(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         column_names(tmp_path / ".." / ".." / "no.csv")
 

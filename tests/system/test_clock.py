@@ -90,7 +90,7 @@ def test_a_lease_ends_at_its_moment(engine: Engine, hand: Hand) -> None:
     assert served(engine, project, "ben", 1) == [task]
 
 
-def test_the_next_round_can_be_requested_after_the_clock_was_ahead(
+def test_the_next_round_can_be_requested_after_a_clock_ahead(
     engine: Engine, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job's time is compared with answers': one of the future must not hold the next one up."""
@@ -152,7 +152,7 @@ def test_a_login_is_valid_up_to_its_moment(engine: Engine) -> None:
     assert site.get("/", headers=PAGE).headers["location"] == "/login"
 
 
-def test_a_replaced_login_token_works_no_longer_after_the_clock_was_set_back(engine: Engine) -> None:
+def test_a_replaced_login_token_fails_after_a_clock_set_back(engine: Engine) -> None:
     make_person(engine, "Anna")
     old = logins.log_in(engine, "anna", PASSWORD, "1.1.1.1", START)
     later = START + ROTATED + HOUR
@@ -183,7 +183,7 @@ def test_an_invitation_is_valid_up_to_its_moment(engine: Engine) -> None:
     assert site.get(link).status_code == 303 and person_in(site) is not None
 
 
-def test_an_invitation_that_was_revoked_ahead_of_time_stays_revoked(engine: Engine) -> None:
+def test_an_invitation_revoked_ahead_of_time_stays_revoked(engine: Engine) -> None:
     project = make_project(engine, ["a", "b"])
     _, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token = token_of(invitations.invite(admin, project, Role.VIEWER, 2, at()))

@@ -180,7 +180,7 @@ def _set_read_only(server: Server, wanted: bool) -> None:
 
 
 @pytest.mark.postgres
-def test_an_app_goes_on_after_postgres_was_read_only_or_restarted(on_own: Engine, own: Server) -> None:
+def test_an_app_goes_on_after_postgres_is_read_only_or_restarted(on_own: Engine, own: Server) -> None:
     program = Program(on_own)
     require_endured(program, lambda: read_only(own), FORBIDDEN, readable=True)
     require_endured(program, lambda: stopped(own), AWAY, readable=False)

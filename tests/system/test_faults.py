@@ -155,9 +155,7 @@ def test_a_database_that_is_restarted_loses_nothing(monkeypatch: pytest.MonkeyPa
             server.stop()
 
 
-def test_a_job_that_ends_while_the_database_is_away_is_told_of_later(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_ending_while_the_database_is_away_is_told_later(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[float] = []
     real = state._set_now
 

@@ -86,7 +86,7 @@ def leased(client: TestClient, project: int) -> int:
     return int(client.post(f"/api/v1/projects/{project}/tasks", json={"n": 1}).json()["tasks"][0]["id"])
 
 
-def test_the_api_answers_507_while_the_disk_is_full_and_stores_afterwards(on_disk: Engine, disk: Path) -> None:
+def test_the_api_answers_507_on_a_full_disk_and_stores_later(on_disk: Engine, disk: Path) -> None:
     client, project = browser(), make_batch(on_disk)
     task = leased(client, project)
     filler, told = fill(disk), list[str]()
@@ -177,7 +177,7 @@ def test_pages_for_reading_are_drawn_on_a_read_only_disk(read_only: tuple[Engine
     assert not any(error.value.startswith(FORBIDDEN) for error in page.error)
 
 
-def test_a_button_says_that_the_disk_is_full_and_works_afterwards(
+def test_a_button_says_that_the_disk_is_full_and_works_later(
     on_disk: Engine, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Runner(app_test.LocalScriptRunner):

@@ -100,7 +100,7 @@ def test_what_a_worker_writes_is_closed(
     assert reachable(home) == [] and "to other users" in caplog.text
 
 
-def test_commands_close_what_is_stored_and_leave_exports_to_the_umask(
+def test_commands_close_stored_files_and_exports_keep_the_umask(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -162,7 +162,7 @@ def test_copies_of_a_store_are_closed(home: Path, tmp_path: Path, monkeypatch: p
     assert reachable(home / "artifacts", home / "cached") == []
 
 
-def test_artifacts_elsewhere_are_closed_and_other_files_in_the_home_keep_their_modes(
+def test_outside_artifacts_are_closed_and_other_files_keep_modes(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALLPAIRS_ARTIFACTS", str(tmp_path / "models"))

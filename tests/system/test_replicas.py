@@ -132,7 +132,7 @@ def shown(client: Any, project: int) -> tuple[Any, Any, list[str]]:
     )
 
 
-def test_whoever_read_up_to_an_answer_has_not_missed_an_earlier_one(
+def test_whoever_read_up_to_an_answer_has_missed_no_earlier_one(
     shared: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers are numbered when written, and visible when their transaction ends: both orders must agree."""

@@ -26,7 +26,7 @@ def value(row: dict[str, Any]) -> float:
     return float(row["average_precision"]["value"])
 
 
-def test_two_rounds_on_product_records_beat_the_pre_trained_encoder(real_data: Path, tmp_path: Path) -> None:
+def test_two_rounds_on_product_records_beat_the_initial_encoder(real_data: Path, tmp_path: Path) -> None:
     data = real_data / "amazon_google"
     files = {path.name.split(".")[0]: path for path in data.iterdir()}
     learner(

@@ -44,7 +44,7 @@ def project(engine: Engine) -> int:
 # Rules
 
 
-def test_every_role_is_described_and_only_administrators_change_anything() -> None:
+def test_roles_are_described_and_only_administrators_change_them() -> None:
     assert set(MAY) == set(ABOUT) == set(Role)
     for right in (Right.CHANGE, Right.PEOPLE):
         assert [role for role in Role if may(role, right)] == [R.ADMINISTRATOR]
@@ -55,7 +55,7 @@ def test_every_role_is_described_and_only_administrators_change_anything() -> No
 
 @settings(max_examples=examples(40))
 @given(st.text(max_size=100))
-def test_a_name_that_is_accepted_is_shown_as_it_is_and_found_in_any_case(name: str) -> None:
+def test_an_accepted_name_is_shown_as_typed_and_case_is_ignored(name: str) -> None:
     try:
         known = checked_person_name(name)
     except InputError as error:
@@ -115,7 +115,7 @@ def test_a_login_is_needed_once_there_is_an_account(engine: Engine) -> None:
 # People
 
 
-def test_a_name_is_taken_in_any_case_and_no_account_is_ever_given_away(engine: Engine) -> None:
+def test_a_name_is_taken_in_any_case_and_no_account_given_away(engine: Engine) -> None:
     person_id = make_person(engine, "Zoë", administrator=False)
     people.disable(engine, person_id, at())
     for taken in ("Zoë", "ZOË", "zoë", " zoe\u0308 "):
@@ -123,9 +123,7 @@ def test_a_name_is_taken_in_any_case_and_no_account_is_ever_given_away(engine: E
             people.add(engine, taken, PASSWORD, at())
 
 
-def test_of_two_who_make_the_first_account_at_once_one_is_refused(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_first_accounts_at_once_leave_one_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "anybody", slowly(stored.anybody))
     said = at_once(lambda name: people.add_first(engine, name, PASSWORD, at()), "Anna", "Ben")
     (row,) = people.list_people(engine, at())
@@ -139,9 +137,7 @@ def test_of_two_names_that_look_alike_one_is_refused_at_once(engine: Engine, mon
     assert "is taken, or looks like" in said and len(people.list_people(engine, at())) == 1
 
 
-def test_the_last_administrators_cannot_disable_each_other_at_once(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_administrators_cannot_disable_each_other(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     both = [make_person(engine, name, administrator=True) for name in ("One", "Two")]
     monkeypatch.setattr(people, "add_event", slowly(people.add_event))
     (said,) = at_once(lambda person_id: people.disable(engine, person_id, at()), *both)
@@ -251,9 +247,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, proj
         _record(mine, project, "annotator")
 
 
-def test_the_last_answer_of_a_batch_starts_the_next_one_whoever_gives_it(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_answer_of_a_batch_starts_the_next_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Trains")
     make_round(engine, project_id, 1)

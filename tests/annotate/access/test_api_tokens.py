@@ -44,7 +44,7 @@ def status(token: str, clock: Any = at, **more: str) -> int:
 # How long it is good
 
 
-def test_a_token_is_kept_as_its_hash_and_good_until_it_is_withdrawn(engine: Engine, anna: int) -> None:
+def test_a_token_is_kept_as_its_hash_and_good_until_withdrawn(engine: Engine, anna: int) -> None:
     token, other = (tokens.make(engine, anna, purpose, at()) for purpose in ("one", "two"))
     assert token.startswith("allpairs_") and len(token) > 50 and token != other
     rows = tokens.list_tokens(engine, anna)

@@ -42,7 +42,7 @@ def test_an_unknown_name_is_checked_against_a_hash_too(engine: Engine, monkeypat
     assert len(checked) == 1 and checked[0].startswith("$argon2id$")
 
 
-def test_a_hash_of_other_parameters_is_made_anew_at_the_next_login(
+def test_a_hash_of_other_parameters_is_renewed_at_the_next_login(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person(engine, "Anna")
@@ -61,7 +61,7 @@ def log_in(engine: Engine, name: str = "Anna", password: str = PASSWORD, address
     return logins.log_in(engine, name, password, address, at(minutes), old)
 
 
-def test_a_login_is_a_random_token_of_which_only_the_hash_is_kept(engine: Engine) -> None:
+def test_a_login_is_a_random_token_that_is_kept_as_its_hash(engine: Engine) -> None:
     make_person(engine, "Anna")
     token, other = log_in(engine), log_in(engine, "  aNNA ")
     assert token != other and len(token) >= 43
@@ -88,7 +88,7 @@ def test_a_new_login_ends_that_of_the_same_browser(engine: Engine) -> None:
     assert logins.guest_of(engine, first, at()) is None
 
 
-def test_a_token_is_replaced_once_and_the_old_one_good_for_a_minute(engine: Engine) -> None:
+def test_a_token_is_replaced_once_and_the_old_one_lasts_a_minute(engine: Engine) -> None:
     make_person(engine, "Anna")
     token, later = log_in(engine), START + ROTATED
     guest = logins.guest_of(engine, token, later - timedelta(seconds=1))
@@ -178,7 +178,7 @@ def test_a_login_that_works_forgives_what_failed_before(engine: Engine) -> None:
         assert log_in(engine)
 
 
-def test_a_password_is_changed_by_who_knows_it_and_ends_the_other_logins(engine: Engine) -> None:
+def test_knowing_the_password_changes_it_and_ends_other_logins(engine: Engine) -> None:
     make_person(engine, "Anna")
     here, there = log_in(engine), log_in(engine)
     guest = logins.guest_of(engine, here, at())

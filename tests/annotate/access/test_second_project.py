@@ -122,7 +122,7 @@ def test_each_call_of_the_api_takes_it(asking: Asking, role: str, engine: Engine
 
 
 @pytest.mark.parametrize("asking", [NOBODY, Role.VIEWER], indirect=True)
-def test_a_run_in_use_elsewhere_stays_and_no_unseen_project_is_named(asking: Asking, engine: Engine) -> None:
+def test_a_run_in_use_elsewhere_stays_and_names_no_project(asking: Asking, engine: Engine) -> None:
     a, of_mine = asking, asking.mine.made("biencoder")
     projects.update_settings(engine, a.other.id, Settings(encoder=of_mine))
     with pytest.raises(InputError, match="uses the encoder of the run") as caught:

@@ -196,7 +196,7 @@ def test_jobs_are_started_watched_and_cancelled(engine: Engine, project: int) ->
 # One record now
 
 
-def test_a_record_is_answered_by_the_process_and_the_publications_are_listed(
+def test_a_record_is_answered_and_publications_are_listed(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, viewer = answering(monkeypatch), member(engine, project, R.VIEWER)
@@ -233,7 +233,7 @@ def test_a_record_is_answered_by_the_process_and_the_publications_are_listed(
     }  # fmt: skip
 
 
-def test_without_a_process_or_a_publication_the_answer_says_what_to_do(
+def test_without_a_process_or_publication_the_answer_advises(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "ask", ASK)

@@ -90,9 +90,7 @@ def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int
         assert "has no webhook" in refused(found, 404)
 
 
-def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_theirs(
-    engine: Engine, project: int
-) -> None:
+def test_a_foreign_task_is_refused_and_a_held_one_stays_held(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b", "c"], name="Another")
     make_round(engine, other, 2)
     foreign = serve(engine, other, "somebody")[0][0].task_id
@@ -111,9 +109,7 @@ def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_
         assert [label.answer for label in current_labels(session, project)] == ["positive"]
 
 
-def test_archived_projects_lease_nothing_and_take_no_answer_until_they_are_restored(
-    engine: Engine, project: int
-) -> None:
+def test_archived_projects_lease_nothing_and_take_no_answer(engine: Engine, project: int) -> None:
     ben, boss = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADMINISTRATOR)
     first = leased(ben, project)[0]
     archive_project(engine, project)

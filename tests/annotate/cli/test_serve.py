@@ -99,9 +99,7 @@ def test_a_database_that_does_not_answer_keeps_nobody_waiting(engine: Engine, mo
     assert heard[0]
 
 
-def test_a_process_that_answers_match_is_kept_unless_one_is_alive(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_live_process_that_answers_match_is_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
     def start(what: str, command: list[str]) -> "subprocess.Popen[bytes]":

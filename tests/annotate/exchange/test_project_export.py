@@ -212,9 +212,7 @@ def test_sampling_orders_scores_and_folders_name_what_is_new(
         assert orders["score"].tolist() == [0.5, 0.25, 0.1]
 
 
-def test_a_copy_beside_the_original_has_another_name_and_lives_on_its_own(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_a_copy_beside_the_original_has_its_own_name_and_life(engine: Engine, project: int, tmp_path: Path) -> None:
     export_project(engine, NAME, tmp_path / "one.zip")
     one, two = (import_project(engine, tmp_path / "one.zip") for _ in range(2))
     assert (one.name, two.name) == (f"{NAME} (2)", f"{NAME} (3)")
@@ -323,7 +321,7 @@ DAMAGES: dict[str, tuple[Callable[[str, bytes], bytes | None], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_archive_is_refused_in_one_line_and_changes_nothing(
+def test_a_damaged_archive_is_refused_in_one_line(
     engine: Engine, project: int, tmp_path: Path, home: Path, damage: str
 ) -> None:
     export_project(engine, NAME, tmp_path / "one.zip")

@@ -141,9 +141,7 @@ def past(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
     return [*rows, *events]
 
 
-def test_a_restored_project_has_the_same_training_sets_figures_and_history(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_a_restored_project_has_the_same_figures_and_history(engine: Engine, project: int, tmp_path: Path) -> None:
     run(engine, project)
     settings = Settings.model_validate(list_projects(engine)[0].settings.model_dump() | {"implied": True})
     update_settings(engine, project, settings.model_copy(update={"guidelines": "Dates count."}))

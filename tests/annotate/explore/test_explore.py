@@ -144,7 +144,7 @@ def test_the_curve_says_what_to_expect(at: float, precision: float, recall: floa
     assert found == exploring_matches.Expected(precision, recall, None, None, beyond)
 
 
-def test_above_all_measured_points_and_without_any_nothing_is_known() -> None:
+def test_above_all_measured_points_nothing_is_known() -> None:
     assert exploring_matches.expected_at(Evaluation(curve=CURVE), 0.81) is None
     assert exploring_matches.expected_at(Evaluation(curve={}), 0.1) is None
 

@@ -135,7 +135,7 @@ def test_each_queue_serves_its_own_and_no_labelled_pair(engine: Engine, project:
     assert (progress.round_id, progress.number, progress.size, progress.answered) == (audit_batch, 0, 3, 1)
 
 
-def test_audit_pairs_count_in_the_batch_and_not_among_the_labels_that_train(engine: Engine, project: int) -> None:
+def test_audit_pairs_count_in_the_batch_but_not_for_training(engine: Engine, project: int) -> None:
     for task, answer in zip(tasks_of(engine, batch_of(engine, project).id), (P, P, N, U), strict=False):
         act(engine, task, answer)
     with reading(engine) as session:
@@ -300,7 +300,7 @@ def counted(engine: Engine, project: int, tasks: list[Task]) -> list[int]:
     return [at for at, task in enumerate(tasks) if (task.left_id, task.right_id) in found]
 
 
-def test_a_label_of_an_entity_audit_counts_with_the_next_pair_that_is_asked(engine: Engine, project: int) -> None:
+def test_an_entity_audit_label_counts_with_the_next_question(engine: Engine, project: int) -> None:
     tasks = answered_by_an_entity_audit(engine, project, [0, 2, 3, 5], 6)
     assert counted(engine, project, tasks) == []
     with writing(engine) as session:
@@ -315,7 +315,7 @@ def test_a_label_of_an_entity_audit_counts_with_the_next_pair_that_is_asked(engi
     assert counted(engine, project, tasks) == [2, 3, 4, 5]
 
 
-def test_with_the_rest_of_an_audit_batch_go_the_pairs_that_waited_for_it(engine: Engine, project: int) -> None:
+def test_the_rest_of_an_audit_batch_takes_waiting_pairs_along(engine: Engine, project: int) -> None:
     tasks = answered_by_an_entity_audit(engine, project, [0, 2, 3, 5], 6)
     act(engine, tasks[1], N)
     with writing(engine) as session:
@@ -324,7 +324,7 @@ def test_with_the_rest_of_an_audit_batch_go_the_pairs_that_waited_for_it(engine:
     assert counted(engine, project, tasks) == [0, 1]
 
 
-def test_what_is_dropped_of_an_audit_batch_is_what_nobody_labelled(engine: Engine, project: int) -> None:
+def test_only_unlabelled_pairs_of_an_audit_batch_are_dropped(engine: Engine, project: int) -> None:
     audit_batch = make_audit_batch(engine, project, 4)
     tasks = tasks_of(engine, audit_batch)
     act(engine, tasks[2], N)
@@ -431,7 +431,7 @@ def test_nothing_is_drawn_while_an_audit_batch_is_open(
     assert queue == [("audit", project, 0)]
 
 
-def test_training_needs_an_answer_that_trains_since_the_last_training(
+def test_training_needs_a_training_answer_since_the_last_one(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
     train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]

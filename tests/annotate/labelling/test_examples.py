@@ -38,9 +38,7 @@ def shown(engine: Engine, project: int, who: str = "cat", n: int = 9) -> list[tu
         return [(one.answer, one.right) for one in example_pairs(session, project, who, n)]
 
 
-def test_matches_and_non_matches_are_shown_the_most_agreed_first_and_then_the_newest(
-    engine: Engine, project: int
-) -> None:
+def test_examples_are_ordered_by_agreement_then_newest(engine: Engine, project: int) -> None:
     for place, answer in enumerate([YES, YES, YES, NO, UNSURE, YES]):
         say(engine, project, "ann", place, answer)
     say(engine, project, "ben", 1, YES)
@@ -96,9 +94,7 @@ def test_a_pair_that_measures_or_is_a_hidden_test_is_never_shown(engine: Engine,
     assert shown(engine, project) == []
 
 
-def test_a_pair_is_shown_once_it_has_all_its_votes_and_ones_own_unless_answers_are_repeated(
-    engine: Engine, project: int
-) -> None:
+def test_a_pair_is_shown_after_all_votes_and_ones_own(engine: Engine, project: int) -> None:
     want(engine, 2)
     say(engine, project, "ann", 0, YES)
     assert shown(engine, project, "ann") == [(YES, "text 1")]

@@ -101,7 +101,7 @@ def test_fast_answers_are_stored_once_however_they_arrive(engine: Engine, at_onc
     assert (second.answer, second.answers) == (YES, 13)
 
 
-def test_candidates_of_a_question_that_was_read_before_are_not_too_fast(engine: Engine) -> None:
+def test_candidates_of_a_question_read_before_are_not_too_fast(engine: Engine) -> None:
     question, candidates = "q" * 100, [f"{i:020d}" for i in range(20)]
     project = make_project(engine, [question], candidates, auto_train=False, fast_answers=15)
     make_round(engine, project, 17)
@@ -111,7 +111,7 @@ def test_candidates_of_a_question_that_was_read_before_are_not_too_fast(engine: 
     assert [fast.answers for fast in stored(engine, project)[0]] == [15]
 
 
-def test_one_pair_in_ten_of_many_fast_answers_is_for_somebody_else_too(engine: Engine) -> None:
+def test_one_of_ten_pairs_answered_too_fast_goes_to_others_too(engine: Engine) -> None:
     project = project_of(engine, n=60)
     tasks = say(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
     (fast,), again = stored(engine, project)

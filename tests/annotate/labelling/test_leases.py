@@ -38,7 +38,7 @@ def free_for(engine: Engine, project: int, who: str, minutes: float) -> list[int
         return [task.id for task in free_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
 
 
-def test_who_says_that_they_are_there_keeps_the_pairs_and_who_is_silent_does_not(engine: Engine, project: int) -> None:
+def test_whoever_signals_presence_keeps_the_pairs(engine: Engine, project: int) -> None:
     tasks = ask(engine, project, "ann", 0)
     for minute in range(2, 31, 2):
         assert ask(engine, project, "ann", minute) == tasks
@@ -53,7 +53,7 @@ def event(task_id: int, answer: str, key: str) -> dict[str, object]:
     return {"key": key, "task_id": task_id, "answer": answer, "seconds": 2.0}
 
 
-def test_two_devices_of_one_person_begin_with_different_pairs_and_wait_for_nothing(engine: Engine) -> None:
+def test_two_devices_of_one_person_begin_with_different_pairs(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(40)], auto_train=False)
     make_round(engine, project, 100)
     laptop, phone = (partial(serve, engine, project, "ann", device=device) for device in ("laptop", "phone"))
@@ -69,7 +69,7 @@ def test_two_devices_of_one_person_begin_with_different_pairs_and_wait_for_nothi
         assert session.scalar(select(func.count()).select_from(PairLabel)) == 100  # 100 pairs: none twice
 
 
-def test_two_devices_that_hear_of_each_other_late_still_begin_with_different_pairs(engine: Engine) -> None:
+def test_two_devices_that_meet_late_begin_with_different_pairs(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(40)], auto_train=False)
     make_round(engine, project, 100)
     laptop, phone = (partial(serve, engine, project, "ann", device=device) for device in ("laptop", "phone"))
@@ -84,7 +84,7 @@ def test_two_devices_that_hear_of_each_other_late_still_begin_with_different_pai
     assert elsewhere == sorted(elsewhere)  # devices share what they both label
 
 
-def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: Engine, project: int) -> None:
+def test_two_tabs_of_one_person_hold_the_same_pairs(engine: Engine, project: int) -> None:
     first_tab, second_tab = (partial(serve, engine, project, "ann") for _ in range(2))
     tasks = [pair.task_id for pair in first_tab()[0]]
     assert [pair.task_id for pair in second_tab()[0]] == tasks
@@ -96,7 +96,7 @@ def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: E
         assert set(session.scalars(select(Lease.task_id))) == {tasks[2]}  # a heartbeat revives nothing that is answered
 
 
-def test_when_a_pair_is_free_is_told_as_the_leases_of_others_stand(engine: Engine, project: int) -> None:
+def test_the_time_a_pair_is_free_follows_the_leases_of_others(engine: Engine, project: int) -> None:
     for who in ("ann", "cem", "dan"):
         serve(engine, project, who)
     told = look(engine, project, "ben")
@@ -108,7 +108,7 @@ def test_when_a_pair_is_free_is_told_as_the_leases_of_others_stand(engine: Engin
     assert "free in 4 minutes" in why_empty(look(engine, project, "ben"))
 
 
-def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(engine: Engine, project: int) -> None:
+def test_a_pair_held_from_the_batch_before_is_not_served_twice(engine: Engine, project: int) -> None:
     old = ask(engine, project, "ann", 0)[0]
     newest = make_round(engine, project, 2)
     with writing(engine) as session:  # a new batch has one of the pairs again: it had no label when it was made
@@ -129,9 +129,7 @@ def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(e
     assert twice not in ask(engine, project, "ben", 1)  # it is labelled now
 
 
-def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_audit_batch_and_back(
-    engine: Engine, project: int
-) -> None:
+def test_own_leases_are_free_for_oneself_in_the_audit_batch(engine: Engine, project: int) -> None:
     make_design(engine, project)
     audit_batch = make_audit_batch(engine, project, 2)
     in_batch = ask(engine, project, "ann", 0)

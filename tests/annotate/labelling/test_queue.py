@@ -205,9 +205,7 @@ def test_only_a_job_that_is_done_is_followed_by_another(
     assert len(asked) == times
 
 
-def test_a_batch_completed_while_a_job_was_at_work_is_not_forgotten(
-    engine: Engine, project: int, asked: list[int]
-) -> None:
+def test_a_batch_completed_during_a_job_is_not_forgotten(engine: Engine, project: int, asked: list[int]) -> None:
     set_job(engine, project, "running", age=timedelta(minutes=1))
     record(engine, project, "ann", [event(id_) for id_ in task_ids(engine, project)[:3]])
     ask_if_due(engine, project)
@@ -220,14 +218,14 @@ def test_a_batch_completed_while_a_job_was_at_work_is_not_forgotten(
     assert asked == [project]
 
 
-def test_a_project_that_does_not_train_by_itself_asks_for_nothing(engine: Engine, asked: list[int]) -> None:
+def test_a_project_without_automatic_training_asks_for_nothing(engine: Engine, asked: list[int]) -> None:
     project_id = make_project(engine, ["a", "b"], auto_train=False)
     make_round(engine, project_id, 1)
     record(engine, project_id, "ann", [event(task_ids(engine, project_id)[0])])
     assert asked == []
 
 
-def test_answers_are_stored_even_if_the_next_batch_cannot_be_asked_for(
+def test_answers_are_stored_even_if_the_next_batch_request_fails(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(engine: Engine, project_id: int) -> str:
@@ -310,9 +308,7 @@ def test_nothing_that_is_served_tells_an_audit_pair(engine: Engine, audited: int
     assert [pair.in_batch for pair in pairs] == [True] * 4
 
 
-def test_why_a_pair_was_chosen_is_told_with_its_label_and_not_before(
-    engine: Engine, audited: int, asked: list[int]
-) -> None:
+def test_why_a_pair_was_chosen_is_shown_only_with_its_label(engine: Engine, audited: int, asked: list[int]) -> None:
     train, audit, other, last = task_ids(engine, audited)
     log = [event(train), event(audit), event(other, "skip"), event(last, "retract")]
     receipt = record(engine, audited, "ann", log)
@@ -320,9 +316,7 @@ def test_why_a_pair_was_chosen_is_told_with_its_label_and_not_before(
     assert len(receipt.stored) == 4
 
 
-def test_a_batch_with_audit_pairs_is_due_when_complete_even_if_an_audit_pair_comes_last(
-    engine: Engine, audited: int, asked: list[int]
-) -> None:
+def test_a_batch_is_due_even_if_an_audit_pair_comes_last(engine: Engine, audited: int, asked: list[int]) -> None:
     set_job(engine, audited, "done", age=timedelta(minutes=1))
     first, audit, other, last = task_ids(engine, audited)
     record(engine, audited, "ann", [event(first), event(other), event(last)])
@@ -339,9 +333,7 @@ def test_audit_answers_alone_never_ask_for_training(engine: Engine, audited: int
     assert asked == []
 
 
-def test_a_measuring_job_in_between_does_not_hide_answers_from_training(
-    engine: Engine, project: int, asked: list[int]
-) -> None:
+def test_a_measuring_job_does_not_hide_answers_from_training(engine: Engine, project: int, asked: list[int]) -> None:
     set_job(engine, project, "done", age=timedelta(minutes=1))
     set_job(engine, project, "running", kind="audit")
     record(engine, project, "ann", [event(id_) for id_ in task_ids(engine, project)[:3]])
@@ -388,7 +380,7 @@ def test_a_complete_audit_batch_is_measured_once(
     assert asked == []
 
 
-def test_an_audit_batch_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
+def test_an_audit_batch_completed_during_a_job_is_measured_later(
     engine: Engine, audited: int, measured: list[tuple[Any, ...]]
 ) -> None:
     set_job(engine, audited, "running")

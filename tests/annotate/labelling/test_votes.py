@@ -94,7 +94,7 @@ def test_what_is_called_a_match_or_unsure_is_double_checked(engine: Engine) -> N
     assert offered(engine, project, "cem") == {tasks[2]}
 
 
-def test_the_batch_is_complete_when_each_pair_has_a_label_and_later_votes_still_come(engine: Engine) -> None:
+def test_a_batch_is_complete_with_all_labels_and_takes_votes(engine: Engine) -> None:
     project = project_of(engine, n=3, votes=2)
     tasks = offered(engine, project, "ann")
     for task in tasks:
@@ -112,7 +112,7 @@ def test_the_batch_is_complete_when_each_pair_has_a_label_and_later_votes_still_
     assert all(not pair.in_batch for pair in serve(engine, project, "ben")[0])
 
 
-def test_who_waits_for_votes_of_an_earlier_batch_is_told_when_one_is_free(engine: Engine) -> None:
+def test_whoever_waits_for_earlier_votes_hears_of_a_free_one(engine: Engine) -> None:
     project = project_of(engine, n=3, votes=2)
     for task in offered(engine, project, "ann"):
         say(engine, project, "ann", task, NO)
@@ -154,7 +154,7 @@ def test_votes_lie_scattered_among_new_pairs(engine: Engine) -> None:
     assert changes > 4, order
 
 
-def test_matches_and_unsure_pairs_get_their_second_vote_before_others(engine: Engine) -> None:
+def test_matches_and_unsure_pairs_get_their_second_vote_first(engine: Engine) -> None:
     project = project_of(engine, n=20, votes=2)
     tasks = [pair.task_id for pair in serve(engine, project, "ann", 10)[0]]
     for place, task in enumerate(tasks):

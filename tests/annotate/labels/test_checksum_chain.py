@@ -32,7 +32,7 @@ def write(path: Path, rows: list[tuple[object, ...]]) -> Path:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @given(rows=st.lists(cells, min_size=1, max_size=5))
 @settings(max_examples=examples(40))
-def test_a_written_chain_is_unbroken_and_the_same_in_every_format(suffix: str, rows: list[tuple[object, ...]]) -> None:
+def test_a_written_chain_is_unbroken_in_every_format(suffix: str, rows: list[tuple[object, ...]]) -> None:
     with TemporaryDirectory() as folder:
         found = verify(write(Path(folder) / f"rows.{suffix}", rows))
     assert found == Verified(len(rows), list(chained(list(COLUMNS), rows))[-1][-1])
@@ -85,7 +85,7 @@ def history(engine: Engine, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_whatever_is_done_to_an_exported_history_is_noticed_and_placed(history: Path, damage: str) -> None:
+def test_any_change_to_an_exported_history_is_noticed_and_placed(history: Path, damage: str) -> None:
     assert verify(history).rows == 8
     change, said = DAMAGES[damage]
     history.write_text("\n".join(change(history.read_text(encoding="utf-8").splitlines())) + "\n", encoding="utf-8")

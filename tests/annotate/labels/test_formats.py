@@ -153,7 +153,7 @@ def test_the_history_has_every_answer_and_says_which_count(engine: Engine, label
     assert sorted(counting) == sorted((r["id1"], r["id2"], r["answer"]) for r in read(tmp_path / "labels.jsonl"))
 
 
-def test_implied_pairs_are_what_training_draws_and_no_import_takes_them(engine: Engine, tmp_path: Path) -> None:
+def test_implied_pairs_are_those_of_training_and_not_imported(engine: Engine, tmp_path: Path) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(8)], evaluation=3)  # 0 to 4 train
     make_design(engine, project_id)
     make_round(
@@ -170,7 +170,7 @@ def test_implied_pairs_are_what_training_draws_and_no_import_takes_them(engine: 
     assert export_labels(engine, "Questions", tmp_path / "labels.csv") == 5
 
 
-def test_implied_pairs_follow_from_labels_between_train_texts_alone(engine: Engine, tmp_path: Path) -> None:
+def test_implied_pairs_follow_from_labels_of_train_texts_alone(engine: Engine, tmp_path: Path) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(6)], evaluation=3)  # 0 to 2 train
     with writing(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
@@ -188,7 +188,7 @@ def test_two_lists_imply_nothing(engine: Engine, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_an_export_says_which_guidelines_and_model_each_answer_came_from(engine: Engine, tmp_path: Path) -> None:
+def test_an_export_names_guidelines_and_model_of_each_answer(engine: Engine, tmp_path: Path) -> None:
     project_id = make_measured_project(engine, "Questions", rounds=2)
     make_round(engine, project_id, 3)
     with writing(engine) as session:

@@ -130,9 +130,7 @@ def test_a_settled_label_is_replaced_only_if_asked(engine: Engine, project: int,
     assert ("left-0", "left-1", P, "import") in labelled(engine, project)
 
 
-def test_labels_of_an_archive_do_not_keep_the_same_file_out_of_another_project(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_archived_labels_do_not_keep_a_file_from_other_projects(engine: Engine, project: int, tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("id1,id2,label\nleft-3,left-4,1\nleft-4,left-5,0\n")
     import_labels(engine, "Questions", tmp_path / "l.csv")
     export_project(engine, "Questions", tmp_path / "one.zip")

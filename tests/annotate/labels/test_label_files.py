@@ -196,9 +196,7 @@ def test_an_audit_export_has_what_a_machine_rater_said(engine: Engine, audited: 
     assert found == [("1", "12", "3"), (None, "12", "3")]
 
 
-def test_an_audit_export_knows_the_strata_of_the_newest_design_alone(
-    engine: Engine, audited: int, tmp_path: Path
-) -> None:
+def test_an_audit_export_knows_the_newest_designs_strata_alone(engine: Engine, audited: int, tmp_path: Path) -> None:
     make_design(engine, audited, sizes=(32, 64))
     make_design(engine, audited, DesignKind.CORRECTION)  # of another kind: no part of this file
     assert export_labels(engine, "Questions", tmp_path / "none.csv", Form.AUDIT) == 0  # not placed yet
@@ -214,7 +212,7 @@ def test_files_that_cannot_be_written_are_refused(engine: Engine, project: int, 
     assert not list(tmp_path.rglob("*labels*"))
 
 
-def test_imported_labels_are_stored_once_whatever_the_order_of_ids(engine: Engine, tmp_path: Path) -> None:
+def test_imported_labels_are_stored_once_in_any_order_of_ids(engine: Engine, tmp_path: Path) -> None:
     project_id = make(engine)
     path = tmp_path / "labels.csv"
     rows = "id 3,id 1,1.0,", "other 1,other 3,positive,", "id 1,id 2,Unsure,bob", "id 4,id 5,,bob"

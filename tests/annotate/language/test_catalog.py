@@ -48,7 +48,7 @@ def test_values_stay_as_they_are() -> None:
     assert GERMAN("") == "" and GERMAN("Nobody has translated {this}.") == "Nobody has translated {this}."
 
 
-def test_an_error_is_said_in_the_language_and_in_english_elsewhere() -> None:
+def test_an_error_is_in_the_language_and_in_english_elsewhere() -> None:
     error = InputError("the name {name!r} has unprintable characters; remove them", name="A\0")
     assert str(error) == "the name 'A\\x00' has unprintable characters; remove them"
     assert GERMAN.error(error).startswith("der Name 'A\\x00'")

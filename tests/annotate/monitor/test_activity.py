@@ -115,7 +115,7 @@ def test_a_new_answer_moves_the_last_one(engine: Engine, project: int) -> None:
     assert 0 < first < last_answer(engine, project)
 
 
-def test_everybody_comes_first_and_who_has_too_few_times_is_left_out() -> None:
+def test_everybody_comes_first_and_few_times_are_left_out() -> None:
     times = [Timed("ada", 1, 2.0)] * 8 + [Timed("ben", 1, 6.0)] * 20 + [Timed("eve", 1, 6.0)] * 2
     table = pace_table(times)
     assert list(table["annotator"]) == [EVERYBODY, "ben", "ada"]
@@ -155,5 +155,5 @@ def test_every_day_has_a_place_and_ninety_are_drawn() -> None:
     assert len(domain) == activity_charts.DAYS == 90
 
 
-def test_few_answers_are_counted_at_each_and_many_once_in_a_thousandth() -> None:
+def test_few_answers_are_counted_at_each_and_many_at_thousandths() -> None:
     assert [counted_every(last) for last in (0, 1, 1_999, 2_000, 100_123)] == [1, 1, 1, 2, 100]

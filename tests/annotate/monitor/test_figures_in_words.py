@@ -219,7 +219,7 @@ def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -
     assert verdict.reached is False and verdict.said.endswith("is 0.69.")
 
 
-def test_nothing_is_announced_without_a_threshold_or_from_a_sample(engine: Engine) -> None:
+def test_nothing_is_announced_without_a_threshold_or_by_a_sample(engine: Engine) -> None:
     for report in (
         audited(engine, reached=None),
         read_report(engine, make_measured_project(engine, "Sampled", half_width=0.01)),

@@ -275,7 +275,7 @@ def test_all_pairs_are_one_row_of_bars(audited: Report) -> None:
     assert charts.describe_histogram(table, None) == f"Score histogram: {table['pairs'].sum():,} pairs by score."
 
 
-def test_the_strata_below_the_highest_pairs_have_a_colour_of_their_own(audited: Report) -> None:
+def test_strata_below_the_highest_pairs_have_their_own_colour(audited: Report) -> None:
     table = strata_table(audited.measured[-1][1])
     chart = strata_chart.strata_chart(table)
     assert marks(chart) == ["rule", "point"]
@@ -371,7 +371,7 @@ def seen(colour: str, vision: str) -> np.ndarray:
     ("one", "other"), [(palette.POSITIVE, palette.NEGATIVE), (palette.EARLIER, palette.MATCHER),
                        (palette.POSITIVE, palette.NEUTRAL), (palette.NEGATIVE, palette.NEUTRAL)]
 )  # fmt: skip
-def test_colours_that_are_told_apart_by_colour_alone_differ_for_every_vision(one: str, other: str, vision: str) -> None:
+def test_colours_that_carry_meaning_differ_for_every_vision(one: str, other: str, vision: str) -> None:
     assert np.linalg.norm(seen(one, vision) - seen(other, vision)) > 25
 
 

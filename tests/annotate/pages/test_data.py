@@ -111,7 +111,7 @@ def test_a_project_is_downloaded_and_imported_again(
     assert page.main.get("page_link")[-1].proto.label == "Open the project"
 
 
-def test_who_imports_a_project_chooses_the_encoder_in_place_of_a_folder(engine: Engine, tmp_path: Path) -> None:
+def test_importing_a_project_lets_one_choose_the_encoder(engine: Engine, tmp_path: Path) -> None:
     make_project(engine, ["a", "b"], name="Theirs", encoder="/theirs")
     export_project(engine, "Theirs", tmp_path / "theirs.zip")
     page = open_page()

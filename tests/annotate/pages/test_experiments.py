@@ -96,7 +96,7 @@ def test_without_a_project_results_are_still_shown(engine: Engine, home: Path) -
     assert page.selectbox[0].options[0].startswith("By *hand*, ")
 
 
-def test_a_running_experiment_shows_how_far_it_is_and_can_be_cancelled(
+def test_a_running_experiment_shows_progress_and_can_be_stopped(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = "1 of 4 runs done · q uncertainty seed 0: round 1 of 2, train"
@@ -192,7 +192,7 @@ def test_an_experiment_at_work_is_not_deleted(engine: Engine, project: int) -> N
         experiments.delete(engine, "e")
 
 
-def test_experiments_of_jobs_and_of_folders_are_listed_newest_first(engine: Engine, project: int) -> None:
+def test_experiments_of_jobs_and_folders_are_listed_newest_first(engine: Engine, project: int) -> None:
     finished_experiment(experiment_folder("by-hand"), name="By hand", reported=False)
     add_job(engine, project, "e", kind="experiment", state="waiting")
     add_job(engine, project, "training", state="running")

@@ -100,7 +100,7 @@ def test_a_round_is_prepared_by_itself_once(engine: Engine, project: int) -> Non
     assert "prepare_1" in keys(page.run()) and len(jobs_of(engine)) == 2
 
 
-def test_a_cancelled_preparation_waits_until_asked_and_a_new_round_does_not(engine: Engine, project: int) -> None:
+def test_a_cancelled_preparation_waits_and_a_new_round_does_not(engine: Engine, project: int) -> None:
     choose_round(open_page(), project, 1)
     end(engine, "cancelled")
     page = choose_round(open_page("Matches"), project, 1)

@@ -102,9 +102,7 @@ def test_a_pair_has_its_history_with_batch_model_and_guidelines(engine: Engine, 
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_table_of_ones_own_answers_does_not_tell_whether_others_differ(
-    engine: Engine, project: int, own: bool
-) -> None:
+def test_a_table_of_own_answers_hides_whether_others_differ(engine: Engine, project: int, own: bool) -> None:
     make_round(engine, project, 4)
     task = serve(engine, project, "ann")[0][0].task_id
     for who, answer in (("ann", "positive"), ("ben", "negative")):

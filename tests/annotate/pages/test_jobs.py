@@ -36,7 +36,7 @@ def project(engine: Engine, home: Path) -> int:
     return make_project(engine, ["a", "b"])
 
 
-def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: Engine, project: int) -> None:
+def test_each_job_shows_its_state_and_only_open_ones_can_end(engine: Engine, project: int) -> None:
     states = ("done", "failed", "cancelled", "waiting", "running")
     for age, name in enumerate(states):
         since = now() - timedelta(minutes=30 - age)
@@ -70,7 +70,7 @@ def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: En
         ("Questions", "next_round", False, "“Train and prepare the next batch” (mine (2 of 5): reading, 40%, about 4"),
     ],
 )
-def test_a_waiting_job_names_what_it_waits_for_to_those_who_may_see_it(
+def test_a_waiting_job_names_its_cause_to_those_who_may_see_it(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, project_ahead: str, kind: str, sees: bool, words: str
 ) -> None:
     ahead, progress = project if project_ahead == "Questions" else project - 1, {"fraction": 0.4, "seconds_left": 240}

@@ -99,7 +99,7 @@ def test_the_project_of_the_address_is_shown_and_can_be_changed(
     assert "first batch" in page.text[0].value
 
 
-def test_an_unknown_project_is_named_and_another_one_is_chosen_not_shown(engine: Engine, project: int) -> None:
+def test_an_unknown_project_is_named_and_no_other_is_shown(engine: Engine, project: int) -> None:
     page = opened(SCRIPT, project="Gone")
     page.switch_page("../pages/label.py").run()
     assert "There is no project named Gone" in page.main.warning[0].value
@@ -111,7 +111,7 @@ def test_an_unknown_project_is_named_and_another_one_is_chosen_not_shown(engine:
 
 @pytest.mark.parametrize(("put_away", "where"), [(archive_project, "archived"), (bin_project, "in the bin"),
                                                  (delete_project, "removed")])  # fmt: skip
-def test_whoever_labels_in_a_project_that_is_put_away_hears_where_it_is(
+def test_annotators_of_a_project_put_away_hear_where_it_is(
     engine: Engine, project: int, put_away: Callable[[Engine, int], None], where: str
 ) -> None:
     make_round(engine, make_project(engine, ["a", "b"], name="Newer"), 1)

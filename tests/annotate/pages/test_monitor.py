@@ -76,7 +76,7 @@ def test_before_training_there_is_nothing_to_compare(engine: Engine, home: Path)
         ("Model", 0, 0, ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]),
     ],
 )
-def test_only_the_open_tab_is_drawn_and_its_plots_have_descriptions_and_tables(
+def test_only_the_open_tab_is_drawn_and_its_plots_are_described(
     engine: Engine, home: Path, tab: str, plots: int, tables: int, downloads: list[str]
 ) -> None:
     make_measured_project(engine)
@@ -140,7 +140,7 @@ def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home
     assert any("no model to export" in text.value for text in page.markdown)
 
 
-def test_figures_at_the_threshold_and_on_given_pairs_are_in_rows_of_their_own(engine: Engine, home: Path) -> None:
+def test_figures_at_the_threshold_and_given_pairs_have_own_rows(engine: Engine, home: Path) -> None:
     make_measured_project(engine, stated=True)
     text = [element.value for element in open_page(**CURVES).markdown]
     assert text.index("**At the 50% threshold**") < text.index("**Over all pairs**")
@@ -149,7 +149,7 @@ def test_figures_at_the_threshold_and_on_given_pairs_are_in_rows_of_their_own(en
     assert any("say little about all pairs" in caption.value for caption in open_page(**CURVES).caption)
 
 
-def test_an_audited_project_shows_intervals_and_the_highest_pairs_apart(engine: Engine, home: Path) -> None:
+def test_an_audited_project_shows_intervals_and_highest_pairs(engine: Engine, home: Path) -> None:
     make_audited_project(engine)
     page = open_page()
     assert headings(page)[0] == "Round 4, after 325 labels"
@@ -172,7 +172,7 @@ def test_the_tab_audit_shows_the_strata(engine: Engine, home: Path) -> None:
     assert open_page(**MODEL).get("download_button")[-1].proto.label == "Audit labels as CSV"
 
 
-def test_an_audit_counts_the_positives_that_nobody_named_beside_the_known_ones(engine: Engine, home: Path) -> None:
+def test_an_audit_counts_unnamed_positives_beside_the_known_ones(engine: Engine, home: Path) -> None:
     make_measured_project(engine, rounds=2, audit_needs=38)
     page = open_page(**AUDIT)
     assert any("38 more audit labels until the first figures" in caption.value for caption in page.caption)
@@ -207,7 +207,7 @@ def test_rounds_are_compared_among_the_highest_pairs_too(engine: Engine, home: P
     assert any("since round 1: +0.031" in caption and "+0.012 to +0.050" in caption for caption in captions)
 
 
-def test_where_all_pairs_are_the_highest_ones_they_are_not_shown_apart(engine: Engine, home: Path) -> None:
+def test_highest_pairs_that_are_all_pairs_are_not_shown_apart(engine: Engine, home: Path) -> None:
     figures = {"average_precision": Estimate(0.6, 0.5, 0.7, "audit", 200).as_dict()}
     make_audited_project(engine, below=None, top={"pairs": 4_498_500, "estimates": figures})
     said = [text.value for page in (open_page(), open_page(**CURVES)) for text in page.markdown]
@@ -273,7 +273,7 @@ def test_an_audit_from_before_calibration_says_how_to_get_it(engine: Engine, hom
     assert any("“Update figures”" in caption.value for caption in open_page(**CURVES).caption)
 
 
-def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:
+def test_false_positives_can_be_checked_with_known_pairs(engine: Engine, home: Path) -> None:
     make_measured_project(engine, name="Gold")
     make_audited_project(engine, name="Audited")
     assert "Check the false positives" in headings(open_page(project="Gold", **AUDIT))
@@ -289,9 +289,7 @@ def test_more_than_two_bands_are_not_drawn_and_the_page_says_so(engine: Engine, 
     assert said in [caption.value for caption in page.caption]
 
 
-def test_a_new_audit_is_offered_when_a_tenth_of_its_texts_has_changed(
-    engine: Engine, home: Path, tmp_path: Path
-) -> None:
+def test_a_new_audit_is_offered_when_a_tenth_of_texts_changed(engine: Engine, home: Path, tmp_path: Path) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(30)], evaluation=20, evaluation_share=0.0)
     make_round(engine, project_id, 10)
     make_design(engine, project_id)
@@ -328,7 +326,7 @@ def test_without_gold_the_page_invites_to_audit_tasks(engine: Engine, home: Path
     assert headings(open_page(**PEOPLE)) == ["Labelling", "Batches"]
 
 
-def test_too_few_audit_labels_are_counted_until_the_first_figures(engine: Engine, home: Path) -> None:
+def test_too_few_audit_labels_are_counted_until_first_figures(engine: Engine, home: Path) -> None:
     make_audited_project(engine, rounds=1, needed=38, labels=12)
     page = open_page()
     assert page.info[0].value.startswith("**38 more audit labels until the first figures** (12 so far).")
@@ -408,7 +406,7 @@ def test_known_pairs_measure_groups_and_come_before_an_audit(
     assert said in [text.value for text in open_page().markdown]
 
 
-def test_before_texts_are_complete_the_entity_audit_says_what_it_waits_for(engine: Engine, home: Path) -> None:
+def test_an_entity_audit_says_that_it_waits_for_complete_texts(engine: Engine, home: Path) -> None:
     make_design(engine, make_measured_project(engine), DesignKind.ENTITIES, weights=[5.0] * 30)
     captions = [caption.value for caption in open_page(**AUDIT).caption]
     assert "30 texts drawn. The figures of the audit come when 20 are complete." in captions

@@ -209,7 +209,7 @@ def test_problems_are_listed_and_nothing_can_be_stored(engine: Engine, folder: P
     assert disabled(page)
 
 
-def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine, folder: Path) -> None:
+def test_names_and_settings_are_checked_before_storing(engine: Engine, folder: Path) -> None:
     make_project(engine, ["a", "b"], name="Taken")
     page = open_page(NEW)
     fill(page, new_name="Taken", left_path=str(folder / "q.csv"))

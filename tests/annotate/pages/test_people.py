@@ -34,9 +34,7 @@ def people_page(**parameters: str) -> AppTest:
     return page
 
 
-def test_three_hundred_members_are_a_page_at_a_time_and_found_by_name(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_hundred_members_come_in_pages_and_by_name(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     people.add(engine, "Root", PASSWORD, now(), administrator=True)
     with writing(engine) as session:
         for number in range(300):

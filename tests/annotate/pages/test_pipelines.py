@@ -55,9 +55,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return found
 
 
-def test_every_pipeline_that_runs_on_projects_starts_with_its_defaults(
-    engine: Engine, project: int, asked: Asked
-) -> None:
+def test_every_pipeline_for_projects_starts_with_its_defaults(engine: Engine, project: int, asked: Asked) -> None:
     with writing(engine) as session:
         session.get_one(Project, project).kind = Kind.BIPARTITE  # some need two lists
     for name in FROM_PROJECT:

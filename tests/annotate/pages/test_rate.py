@@ -67,7 +67,7 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     assert rating_studies.list_studies(engine, project) == [] and "Ratings by people" not in said(page)
 
 
-def test_a_rater_answers_by_turns_and_finds_everything_after_a_reload(engine: Engine, project: int) -> None:
+def test_a_rater_answers_by_turns_and_continues_after_a_reload(engine: Engine, project: int) -> None:
     study = make_study(engine, project, passages=1)
     first, second, third = units(engine, study)
     page = open_page(annotator="ann")
@@ -103,9 +103,7 @@ def test_every_answer_has_a_key(engine: Engine, project: int) -> None:
     ]  # fmt: skip
 
 
-def test_answers_pressed_in_haste_are_all_kept_and_none_reaches_a_question_that_was_left(
-    engine: Engine, project: int
-) -> None:
+def test_hasty_answers_are_kept_and_stay_with_their_questions(engine: Engine, project: int) -> None:
     study = make_study(engine, project, passages=1)
     unit = units(engine, study)[0]
     page = open_page(annotator="ann")

@@ -82,9 +82,7 @@ def test_each_role_sees_its_pages_and_the_others_refuse(enter: Callable[..., App
         assert (REFUSED in read(page)) == (file not in SEEN[role]), file
 
 
-def test_without_accounts_the_page_account_says_so_and_a_wrong_address_leads_to_the_menu(
-    engine: Engine, home: Path
-) -> None:
+def test_account_page_without_accounts_and_wrong_addresses(engine: Engine, home: Path) -> None:
     make_project(engine, ["a", "b"], name="Mine")
     page = opened(missing="no/such")
     assert "/no/such" in page.warning[0].value and page.get_by_key("menu") and "missing" not in page.query_params
@@ -115,7 +113,7 @@ def test_hidden_checks_are_the_administrators_to_see(enter: Callable[..., AppTes
 
 
 @pytest.mark.parametrize(("role", "shown"), [(Role.ADMINISTRATOR, False), (None, True)])
-def test_files_of_the_worker_are_named_by_the_installations_administrators(
+def test_worker_files_are_named_by_installation_administrators(
     enter: Callable[..., AppTest], role: Role | None, shown: bool
 ) -> None:
     page = enter(role).switch_page("../pages/pipelines.py").run()
@@ -167,7 +165,7 @@ def test_roles_are_changed_and_links_made_and_withdrawn(
 
 
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.VIEWER])
-def test_the_list_of_projects_shows_figures_to_whoever_may_see_them(enter: Callable[..., AppTest], role: Role) -> None:
+def test_the_list_of_projects_shows_figures_to_those_permitted(enter: Callable[..., AppTest], role: Role) -> None:
     page = enter(role).switch_page("../pages/projects.py").run()
     assert ("Average precision" in [one.label for one in page.metric]) == (role == Role.VIEWER)
 
@@ -305,7 +303,7 @@ def test_an_invitation_makes_an_account_without_password(
     assert "this invitation was already used" in read(vouched(token, **KNOWN | {"sub": "43"})).lower()
 
 
-def test_groups_of_the_provider_make_an_account_and_decide_on_roles_at_each_sign_in(
+def test_provider_groups_make_an_account_and_set_roles(
     engine: Engine, project: int, vouched: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labellers = {"issuer": KNOWN["iss"], "name": "labellers", "role": "annotator", "project": "Mine"}

@@ -115,7 +115,7 @@ def test_the_stored_score_is_the_rerankers(engine: Engine, home: Path, built: Pa
             assert task.rerank == pytest.approx(float(score), abs=1e-4)
 
 
-def test_a_reranker_that_is_gone_is_one_line_and_the_batch_goes_on(engine: Engine, project: int, built: Path) -> None:
+def test_a_missing_reranker_is_one_line_and_the_batch_goes_on(engine: Engine, project: int, built: Path) -> None:
     _, before = batch_of(engine, project)
     gone = make(engine, built, "Gone", reranker=str(built / "nowhere"))
     batch, after = batch_of(engine, gone)

@@ -104,7 +104,7 @@ def test_one_list_and_unknown_projects_are_refused(engine: Engine, project: int,
         written(engine, project, tmp_path, project="One", source_id=one_list)
 
 
-def test_a_project_is_read_by_its_number_and_not_by_whatever_has_its_name(
+def test_a_project_is_read_by_its_number_and_not_by_its_name(
     engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queued: list[Any] = []

@@ -98,9 +98,7 @@ def test_the_best_pairs_become_labels_that_train(engine: Engine, project: int, p
     assert use_as_training(engine, project, "r", PAIRS, 3) == 3  # and again
 
 
-def test_a_sample_is_drawn_in_bands_and_its_labels_tell_the_precision(
-    engine: Engine, project: int, pairs: list[Pair]
-) -> None:
+def test_a_sample_is_drawn_in_bands_and_labels_give_precision(engine: Engine, project: int, pairs: list[Pair]) -> None:
     assert bands_of(engine, project, "r", PAIRS) == []
     assert draw(engine, project, 60) == 60
     tasks = sample(engine, project)

@@ -36,7 +36,7 @@ def test_a_share_is_the_mean_of_the_questions_means() -> None:
     assert share([]) is None
 
 
-def test_one_rater_has_wilsons_interval_and_raters_who_always_agree_count_once() -> None:
+def test_one_rater_has_wilsons_interval_and_agreeing_ones_too() -> None:
     alone = share([[T]] * 34 + [[F]] * 16)
     assert alone is not None and (alone.low, alone.high) == pytest.approx(wilson(34, 50))
     copies = share([[T] * 3] * 34 + [[F] * 3] * 16)
@@ -48,7 +48,7 @@ def test_one_rater_has_wilsons_interval_and_raters_who_always_agree_count_once()
 
 
 @pytest.mark.parametrize("good", [0.68, 0.9])
-def test_intervals_of_three_raters_hold_the_truth_about_as_often_as_they_say(good: float) -> None:
+def test_intervals_of_three_raters_cover_as_often_as_they_say(good: float) -> None:
     rng, held = np.random.default_rng(5), []
     for _ in range(400):
         truth = rng.random(50) < good

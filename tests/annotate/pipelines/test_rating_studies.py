@@ -77,7 +77,7 @@ def test_what_cannot_be_drawn_is_refused(engine: Engine, project: int) -> None:
     assert rating_studies.list_studies(engine, project) == []
 
 
-def test_questions_that_people_wrote_can_be_rated_beside_the_models(engine: Engine, project: int) -> None:
+def test_questions_by_people_can_be_rated_beside_the_models(engine: Engine, project: int) -> None:
     finished_questions(engine, project, RUN)
     study = rating_studies.start(engine, project, RUN, 0, [BEGUN[0], REFERENCE], 6, 0)
     with reading(engine) as session:
@@ -133,7 +133,7 @@ def test_what_is_no_rating_is_refused(engine: Engine, project: int) -> None:
         rating_studies.desk(engine, other, study, "ann")
 
 
-def test_a_study_goes_with_its_ratings_and_a_project_with_its_studies(engine: Engine, project: int) -> None:
+def test_a_study_is_deleted_with_its_ratings_and_its_project(engine: Engine, project: int) -> None:
     one, two = make_study(engine, project), make_study(engine, project)
     for study in (one, two):
         rate_all(engine, project, study, {"ann": [True] * 3})

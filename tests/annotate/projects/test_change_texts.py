@@ -116,9 +116,7 @@ def test_a_text_that_was_withdrawn_comes_back_as_it_was(engine: Engine, project:
     assert after["x"].split == Split.EVALUATION and after["x"].withdrawn_at is None
 
 
-def test_a_text_that_an_undo_brings_back_counts_from_when_it_came_first(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_a_text_restored_by_undo_counts_from_its_first_arrival(engine: Engine, project: int, tmp_path: Path) -> None:
     change(engine, tmp_path, {"x": "new one"})
     change(engine, tmp_path, ["left-7", "x"])
     change(engine, tmp_path, {"left-7": "text 7", "x": "new one"})
@@ -190,7 +188,7 @@ def test_right_texts_of_two_lists_are_in_both_splits(engine: Engine, tmp_path: P
     assert texts_of(engine, project)["left-0"] == "text 0"
 
 
-def test_whole_numbers_with_a_point_name_the_texts_that_they_do_without(engine: Engine, tmp_path: Path) -> None:
+def test_whole_numbers_with_a_point_name_texts_without_one(engine: Engine, tmp_path: Path) -> None:
     project = make_project(engine, TEXTS)
     with writing(engine) as session:
         for identifier in session.scalars(select(Identifier).where(Identifier.project_id == project)):

@@ -38,7 +38,7 @@ def told(engine: Engine, project_id: int | None) -> list[tuple[str, str, str, An
     return [(one.who, one.kind, one.about, one.old, one.new) for one in reversed(shown)]
 
 
-def test_a_changed_setting_is_told_with_both_values_and_an_unchanged_one_is_not(engine: Engine, project: int) -> None:
+def test_a_changed_setting_is_recorded_with_both_values(engine: Engine, project: int) -> None:
     _, mine = make_member(engine, project, Role.ADMINISTRATOR)
     settings = settings_of(engine, project)
     update_settings(mine, project, settings)

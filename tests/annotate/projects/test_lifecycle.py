@@ -112,7 +112,7 @@ def test_the_bin_is_emptied_after_seven_days_and_not_before(engine: Engine, proj
     }  # fmt: skip
 
 
-def test_a_project_that_is_restored_while_the_bin_is_emptied_stays(
+def test_a_project_restored_while_the_bin_is_emptied_stays(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
@@ -130,7 +130,7 @@ def test_a_project_that_is_restored_while_the_bin_is_emptied_stays(
     assert names(engine) == [first[0].name]
 
 
-def test_what_was_typed_into_a_job_leaves_the_queue_with_its_project(engine: Engine, project: int) -> None:
+def test_what_was_typed_into_a_job_is_deleted_with_its_project(engine: Engine, project: int) -> None:
     job_id = request_search(engine, project, 0, "a secret", None, of_left=True)
     delete_project(engine, project)
     with closing_client() as client:
@@ -190,7 +190,7 @@ def test_jobs_of_a_project_that_is_put_away_are_cancelled(engine: Engine, projec
     assert found == {"waiting": cancelled, "running": cancelled, "done": ("done", False), "others": ("waiting", False)}
 
 
-def test_a_worker_does_not_begin_a_job_of_a_project_that_is_put_away(engine: Engine, project: int) -> None:
+def test_a_worker_begins_no_job_of_a_project_put_away(engine: Engine, project: int) -> None:
     archive_project(engine, project)
     add_job(engine, project, "late")  # asked for in the moment of archiving
     with pytest.raises(Cancelled), job_state("late"):

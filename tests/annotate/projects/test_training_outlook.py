@@ -46,7 +46,7 @@ def test_the_sentence_follows_the_facts(engine: Engine, name: str) -> None:
     assert words in outlook_in_words(known, ENGLISH_WORDS)
 
 
-def test_nothing_is_told_of_a_first_training_that_is_under_way_or_over(engine: Engine) -> None:
+def test_no_outlook_once_the_first_training_has_begun(engine: Engine) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(6)])
     make_round(engine, project_id, 3)
     answer(engine, newest(engine, project_id)[1][0], Y)

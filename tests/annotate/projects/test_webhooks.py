@@ -36,7 +36,7 @@ def counts(engine: Engine) -> list[int | None]:
         return [session.scalar(select(func.count()).select_from(table)) for table in TABLES]
 
 
-def test_what_is_done_to_a_webhook_is_recorded_without_its_secrets(engine: Engine, project: int) -> None:
+def test_what_is_done_to_a_webhook_is_recorded_without_secrets(engine: Engine, project: int) -> None:
     made = services.add(engine, project, f"{URL}?token=hidden", ["training.failed", "batch.ready"])
     other = services.renew_secret(engine, project, made.webhook_id)
     services.switch(engine, project, made.webhook_id, False)

@@ -67,7 +67,7 @@ def report(engine: Engine, address: str) -> None:
         report_server(session, "m", "host", 1, address, SECRET)
 
 
-def test_whoever_takes_the_port_of_a_process_gets_neither_secret_nor_text(engine: Engine, project: int) -> None:
+def test_whoever_takes_the_port_gets_neither_secret_nor_text(engine: Engine, project: int) -> None:
     with listening("guessed") as (address, received):
         report(engine, address)
         with pytest.raises(NotAnswering):

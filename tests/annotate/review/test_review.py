@@ -273,7 +273,7 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert any("no labels contradict each other" in box.value for box in page.success)
 
 
-def test_an_unsure_answer_contradicts_nothing_and_implies_nothing(engine: Engine) -> None:
+def test_an_unsure_answer_contradicts_and_implies_nothing(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(4)], auto_train=False)
     label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): UNSURE, (2, 3): UNSURE})
     found = algebra(engine, project)

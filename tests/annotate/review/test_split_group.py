@@ -93,7 +93,7 @@ def test_only_who_reviews_may_split(engine: Engine, project: int) -> None:
     assert cut_off(make_member(engine, project, Role.ADJUDICATOR)[1], project, "adjudicator", 3) == 1
 
 
-def test_the_page_shows_what_stands_against_a_split_before_it_is_made(engine: Engine, project: int) -> None:
+def test_the_page_shows_what_stands_against_a_split_first(engine: Engine, project: int) -> None:
     items = item_ids(engine, project)
     page = open_page("show_groups")
     key = f"split_{project}_{items[0]}_4"
@@ -113,7 +113,7 @@ def test_the_page_shows_what_stands_against_a_split_before_it_is_made(engine: En
     assert not page.exception and answers(engine, project)[2, 3] == (YES, "ann")
 
 
-def test_taking_a_split_back_does_not_silence_who_answered_after_the_reviewer(engine: Engine, project: int) -> None:
+def test_undoing_a_split_does_not_silence_later_answers(engine: Engine, project: int) -> None:
     pair = item_ids(engine, project)[2], item_ids(engine, project)[3]
     with writing(engine) as session:
         answer_at_once(session, project, "eve", [pair], NO, "early")
@@ -125,7 +125,7 @@ def test_taking_a_split_back_does_not_silence_who_answered_after_the_reviewer(en
     assert answers(engine, project)[2, 3] == (YES, "ben")
 
 
-def test_a_settled_label_is_back_after_a_split_though_others_answered_since(engine: Engine, project: int) -> None:
+def test_a_settled_label_is_back_after_a_split_and_later_answers(engine: Engine, project: int) -> None:
     items = item_ids(engine, project)
     pair = items[2], items[3]
     with writing(engine) as session:

@@ -59,7 +59,7 @@ def cohen_kappa(table: np.ndarray) -> float | None:
     return None if found is None else found.value
 
 
-def test_alpha_is_that_of_the_paper_with_and_without_missing_ratings() -> None:
+def test_alpha_is_that_of_the_paper_also_with_missing_ratings() -> None:
     assert value(krippendorff_alpha, counts_of(KRIPPENDORFF, 5)) == pytest.approx(0.743, abs=5e-4)
     two = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]])
     assert value(krippendorff_alpha, counts_of(two, 2)) == pytest.approx(0.095, abs=5e-4)
@@ -129,7 +129,7 @@ ratings = st.integers(2, 5).flatmap(
 
 @settings(max_examples=examples(60))
 @given(ratings, st.randoms(use_true_random=False))
-def test_neither_the_order_of_raters_nor_of_units_nor_names_of_categories_matter(given: np.ndarray, chance) -> None:  # type: ignore[no-untyped-def]
+def test_order_of_raters_and_units_and_names_do_not_matter(given: np.ndarray, chance) -> None:  # type: ignore[no-untyped-def]
     raters, units, names = ([*range(n)] for n in (*given.shape, 3))
     for places in (raters, units, names):
         chance.shuffle(places)
@@ -199,7 +199,7 @@ def test_no_interval_is_without_width(counts: list[list[int]]) -> None:
     assert kappa is not None and kappa.value == 0 and kappa.low < -0.005 and kappa.high > 0.2
 
 
-def test_an_estimate_names_its_ratings_and_is_repeated_by_its_seed() -> None:
+def test_an_estimate_names_its_ratings_and_repeats_by_its_seed() -> None:
     one, two = (estimate(fleiss_kappa, FLEISS, rng=np.random.default_rng(3)) for _ in range(2))
     assert one == two and one is not None and one.labels == 140 and one.low < one.value < one.high
     table = np.array([[20, 5], [10, 15]])
@@ -209,7 +209,7 @@ def test_an_estimate_names_its_ratings_and_is_repeated_by_its_seed() -> None:
     assert (kappa.low, kappa.high) == pytest.approx((0.4 - 0.25, 0.4 + 0.25), abs=0.03)
 
 
-def test_a_sentence_says_why_kappa_is_low_only_where_it_needs_one() -> None:
+def test_a_sentence_explains_a_low_kappa_only_where_needed() -> None:
     names = ("yes", "no")
     said = why_kappa_is_low(of_table(GWET), names)
     assert "“no” is rare: 97% of the ratings are “yes”" in said and "95%" in said

@@ -46,7 +46,7 @@ def test_people_with_few_common_pairs_do_not_count() -> None:
     assert alternative_annotator([*two, *third, *alone], [True] * (N + 39)) is None
 
 
-def test_false_discoveries_are_bounded_as_by_benjamini_and_yekutieli() -> None:
+def test_false_discoveries_are_bounded_by_benjamini_yekutieli() -> None:
     # m = 4: bounds 0.05·k / (4·(1 + 1/2 + 1/3 + 1/4)) = 0.006, 0.012, 0.018, 0.024
     assert benjamini_yekutieli([0.5, 0.011, 0.02, 0.001], 0.05) == [False, True, False, True]
     assert benjamini_yekutieli([0.5, 0.011, 0.017, 0.007], 0.05) == [False, True, True, True]

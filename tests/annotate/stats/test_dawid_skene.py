@@ -96,7 +96,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(pairs: int) -> None
     assert 0.93 <= np.mean(held) <= 0.99  # nominal: 0.95
 
 
-def test_two_who_agree_on_all_may_be_always_right_and_need_not_be() -> None:
+def test_two_who_agree_on_all_need_not_be_always_right() -> None:
     votes = [(at, at + 1, who, YES if at < 6 else NO) for at in range(20) for who in "ab"]
     for one in people(votes):
         for found in (one.sensitivity, one.specificity, one.agrees):

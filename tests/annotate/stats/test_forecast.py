@@ -84,7 +84,7 @@ def test_the_same_generator_gives_the_same_forecast() -> None:
     assert (learned(curve, seed=3).goal(0.7).labels == learned(curve, seed=3).goal(0.7).labels).all()
 
 
-def test_a_wide_measurement_widens_the_forecast_and_shared_labels_do_not_average_it_out() -> None:
+def test_a_wide_measurement_widens_the_forecast() -> None:
     curve = [(40, 0.4), (100, 0.45), (190, 0.5), (325, 0.53), (520, 0.55)]
     at = np.array([520.0])
     exact, sampled, audited = (np.diff(ends(found.curve(at))[[0, 2], 0])[0] for found in

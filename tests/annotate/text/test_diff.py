@@ -22,7 +22,7 @@ def share(cells: list[list[Segment]]) -> float:
 
 
 @given(cells=st.lists(st.tuples(TEXTS, TEXTS), max_size=4))
-def test_the_runs_joined_are_the_texts_and_at_most_half_is_marked(cells: list[tuple[str, str]]) -> None:
+def test_the_joined_runs_are_the_texts_with_at_most_half_marked(cells: list[tuple[str, str]]) -> None:
     sides = highlight_cells(cells)
     joined = [["".join(text for text, _ in segments) for segments in side] for side in sides]
     assert joined == [[cell[at] for cell in cells] for at in (0, 1)]
@@ -30,7 +30,7 @@ def test_the_runs_joined_are_the_texts_and_at_most_half_is_marked(cells: list[tu
 
 
 @given(words=st.lists(st.sampled_from(WORDS)), order=st.randoms())
-def test_a_text_does_not_differ_from_itself_in_capitals_or_in_another_order(words: list[str], order: object) -> None:
+def test_a_text_does_not_differ_in_capitals_or_order(words: list[str], order: object) -> None:
     text, other = " ".join(words), [word.upper() if word.isascii() else word for word in words]
     order.shuffle(other)  # type: ignore[attr-defined]
     assert not any(marked(segments) for segments in highlight(text, " ".join(other)))
@@ -81,7 +81,7 @@ def test_another_spelling_of_a_word_is_marked_weakly() -> None:
     assert (marked(right, Mark.NEAR), marked(right, Mark.DIFFERS)) == (["colour"], ["cat"])
 
 
-def test_where_more_than_half_differs_only_the_numbers_are_marked() -> None:
+def test_only_numbers_are_marked_where_more_than_half_differs() -> None:
     left, right = highlight("Room 12 is free on Monday", "On Monday we could not find anything to eat in hall 14")
     assert (marked(left), marked(right)) == (["12"], ["14"])
 
@@ -114,7 +114,7 @@ def test_each_cell_says_how_alike_its_values_are(left: str, right: str, alike: s
 
 
 @given(TEXTS, TEXTS)
-def test_likeness_knows_no_sides_and_equal_values_are_never_different(left: str, right: str) -> None:
+def test_likeness_is_symmetric_and_equal_values_never_differ(left: str, right: str) -> None:
     assert likeness(left, right) == likeness(right, left)
     assert likeness(left, left) in ("same", "")
 

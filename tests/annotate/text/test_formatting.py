@@ -45,5 +45,5 @@ def test_signs_that_streamlit_replaces_are_parted(sign: str) -> None:
         ("Is this a file?", "Is this a file?"),
     ],
 )
-def test_bad_input_is_a_sentence_that_names_files_and_people_as_they_are(message: str, shown: str) -> None:
+def test_bad_input_is_a_sentence_with_names_as_they_are(message: str, shown: str) -> None:
     assert sentence(message) == shown

@@ -88,7 +88,7 @@ def answered(connections: Sequence[http.client.HTTPConnection], least: int) -> l
     return ready
 
 
-def test_a_flood_of_requests_leaves_the_probes_alone_and_is_refused_at_once(
+def test_a_flood_of_requests_is_refused_and_leaves_probes_alone(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project_id = make_project(engine, ["a", "b"])

@@ -21,7 +21,7 @@ def buttons(page: str) -> list[str]:
     return re.findall(r'<(?:button|a class="button")[^>]*>([^<]+)<', page)
 
 
-def test_an_invitation_makes_an_account_and_leads_into_the_project(site: TestClient, engine: Engine, link: str) -> None:
+def test_an_invitation_makes_an_account_and_opens_the_project(site: TestClient, engine: Engine, link: str) -> None:
     offered = site.get(link)
     assert "&lt;b&gt;Mine&lt;/b&gt;" in offered.text and "annotator" in offered.text
     form = {"name": "Nora", "password": PASSWORD, "again": PASSWORD}

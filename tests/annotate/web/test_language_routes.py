@@ -46,7 +46,7 @@ def test_a_language_that_there_is_not_changes_nothing(site: TestClient) -> None:
     assert answer.headers["location"] == "/login" and "set-cookie" not in answer.headers
 
 
-def test_where_nobody_signs_in_the_choice_is_open_to_this_machine_alone(open_site: Open) -> None:
+def test_without_sign_in_only_this_machine_chooses(open_site: Open) -> None:
     alone = open_site("http://localhost:8501", forced=False)
     cookie = alone.get("/language/de?next=/label").headers["set-cookie"]
     assert "Secure" not in cookie
@@ -61,7 +61,7 @@ def test_whoever_is_signed_in_stays_so(site: TestClient, engine: Engine) -> None
     assert person_in(site) == person
 
 
-def test_sign_in_speaks_the_browsers_language_until_another_is_chosen(site: TestClient, engine: Engine) -> None:
+def test_sign_in_speaks_the_browsers_language_until_a_choice(site: TestClient, engine: Engine) -> None:
     make_person(engine, "Anna")
     page = site.get("/login?next=/monitor", headers=GERMAN).text
     assert '<html lang="de" dir="ltr">' in page and "<h1>Anmelden</h1>" in page and ">Passwort</label>" in page
@@ -110,7 +110,7 @@ def test_an_invitation_is_read_in_the_language(site: TestClient, engine: Engine)
         ({"Cookie": f"{COOKIE}=ar-XB"}, '<html lang="ar-XB" dir="rtl">', None),
     ],
 )
-def test_the_frame_is_in_the_language_and_brings_the_texts_of_scripts(
+def test_the_frame_is_in_the_language_and_brings_script_texts(
     headers: dict[str, str], opening: str, text: str | None
 ) -> None:
     page = TestClient(Starlette(routes=frame.routes({"label": "Label"}))).get("/label", headers=headers).text

@@ -45,7 +45,7 @@ def test_a_login_sets_a_cookie_that_no_script_reads(site: TestClient, engine: En
     assert site.get("/login").headers["location"] == "/"
 
 
-def test_without_tls_the_cookie_is_not_secure_but_hidden_all_the_same(open_site: Open, engine: Engine) -> None:
+def test_without_tls_the_cookie_is_hidden_but_not_secure(open_site: Open, engine: Engine) -> None:
     make_person(engine, "Anna")
     site = open_site("http://192.168.0.3:8501")
     cookie = log_in(site).headers["set-cookie"]
@@ -53,7 +53,7 @@ def test_without_tls_the_cookie_is_not_secure_but_hidden_all_the_same(open_site:
     assert person_in(site) is not None
 
 
-def test_a_token_that_was_put_into_the_browser_before_is_worth_nothing_after(site: TestClient, engine: Engine) -> None:
+def test_a_token_planted_before_sign_in_is_worthless_after(site: TestClient, engine: Engine) -> None:
     make_person(engine, "Anna"), make_person(engine, "Eve")
     eves = logins.log_in(engine, "Eve", PASSWORD, "1.1.1.1", at())
     site.cookies.set(COOKIE, eves)
@@ -135,7 +135,7 @@ def test_one_is_sent_to_where_one_wanted_to_go() -> None:
         assert safe_next(wanted) == wanted
 
 
-def test_the_pages_before_the_login_run_no_script_and_stand_in_no_frame(site: TestClient) -> None:
+def test_pages_before_the_login_run_no_script_and_refuse_frames(site: TestClient) -> None:
     for address in ("/login", "/invitation/nothing", "/login/ticket/nothing"):
         policy = site.get(address).headers["content-security-policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
@@ -197,7 +197,7 @@ def test_without_a_login_nothing_of_ours_is_answered(site: TestClient, engine: E
         assert site.get(address).status_code == 200
 
 
-def test_who_is_disabled_or_logged_out_gets_nothing_from_the_next_request_on(site: TestClient, engine: Engine) -> None:
+def test_disabled_or_logged_out_people_get_nothing_at_once(site: TestClient, engine: Engine) -> None:
     person_id = make_person(engine, "Anna")
     log_in(site)
     assert site.get("/media/x").json() == {"person": person_id}

@@ -71,7 +71,7 @@ def test_no_page_of_another_site_opens_a_socket(open_site: Open, engine: Engine,
         assert opened(socket)["protocols"] == ""
 
 
-def test_a_page_at_the_public_address_is_ours_and_streamlit_asks_nobody(
+def test_a_page_at_the_public_address_is_ours_without_streamlit(
     open_site: Open, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person(engine, "Anna")
@@ -128,7 +128,7 @@ def test_nothing_is_kept_of_a_page_that_is_closed(site: TestClient, engine: Engi
     assert sessions.closed == [SESSION] and not Path(folder.name).exists()
 
 
-def test_an_open_page_ends_with_its_login_though_nobody_touches_it(site: TestClient, engine: Engine) -> None:
+def test_an_open_untouched_page_ends_with_its_login(site: TestClient, engine: Engine) -> None:
     person_id = make_person(engine, "Anna")
     log_in(site)
     with connect(site) as socket:
@@ -152,7 +152,7 @@ def test_an_open_page_begins_anew_when_rights_change(site: TestClient, engine: E
         assert COOKIE in opened(socket)["cookies"]
 
 
-def test_a_page_without_login_sees_no_cookie_and_goes_on_with_nobodys_session(site: TestClient, engine: Engine) -> None:
+def test_a_page_without_login_sees_no_cookie(site: TestClient, engine: Engine) -> None:
     make_person(engine, "Anna")
     site.cookies.set(COOKIE, "stale")
     site.cookies.set("other", "kept")

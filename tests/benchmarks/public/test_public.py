@@ -32,7 +32,7 @@ def run(peer: str, seed: int, *ap: float) -> Run:
     return {**about, "budgets": budgets}
 
 
-def test_a_run_replaces_the_one_before_and_the_history_keeps_both(tmp_path: Path) -> None:
+def test_a_run_replaces_the_one_before_but_history_keeps_both(tmp_path: Path) -> None:
     for each in (run(OURS, 1, 0.5), run(OURS, 0, 0.4), run(OURS, 1, 0.6)):
         keep(each, tmp_path)
     assert read_runs("wikiqa", tmp_path) == [run(OURS, 0, 0.4), run(OURS, 1, 0.6)]
@@ -81,7 +81,7 @@ def test_kept_runs_are_repeated_on_request_from_the_start(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("data", WORK.values(), ids=lambda data: data.name)
-def test_the_table_of_the_data_sets_has_the_pairs_that_were_measured(data: Data) -> None:
+def test_the_table_of_data_sets_has_the_measured_pairs(data: Data) -> None:
     (row,) = [line for line in WORDS.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {data.title} |")]
     (scored,) = {each["scored"] for one in read_runs(data.name) if one["peer"] == OURS for each in one["budgets"]}
     assert row.split(" | ")[2] == f"{scored:,}"
@@ -95,7 +95,7 @@ def test_differences_are_paired_by_seed() -> None:
     assert summary.difference("dedupe", 0) is None
 
 
-def test_a_fall_is_the_mean_over_the_seeds_that_have_both_budgets() -> None:
+def test_a_fall_is_the_mean_over_seeds_with_both_budgets() -> None:
     summary = Summary([run(OURS, 0, 0.5, 0.4), run(OURS, 1, 0.6, 0.7), run(OURS, 2, 0.9)])
     change = summary.change(0, 64)
     assert change and change.seeds == 2 and change.value == pytest.approx(0)
@@ -200,7 +200,7 @@ def test_a_peer_is_told_no_answer_about_what_is_measured(data: Data, tmp_path: P
         task.answer(int(task.evaluation[0]), 0)
 
 
-def test_of_one_list_a_peer_is_told_no_answer_about_what_is_measured(data: Data, tmp_path: Path) -> None:
+def test_of_one_list_a_peer_gets_no_answer_about_measured_texts(data: Data, tmp_path: Path) -> None:
     (tmp_path / "gold.csv").write_text("id1,id2\na3,a2\na4,a5\na6,a7\na8,a9\n", encoding="utf-8")
     part = part_of(replace(data, right="", share=0.5), 1, tmp_path)
     part.write(tmp_path / "task", tmp_path, [0, 4])

@@ -18,7 +18,7 @@ def result(*words: tuple[str, bool]) -> dict[str, object]:
     return {"date": "2026-11-27", "rows": [ALL_MET | {"what": ours, "ours": ours, "met": met} for ours, met in words]}
 
 
-def test_missed_targets_come_first_and_one_page_stands_for_those_that_are_fast() -> None:
+def test_missed_targets_come_first_and_one_page_stands_for_fast() -> None:
     results = {
         "encode": result(("9/s", True)),
         "pages": result(("44 ms", True), ("1,245 ms", False), ("155 ms", True)),
@@ -33,7 +33,7 @@ def test_missed_targets_come_first_and_one_page_stands_for_those_that_are_fast()
     assert [kept.name for kept in rows(results, reliability=True)] == ["load"]
 
 
-def test_a_missed_target_is_a_loss_only_where_something_else_is_faster() -> None:
+def test_a_missed_target_is_a_loss_only_beside_a_faster_product() -> None:
     def row(ratio: float, target: str) -> Row:
         return Row(what="x", ours="1 s", target=target, met=False, peer="another: 1 s", ratio=ratio)
 
@@ -63,7 +63,7 @@ def test_words_without_a_number_in_front_are_refused() -> None:
         leading("median 26 ms")
 
 
-def test_a_version_is_the_mean_over_the_seeds_of_a_day_each_at_its_newest_run() -> None:
+def test_a_version_is_the_mean_over_the_newest_runs_of_a_day() -> None:
     def run(day: int, seed: int, ap: float, data: str = "amazon_google", peer: str = OURS) -> dict[str, object]:
         versions = {OURS: "0.1.0"}
         return {"date": f"2026-11-{day}", "data": data, "peer": peer, "seed": seed, "versions": versions,

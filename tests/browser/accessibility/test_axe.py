@@ -139,9 +139,7 @@ def change(engine: Engine, **columns: object) -> None:
             setattr(job, name, value)
 
 
-def test_progress_has_a_name_and_its_stages_are_said_but_not_its_figures(
-    site: App, signed_in: Page, engine: Engine
-) -> None:
+def test_progress_names_its_stages_but_not_its_figures(site: App, signed_in: Page, engine: Engine) -> None:
     page = signed_in
     open_page(page, site, "monitor", BUSY)
     bar = page.get_by_test_id("stMain").get_by_role("progressbar")

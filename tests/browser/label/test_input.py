@@ -54,7 +54,7 @@ def test_a_note_takes_all_letters_until_it_is_closed(page: Page, make_desk: Make
     assert [(answer.answer, answer.note) for answer in desk.answers] == [(N, "nihon1ny2u !"), (P, None)]
 
 
-def test_keys_of_other_layouts_answer_and_a_second_click_does_not(page: Page, make_desk: MakeDesk) -> None:
+def test_keys_of_other_layouts_answer_and_double_clicks_do_not(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(14)
     open_card(page, desk.url)
     strike(page, "&", "Digit1")  # AZERTY
@@ -104,7 +104,7 @@ def test_keys_of_other_layouts_answer_and_a_second_click_does_not(page: Page, ma
     assert [answer.answer for answer in desk.answers[-2:]] == [S, N]
 
 
-def test_keys_leave_the_sidebar_once_a_project_or_a_name_is_chosen(page: Page, make_desk: MakeDesk) -> None:
+def test_keys_leave_the_sidebar_after_a_project_is_chosen(page: Page, make_desk: MakeDesk) -> None:
     first, second = make_desk(8, name="Chosen first"), make_desk(8, name="Chosen second")
     page.clock.install()
     open_card(page, first.url)

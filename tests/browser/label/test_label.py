@@ -96,7 +96,7 @@ def test_a_reload_in_the_middle_loses_nothing(page: Page, make_desk: MakeDesk) -
     assert len(desk.answers) == 13
 
 
-def test_answers_given_offline_are_stored_when_the_connection_is_back(
+def test_offline_answers_are_stored_after_reconnection(
     page: Page, context: BrowserContext, make_desk: MakeDesk
 ) -> None:
     desk = make_desk(30)
@@ -136,7 +136,7 @@ def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
     assert again.evaluate(KEPT) == 0
 
 
-def test_a_card_that_opens_slowly_shows_no_pair_whose_answer_is_stored_meanwhile(
+def test_a_slow_card_shows_no_pair_that_is_answered_meanwhile(
     page: Page, context: BrowserContext, make_desk: MakeDesk
 ) -> None:
     desk, late = make_desk(30), list[tuple[WebSocketRoute, str | bytes]]()
@@ -168,7 +168,7 @@ def test_a_card_that_opens_slowly_shows_no_pair_whose_answer_is_stored_meanwhile
     assert desk.labels == [N, N, N, P] + [None] * 26 and len(desk.answers) == 4
 
 
-def test_a_clock_that_is_set_back_neither_holds_answers_back_nor_changes_their_order(
+def test_a_clock_set_back_neither_delays_nor_reorders_answers(
     page: Page, context: BrowserContext, make_desk: MakeDesk
 ) -> None:
     desk = make_desk(5)
@@ -213,7 +213,7 @@ LEAVE = """() => {
 }"""
 
 
-def test_an_answer_while_the_page_is_left_does_not_break_the_next_page(page: Page, make_desk: MakeDesk) -> None:
+def test_an_answer_while_leaving_does_not_break_the_next_page(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(10)
     page.goto(desk.url)
     for time in range(1, 4):
@@ -312,7 +312,7 @@ def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> Non
     settle(page, 1)
 
 
-def test_audit_pairs_are_answered_like_others_and_scores_come_with_the_answer(page: Page, make_desk: MakeDesk) -> None:
+def test_audit_pairs_are_answered_like_others_and_show_scores(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(0, evaluation=10)
     make_design(desk.engine, desk.project_id)
     make_round(desk.engine, desk.project_id, 6, audits=(1, 4))
@@ -333,7 +333,7 @@ def test_audit_pairs_are_answered_like_others_and_scores_come_with_the_answer(pa
     assert desk.labels == [P] + [N] * 5
 
 
-def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
+def test_an_audit_batch_is_labelled_to_its_end_before_the_batch(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, reserve=4, evaluation=10)
     make_design(desk.engine, desk.project_id)
     make_audit_batch(desk.engine, desk.project_id, 3)
@@ -427,7 +427,7 @@ def test_the_next_batch_appears_by_itself(page: Page, make_desk: MakeDesk) -> No
     assert desk.labels == [N, N, P, None, None]
 
 
-def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: Page, make_desk: MakeDesk) -> None:
+def test_a_complete_batch_asks_for_the_next_and_uses_the_reserve(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, reserve=4, auto_train=True)
     open_card(page, desk.url)
     page.keyboard.press("2")

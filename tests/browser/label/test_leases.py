@@ -44,7 +44,7 @@ def wait_for_more(desk: Desk, soon: datetime) -> None:
     wait_for(lambda: min(ends(desk)) > soon + timedelta(minutes=9), 10)
 
 
-def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, desk: Desk) -> None:
+def test_readers_keep_the_pairs_and_leavers_do_not(page: Page, desk: Desk) -> None:
     open_card(page, f"{desk.url}&annotator=ann")
     page.clock.install()  # the card's clock ticks on, and reads the time that is set here
     soon = almost_over(desk)
@@ -61,7 +61,7 @@ def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, d
     wait_for_more(desk, soon)
 
 
-def test_all_answers_of_the_next_batch_count_and_six_people_share_one(page: Page, make_desk: MakeDesk) -> None:
+def test_answers_of_the_next_batch_count_and_six_people_share_it(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(40, reserve=20)
     open_card(page, f"{desk.url}&annotator=ann")
     for _ in range(45):
@@ -98,7 +98,7 @@ def new_batch(desk: Desk, size: int, again: int = 0) -> None:
         open_batch(session, session.get_one(Round, newest))
 
 
-def test_a_project_that_is_archived_under_ones_hands_closes_the_card(page: Page, make_desk: MakeDesk) -> None:
+def test_archiving_a_project_closes_the_open_card(page: Page, make_desk: MakeDesk) -> None:
     desk, other = make_desk(5), make_desk(5)
     open_card(page, f"{desk.url}&annotator=ann")
     press(page, "2")

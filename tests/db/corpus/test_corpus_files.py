@@ -255,7 +255,7 @@ def test_a_cell_at_the_limit_is_read(tmp_path: Path) -> None:
     assert len(values(path)[0][1]) == cells.MAX_CELL
 
 
-def test_a_quote_that_is_open_over_many_lines_is_named_where_it_opens(tmp_path: Path) -> None:
+def test_an_open_quote_over_many_lines_is_named_where_it_opens(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b'id,text\n1,"open\n' + b"2,some text\n" * 50_000)
     assert "row 2, column 'text': a quote opens a cell of more than 131,072 characters" in message(path)
 

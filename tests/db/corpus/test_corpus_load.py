@@ -72,7 +72,7 @@ def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
     assert "'1' and '2'" in corpus.notes[0]
 
 
-def test_texts_that_differ_in_the_width_or_form_of_characters_alone_are_one_item(tmp_path: Path) -> None:
+def test_texts_that_differ_in_character_forms_alone_are_one_item(tmp_path: Path) -> None:
     corpus = load_corpus(table(tmp_path / "a.csv", "id,text", "1,ﬁve ｍ²", "2,five m2", "3,five m3"))
     assert [item.ids for item in corpus.items] == [("1", "2"), ("3",)]
 
@@ -90,7 +90,7 @@ def test_ids_are_the_same_however_their_letters_are_composed(tmp_path: Path) -> 
     assert "row 3" in refusal(twice) and "already in row 2" in refusal(twice)
 
 
-def test_texts_that_show_nothing_are_refused_and_emoji_stay_apart(tmp_path: Path) -> None:
+def test_invisible_texts_are_refused_and_emoji_stay_apart(tmp_path: Path) -> None:
     for text in ("\u200b", "\u200d", "\xad", "\ufeff\u2060", "\u3164", "\u2800"):
         assert "row 3" in refusal(table(tmp_path / "blank.csv", "id,text", "1,one", f"2,{text}"))
     emoji = [

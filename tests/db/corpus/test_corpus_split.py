@@ -45,7 +45,7 @@ def test_known_pairs_are_never_separated(corpus: Corpus, share: float, both_side
 
 
 @given(corpora(), shares, st.booleans(), st.integers(0, 9))
-def test_something_is_left_for_training_and_single_items_meet_the_share(
+def test_something_is_left_for_training_and_items_meet_the_share(
     corpus: Corpus, share: float, both_sides: bool, seed: int
 ) -> None:
     split = split_corpus(corpus, share, np.random.default_rng(seed), both_sides=both_sides)

@@ -119,7 +119,7 @@ def test_kinds_are_guessed(name: str, values: list[str], kind: FieldKind) -> Non
     assert guess_kind(name, values) == kind
 
 
-def test_columns_of_two_lists_belong_together_by_name_and_survive_their_file() -> None:
+def test_columns_of_two_lists_join_by_name_and_survive_a_file() -> None:
     columns = TextColumns(
         {Side.LEFT: ("title", "price"), Side.RIGHT: ("Price", "name")},
         {Side.LEFT: (TEXT, PRICE), Side.RIGHT: (PRICE, NAME)},

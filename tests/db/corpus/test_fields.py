@@ -30,7 +30,7 @@ def rows(left: list[str], right: list[str]) -> list[tuple[str, str | None, str |
     return [(name, named(left, one), named(right, other)) for name, one, other in aligned(left, right)]
 
 
-def test_columns_of_one_name_stand_side_by_side_in_the_order_of_the_left_list() -> None:
+def test_columns_of_one_name_stand_together_in_the_left_order() -> None:
     assert rows(["Title", "list_price", "Maker"], ["maker", "title", "List Price"]) == [
         ("Title", "Title", "title"),
         ("list_price", "list_price", "List Price"),
@@ -46,7 +46,7 @@ def test_first_columns_stand_side_by_side_whatever_their_names() -> None:
     ]
 
 
-def test_columns_without_a_common_name_stand_side_by_side_in_their_order() -> None:
+def test_columns_without_a_common_name_stand_together_in_order() -> None:
     assert rows(["a", "b"], ["c", "d"]) == [("a / c", "a", "c"), ("b / d", "b", "d")]
 
 

@@ -35,7 +35,7 @@ def test_matches_and_others_follow() -> None:
     assert (links.groups, links.matches, links.others, links.contradictions(9)) == (1, 1, 2, [])
 
 
-def test_a_contradiction_comes_with_its_shortest_path_and_nothing_follows_from_its_group() -> None:
+def test_a_contradiction_has_its_shortest_path_and_no_results() -> None:
     labels = {(1, 2): True, (2, 3): True, (3, 4): True, (2, 4): True, (1, 4): False, (4, 9): False, (7, 8): True}
     (one,) = links_between(labels).contradictions(9)
     assert (one.left, one.right, one.path) == (1, 4, (1, 2, 4))
@@ -48,7 +48,7 @@ def test_no_labels_imply_nothing() -> None:
     assert (links.groups, links.matches, links.others, links.contradictions(9)) == (0, 0, 0, [])
 
 
-def test_too_many_are_refused_and_contradictions_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_are_refused_but_contradictions_are_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     labels = {(1, 2): True, (2, 3): True, (3, 4): True, (5, 6): True, (6, 7): True, (5, 7): False}
     with pytest.raises(InputError, match="imply 3 pairs, but the limit is 2; the largest group has 4 texts"):

@@ -188,7 +188,7 @@ def test_two_processes_fetch_at_once(place: str, monkeypatch: pytest.MonkeyPatch
 
 
 @in_memory
-def test_copies_used_longest_ago_make_room_unless_they_are_in_use(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_unused_copies_make_room(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [write(f"project-1/{name}/model") for name in ("a", "b", "c")]
     for folder in folders:
         publish(folder)

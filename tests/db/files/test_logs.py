@@ -73,7 +73,7 @@ def test_a_process_logs_json_alone_libraries_too(monkeypatch: pytest.MonkeyPatch
     assert ended.returncode == 1 and "somebody" not in ended.stderr
 
 
-def test_a_line_tells_what_failed_and_where_but_not_in_which_words(told: Lines) -> None:
+def test_a_line_says_what_failed_and_where_but_not_the_words(told: Lines) -> None:
     try:
         raise ValueError("a text\nof somebody")
     except ValueError:

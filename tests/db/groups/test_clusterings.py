@@ -76,7 +76,7 @@ def test_no_move_of_a_text_betters_a_correlation_clustering(given: Links, least:
             assert objective(given, other, least) <= value + 1e-6
 
 
-def test_correlation_clustering_is_near_the_best_of_all_partitions() -> None:
+def test_correlation_clustering_is_near_the_best_partition() -> None:
     reached = best = 0.0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -79,7 +79,7 @@ def test_the_names_and_the_order_of_what_is_given_change_nothing(
 
 @settings(max_examples=examples(200))
 @given(HISTORY)
-def test_untouched_groups_keep_their_numbers_and_no_number_comes_back(history: list[Parts]) -> None:
+def test_untouched_groups_keep_numbers_and_none_is_used_again(history: list[Parts]) -> None:
     found = after(history)
     ended: set[int] = set()
     for before, now in pairwise(found):

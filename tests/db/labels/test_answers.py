@@ -76,7 +76,7 @@ ACTS = st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(Answe
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(ACTS, max_size=14))
-def test_the_last_act_of_the_last_annotator_counts_unless_another_settles(
+def test_the_last_annotators_last_act_counts_unless_settled(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind, bool]]
 ) -> None:
     with writing(engine) as session:
@@ -114,7 +114,7 @@ def test_labels_of_other_projects_stay_apart(engine: Engine, project: int) -> No
     assert list(labels(engine, other).values()) == [P]
 
 
-def test_the_batch_is_served_in_order_and_the_reserve_when_nothing_of_it_is_free(engine: Engine, project: int) -> None:
+def test_the_batch_is_served_in_order_and_then_its_reserve(engine: Engine, project: int) -> None:
     at = now()
     assert lease(engine, project, "ann", 4, at) == [0, 1, 2, 3]
     assert lease(engine, project, "bob", 2, at) == [4, 5]

@@ -58,7 +58,7 @@ def test_without_shares_there_are_none(engine: Engine) -> None:
     assert stored(engine, project) == []
 
 
-def test_hidden_test_pairs_come_at_their_share_and_stay_where_they_are(engine: Engine) -> None:
+def test_hidden_test_pairs_come_at_their_share_and_stay_in_place(engine: Engine) -> None:
     project = project_of(engine, n=150, texts=40, gold_share=0.3)
     known = know(engine, project, 40, 40)
     pairs = serve(engine, project, "ann", 150)[0]
@@ -87,7 +87,7 @@ def test_the_same_seed_draws_the_same(engine: Engine) -> None:
         assert len(checks_among(serve(engine, project, "ann")[0])) == sum(drawn[-1][:BUFFER])
 
 
-def test_a_check_looks_like_a_pair_that_somebody_else_has_answered(engine: Engine) -> None:
+def test_a_check_looks_like_a_pair_that_somebody_else_answered(engine: Engine) -> None:
     project = project_of(engine, n=10, gold_share=0.5)
     know(engine, project, 10, 0)
     want(engine, 2)
@@ -101,7 +101,7 @@ def test_a_check_looks_like_a_pair_that_somebody_else_has_answered(engine: Engin
     }
 
 
-def test_an_answer_to_a_check_changes_no_label_vote_count_or_figure(engine: Engine) -> None:
+def test_an_answer_to_a_check_changes_no_label_vote_or_figure(engine: Engine) -> None:
     project = project_of(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     pairs = serve(engine, project, "ann")[0]
@@ -118,7 +118,7 @@ def test_an_answer_to_a_check_changes_no_label_vote_count_or_figure(engine: Engi
     assert check not in serve(engine, project, "ann")[0]
 
 
-def test_a_replay_stores_nothing_twice_and_undo_brings_the_check_back(engine: Engine) -> None:
+def test_a_replay_stores_nothing_twice_and_undo_restores(engine: Engine) -> None:
     project = project_of(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     check = checks_among(serve(engine, project, "ann")[0])[0]
@@ -136,7 +136,7 @@ def test_a_replay_stores_nothing_twice_and_undo_brings_the_check_back(engine: En
     assert count_rows(engine, CheckAnswer) == 3
 
 
-def test_undo_after_a_reload_goes_back_in_the_order_of_the_answers(engine: Engine) -> None:
+def test_undo_after_a_reload_follows_the_order_of_answers(engine: Engine) -> None:
     project = project_of(engine, n=12, gold_share=0.5)
     know(engine, project, 10, 10)
     pairs = serve(engine, project, "ann")[0]
@@ -145,7 +145,7 @@ def test_undo_after_a_reload_goes_back_in_the_order_of_the_answers(engine: Engin
     assert [one.pair.task_id for one in recent(engine, project, "ann")] == [pair.task_id for pair in pairs]
 
 
-def test_a_skipped_check_is_not_shown_again_and_counts_for_nothing(engine: Engine) -> None:
+def test_a_skipped_check_is_not_repeated_and_counts_for_nothing(engine: Engine) -> None:
     project = project_of(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     check = checks_among(serve(engine, project, "ann")[0])[0]
@@ -167,7 +167,7 @@ def test_a_check_of_another_annotator_or_project_is_refused(engine: Engine, who:
     assert count_rows(engine, CheckAnswer) == count_rows(engine, Answer) == 0
 
 
-def test_nobody_is_given_a_known_pair_that_they_answered_or_that_waits_for_a_label(engine: Engine) -> None:
+def test_no_check_is_a_pair_already_answered_or_waiting(engine: Engine) -> None:
     project = project_of(engine, n=20, texts=7, gold_share=0.5)  # 21 pairs: all but one are tasks
     with writing(engine) as session:
         for task in session.scalars(select(Task)):
@@ -286,7 +286,7 @@ def test_a_check_that_was_never_shown_gives_its_pair_free(engine: Engine, monkey
     assert checks_among(serve(engine, project, "ben")[0]) == []  # answered, it is never drawn again
 
 
-def test_a_pair_that_waits_for_the_annotator_s_own_vote_is_no_check(engine: Engine) -> None:
+def test_a_pair_waiting_for_the_annotators_vote_is_no_check(engine: Engine) -> None:
     project = project_of(engine, n=10, gold_share=0.5)
     (first, *_) = serve(engine, project, "ann")[0]
     want(engine, 2)

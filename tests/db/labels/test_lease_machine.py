@@ -138,9 +138,7 @@ class Labelling(RuleBasedStateMachine):
         return list(session.scalars(wanted.order_by(Task.position)))
 
 
-def test_a_batch_is_shared_and_its_pairs_are_shown_before_its_reserve(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_shared_and_shown_before_its_reserve(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     Labelling.engine = engine
     monkeypatch.setattr(queue, "now", lambda: Labelling.time)
     chosen = settings(max_examples=examples(25), stateful_step_count=12, deadline=None)

@@ -23,9 +23,7 @@ def test_the_tables_are_those_of_the_models(engine: Engine) -> None:
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_tables_whose_numbers_are_given_once_are_those_of_the_models(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_with_numbers_given_once_are_those_of_the_models(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", f"sqlite:///{home / 'allpairs.db'}")
     with tables_of("0023"):
         pass
@@ -77,7 +75,7 @@ def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
     engine.dispose()
 
 
-def test_a_settled_pair_that_was_answered_again_gets_the_settled_label_back(home: Path) -> None:
+def test_a_settled_pair_answered_again_gets_its_label_back(home: Path) -> None:
     with tables_of("0023") as connection:
         for item in (1, 2, 3):
             columns = "(id, project_id, side, split, text)"

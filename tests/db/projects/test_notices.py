@@ -121,7 +121,7 @@ def measure(session: Session, project: int, number: int, precision: float) -> No
     session.add(Evaluation(matcher_id=row.id, pairs=6, positives=1, estimates=estimates, curve={}, histogram={}))
 
 
-def test_a_target_is_told_when_it_is_reached_and_again_after_it_was_lost(engine: Engine, project: int) -> None:
+def test_a_target_is_announced_when_reached_and_after_a_loss(engine: Engine, project: int) -> None:
     add_webhook(engine, project)
     target = Settings().target_precision
     for number, precision in enumerate((0.1, target, 0.99, 0.1, 0.98)):

@@ -47,7 +47,7 @@ def test_every_kind_of_job_has_a_queue_that_somebody_serves() -> None:
         assert queue_of(kind, ()) == queue_of(kind, Queue)
 
 
-def test_jobs_go_where_they_are_served_and_move_when_that_changes(
+def test_jobs_go_where_they_are_served_and_move_on_a_change(
     engine: Engine, where: Where, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(engine, "starting", None)
@@ -68,7 +68,7 @@ def test_jobs_go_where_they_are_served_and_move_when_that_changes(
     queues.dispose()
 
 
-def test_a_lost_worker_s_job_waits_again_once_and_counts_its_tries(engine: Engine, where: Where) -> None:
+def test_a_lost_workers_job_waits_again_and_counts_its_tries(engine: Engine, where: Where) -> None:
     start(engine, "rack", Queue.GPU)
     job = request_round(engine, make_project(engine, ["a", "b"], name="A"))
     queues = routing.queue_engine()

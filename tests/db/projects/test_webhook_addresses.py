@@ -32,7 +32,7 @@ def test_private_addresses_are_not(address: str) -> None:
 
 @settings(max_examples=examples(200))
 @given(st.ip_addresses(v=4))
-def test_an_ipv6_address_that_stands_for_an_ipv4_address_is_treated_like_it(address: IPv4Address) -> None:
+def test_an_ipv6_address_that_stands_for_ipv4_is_treated_like_it(address: IPv4Address) -> None:
     number = int(address)
     mapped, translated, tunnelled = (0xFFFF << 32) | number, (0x64FF9B << 96) | number, (0x2002 << 112) | (number << 80)
     allowed = is_allowed(str(address), [])

@@ -68,7 +68,7 @@ def test_every_shape_learns_and_its_folder_writes_alike(tmp_path: Path, architec
 
 @pytest.mark.filterwarnings("ignore:Version v4.12.0")  # the library speaks to those who trained with older ones
 @pytest.mark.parametrize("architecture", WRITERS)
-def test_a_likelihood_is_that_of_the_library_and_does_not_depend_on_others(tmp_path: Path, architecture: str) -> None:
+def test_a_likelihood_is_the_librarys_and_independent_of_others(tmp_path: Path, architecture: str) -> None:
     generator = fresh(tmp_path, architecture)
     targets = [*TARGETS[1:], "cats"]  # not one that was learnt, and of very different lengths
     together = nll(generator, SOURCES, targets, FAST)
@@ -95,7 +95,7 @@ def test_losses_by_hand() -> None:
     assert float(losses[1].sum() / 3) == pytest.approx(1.2296264847)
 
 
-def test_trained_alone_or_with_others_long_or_short_every_token_counts_the_same(tmp_path: Path) -> None:
+def test_every_token_counts_the_same_in_any_training_batch(tmp_path: Path) -> None:
     """A step's loss is the mean over its tokens however it is split: memory limits change only the rounding."""
     found = []
     for budget in (10_000, 20):
@@ -138,7 +138,7 @@ def test_beams_find_what_is_at_least_as_likely(tmp_path: Path) -> None:
     assert (losses[1] <= losses[0] + 1e-4).all()
 
 
-def test_draws_come_from_the_seed_and_leave_other_randomness_alone(tmp_path: Path) -> None:
+def test_draws_come_from_the_seed_and_leave_other_draws_alone(tmp_path: Path) -> None:
     generator = fresh(tmp_path, "bart")
     settings = FAST.model_copy(update={"decoding": "sample", "top_k": 5})
     torch.manual_seed(7)
@@ -228,7 +228,7 @@ def test_the_bundled_encoder_learns_to_ask(real_data: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", WRITERS)
-def test_a_token_of_its_own_is_read_as_one_and_changes_little_else(tmp_path: Path, architecture: str) -> None:
+def test_an_added_token_is_read_as_one_and_changes_little_else(tmp_path: Path, architecture: str) -> None:
     before = nll(fresh(tmp_path, architecture), SOURCES, TARGETS, FAST)
     generator = with_token(fresh(tmp_path, architecture), "<mined>", seed=1)
     more = nll(generator, SOURCES, TARGETS, FAST) - before  # where both sides share their words, it may be written too
@@ -300,7 +300,7 @@ def test_a_pointer_learns_copies_and_is_the_same_when_loaded(tmp_path: Path) -> 
     ]
 
 
-def test_a_pointer_that_never_writes_copies_the_sources_words_alone(tmp_path: Path) -> None:
+def test_a_pointer_that_never_writes_copies_the_sources_words(tmp_path: Path) -> None:
     generator = with_token(pointing(tmp_path), "<mined>", seed=1)
     gate = generator.model.pointer.gate
     read = generator.tokenizer(["<mined> cats are sold", "cats"], padding=True, return_tensors="pt")

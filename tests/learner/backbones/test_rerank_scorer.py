@@ -67,7 +67,7 @@ def test_from_a_sample_the_gain_has_the_interval_of_the_figure(
     assert gain["low"] <= exact["gain"]["average_precision"]["value"] <= gain["high"]
 
 
-def test_the_command_prints_the_gain_and_refuses_what_cannot_rank(folder: Path, corpus: Corpus) -> None:
+def test_the_command_prints_the_gain_and_refuses_non_rankers(folder: Path, corpus: Corpus) -> None:
     files = ["--left", str(folder / "left.csv"), "--gold", str(folder / "gold.csv")]
     command = ["evaluate", "--model", str(folder / "reranker"), *files]
     done = CliRunner().invoke(app, [*command, "--against", str(folder / "tiny")])

@@ -133,7 +133,7 @@ def test_a_ranking_row_is_the_first_token_and_no_mean_over_two(tmp_path: Path, a
     assert not together[0, first:].any() and together[1].all()  # what is padded beside a longer text has no loss
 
 
-def test_the_score_of_a_saved_pointer_is_its_own_log_odds_of_true(tmp_path: Path) -> None:
+def test_the_score_of_a_saved_pointer_is_its_log_odds_of_true(tmp_path: Path) -> None:
     backbone = str(tiny_backbone(tmp_path, "bert", WORDS))
     load_generator(backbone, 1, device="cpu", copying=True).save(tmp_path / "pointer")
     generator = load_generator(str(tmp_path / "pointer"), device="cpu")
@@ -205,7 +205,7 @@ def test_a_step_goes_down_the_gradient_of_its_mean(tmp_path: Path, loss: str, mo
 
 
 @pytest.mark.parametrize("recipe", ["adamw", "adafactor"])
-def test_it_learns_to_rank_and_to_write_and_its_folder_does_alike(tmp_path: Path, recipe: str) -> None:
+def test_it_learns_to_rank_and_write_and_its_folder_does_too(tmp_path: Path, recipe: str) -> None:
     wrong = [f"nothing about {thing} here" for thing in THINGS]
     examples = [Row("rank", q, p) for q, p in zip(QUERIES, PASSAGES, strict=True)] * 2
     examples += [Row("rank", q, p, False) for q, p in zip(QUERIES, wrong, strict=True)] * 2

@@ -32,7 +32,7 @@ def test_int8_changes_scores_a_little_and_the_model_not_at_all(tmp_path: Path, a
     np.testing.assert_array_equal(truth_logits(exact, QUERIES, PASSAGES, PAIRS), before)
 
 
-def test_the_encoder_changes_on_its_device_alone_and_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_encoder_changes_only_on_its_device_and_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(module.torch, "compile", lambda model, dynamic: asked.append((model, dynamic)) or "compiled")
     plain = torch.nn.Sequential(torch.nn.Linear(2, 2))

@@ -77,7 +77,7 @@ def test_every_shape_learns_and_its_folder_answers_alike(tmp_path: Path, archite
     np.testing.assert_allclose([a.score for a in alone], [a.score for a in found], atol=1e-4)
 
 
-def test_a_seed_fixes_head_and_training_and_leaves_other_randomness_alone(tmp_path: Path) -> None:
+def test_a_seed_fixes_head_and_training_and_no_other_draws(tmp_path: Path) -> None:
     folder, few = backbone(tmp_path), FAST.model_copy(update={"steps": 3})
     torch.manual_seed(7)
     expected = torch.rand(1)
@@ -161,7 +161,7 @@ def test_no_allowed_span_is_better_than_the_best(tokens: int, longest: int, seed
 
 
 @pytest.mark.parametrize("start", [3, -9, 999])
-def test_an_answer_that_does_not_stand_where_it_should_is_refused(tmp_path: Path, start: int) -> None:
+def test_an_answer_in_the_wrong_place_is_refused(tmp_path: Path, start: int) -> None:
     reader = load_reader(backbone(tmp_path), device="cpu")
     wrong = Example("what place ?", CITIES, "Paris", start)
     with pytest.raises(InputError, match=rf"example 2 \('what place \?'\): .*'Paris'.* {start} of"):

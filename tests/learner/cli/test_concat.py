@@ -43,7 +43,7 @@ def concat(folder: Path, *more: object) -> list[object]:
     return ["concat", *files, "--out", folder / "out", *FAST, *more]
 
 
-def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(files: Path) -> None:
+def test_concat_trains_measures_and_leaves_a_readable_model(files: Path) -> None:
     measure = ["--gold", files / "gold.csv", "--split", files / "split.csv"]
     run = learn(*concat(files, *measure, "--json"))
     assert run.code == 0, run.err

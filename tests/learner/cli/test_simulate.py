@@ -68,7 +68,7 @@ def test_labels_are_gold_answers_on_training_pairs(files: Files, out: Path) -> N
         assert row["positives"] == table["label"][table["round"] <= row["round"]].sum()
 
 
-def test_the_first_batch_is_the_most_similar_pairs_of_the_pre_trained_encoder(files: Files, out: Path) -> None:
+def test_the_first_batch_is_the_encoders_most_similar_pairs(files: Files, out: Path) -> None:
     table = pd.read_csv(out / "labels.csv")[:10]
     vectors = SentenceTransformer(str(files.encoder), device="cpu")
     second = files.right or files.left
@@ -250,7 +250,7 @@ def test_a_development_set_is_measured_beside_the_other(files: Files, out: Path,
             assert beside[-1]["evaluation_positives"] == len(files.gold & set(files.pairs(ids)))
 
 
-def test_a_simulation_refuses_neighbours_that_memory_does_not_hold(
+def test_a_simulation_refuses_neighbours_that_exceed_memory(
     twins: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(nearest, "MOST", 100)

@@ -67,9 +67,7 @@ def test_a_model_code_and_a_decimal_number_are_one_word() -> None:
 
 @settings(max_examples=examples(40))
 @given(ANY_TEXTS, st.lists(st.floats(0, 3), min_size=4, max_size=4))
-def test_no_similarity_of_the_vectors_is_above_that_of_a_text_and_itself(
-    texts: list[str], weights: list[float]
-) -> None:
+def test_no_similarity_exceeds_that_of_a_text_and_itself(texts: list[str], weights: list[float]) -> None:
     lexicon = lexicon_of(texts)
     vectors, offset = lexicon.vectors(dict(zip(KINDS, weights, strict=True)))
     scores = vectors @ vectors.T - offset[:, None] - offset

@@ -9,7 +9,7 @@ from allpairs.learner.evaluation.calibration import BINS, bin_of, cuts, reliabil
 from allpairs.learner.models.output_layer import OutputLayer
 
 
-def test_it_is_the_distance_of_mean_p_and_share_worked_out_by_hand() -> None:
+def test_it_is_the_distance_of_mean_p_and_share_by_hand() -> None:
     found = reliability(np.array([0.9, 0.92]), True) + reliability(np.array([0.91, 0.11, 0.13]), False)
     # bin 18: three pairs, mean p 0.91, two thirds positive; bin 2: two pairs, mean p 0.12, none
     expected = np.sqrt(3 / 5 * (0.91 - 2 / 3) ** 2 + 2 / 5 * 0.12**2)

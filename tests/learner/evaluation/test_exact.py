@@ -79,7 +79,7 @@ def test_it_equals_brute_force(n: int, m: int, d: int, symmetric: bool, repeated
 
 
 @pytest.mark.parametrize("d", [5, 32, 384])
-def test_a_negative_with_the_vectors_of_a_positive_is_a_false_positive(d: int) -> None:
+def test_a_negative_with_a_positives_vectors_is_a_false_positive(d: int) -> None:
     rng = np.random.default_rng(d)
     once = drawn_vectors(rng, 40, d, False)
     vectors = np.concatenate([once, once])  # item i + 40 has the text of item i

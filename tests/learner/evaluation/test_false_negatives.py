@@ -50,7 +50,7 @@ def test_a_stratum_without_labels_says_nothing() -> None:
     assert found.low < 0.05 and found.high > 0.97
 
 
-def test_a_sampled_stratum_has_a_width_even_where_all_labels_agree() -> None:
+def test_a_sampled_stratum_has_a_width_where_all_labels_agree() -> None:
     found = correct(50, [Checked(50, 20, 20)], rng())["consistent"]
     assert found.value == 0.5 == found.low
     assert 0.51 < found.high < 0.6

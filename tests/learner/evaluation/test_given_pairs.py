@@ -94,7 +94,7 @@ def test_one_class_alone_has_no_figures(label: bool) -> None:
     assert given_figures(make_dataset([""], ["left"], ["evaluation"], True, np.empty((0, 2))), Known({}, None)) == {}
 
 
-def test_known_pairs_have_the_positives_that_closure_adds_unless_told_otherwise(tmp_path: Path) -> None:
+def test_known_pairs_include_closure_unless_told_otherwise(tmp_path: Path) -> None:
     texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
     texts.write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in "abcd"))
     gold.write_text("id1,id2,label\na,b,1\nb,c,1\nc,d,0\n")
@@ -115,7 +115,7 @@ def test_gold_without_a_positive_is_told_as_such(tmp_path: Path) -> None:
         evaluate_corpus("unread", corpus, Method())
 
 
-def test_what_is_the_matter_is_said_where_no_match_is_measured_and_helps(tmp_path: Path) -> None:
+def test_an_error_says_why_no_match_is_measured_and_what_helps(tmp_path: Path) -> None:
     texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
     texts.write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in "abcdefgh"))
 

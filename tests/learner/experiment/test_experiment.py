@@ -236,7 +236,7 @@ def test_the_split_is_the_same_for_every_seed(outcome: Outcome) -> None:
     assert [item.split for item in read_corpus(files).items] == [item.split for item in read_corpus(files).items]
 
 
-def test_a_run_with_other_settings_or_data_is_not_taken_for_this_one(outcome: Outcome) -> None:
+def test_a_run_with_other_settings_or_data_is_a_different_one(outcome: Outcome) -> None:
     cell = cells_of(outcome.experiment)[0]
     assert is_done(cell, outcome.out)
     other = cell.model_copy(update={"settings": cell.settings.model_copy(update={"first": 13})})
@@ -273,7 +273,7 @@ def test_work_that_is_cancelled_leaves_no_process(outcome: Outcome, tmp_path: Pa
     assert states(tmp_path)["plain"] == "waiting"
 
 
-def test_two_runs_at_a_time_share_the_threads_and_go_to_their_devices(
+def test_two_runs_at_a_time_share_threads_on_their_own_devices(
     outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, str]] = []

@@ -49,7 +49,7 @@ def test_a_file_is_read_with_paths_relative_to_it(tmp_path: Path) -> None:
     assert (found.seeds, found.rounds, found.rows[0].settings) == ([0], 4, {"epochs": 5})
 
 
-def test_every_row_has_a_cell_for_every_seed_after_those_it_needs(values: Values, tmp_path: Path) -> None:
+def test_every_row_has_a_cell_for_every_seed_after_its_needs(values: Values, tmp_path: Path) -> None:
     cells = cells_of(make_experiment(values, tmp_path))
     rows = ["plain", "matched", "warm", "reader"]
     assert [(cell.row, cell.seed) for cell in cells] == [(row, seed) for seed in (0, 7) for row in rows]

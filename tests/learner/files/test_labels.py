@@ -37,7 +37,7 @@ def test_no_pair_with_a_text_kept_for_measuring_trains(tmp_path: Path, corpus: C
             training_pairs(labelled, corpus, corpus)
 
 
-def test_the_last_label_of_a_pair_trains_and_none_drawn_for_measuring(tmp_path: Path, corpus: Corpus) -> None:
+def test_the_last_training_label_of_a_pair_counts(tmp_path: Path, corpus: Corpus) -> None:
     rows = "q0,q1,0,train", "q1,q0,1,train", "q0,q2,1,audit", "q0,q3,,train", "q1,q1,1,train"
     found = read_labels(file_of(tmp_path, "id1,id2,label,purpose", *rows), corpus)
     assert (found.left.tolist(), found.right.tolist(), found.label.tolist()) == ([0], [1], [1])

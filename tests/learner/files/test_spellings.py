@@ -106,7 +106,7 @@ def test_a_label_column_in_other_letters_is_not_left_out(tmp_path: Path, reader:
         read(path)
 
 
-def test_another_column_in_other_letters_beside_the_labels_is_no_matter() -> None:
+def test_another_column_in_other_letters_does_no_harm() -> None:
     assert present_columns(["label"], ["id", "label", "Label"], "a table") == ["label"]
 
 
@@ -128,7 +128,7 @@ def test_pairs_whose_labels_have_another_name_are_noted(tmp_path: Path) -> None:
     assert "'is_match'" in note
 
 
-def test_a_whole_number_with_a_point_is_an_id_of_its_own_beside_others(tmp_path: Path) -> None:
+def test_a_whole_number_with_a_point_is_a_separate_id(tmp_path: Path) -> None:
     path = tmp_path / "gold.csv"
     path.write_text("id1,id2\n7.0,1\n", encoding="utf-8")
     items = tmp_path / "items.csv"

@@ -79,7 +79,7 @@ def test_a_round_goes_on_elsewhere_and_the_app_has_its_model(
     assert not [name for name in there.names(f"project-{project_id}/{job_id}") if "vectors" in name]
 
 
-def test_archives_and_back_ups_come_out_of_a_store_and_go_into_it(
+def test_archives_and_back_ups_go_into_a_store_and_out_of_it(
     engine: Engine, move: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: Callable[[str], Engine]
 ) -> None:
     project_id = make_measured_project(engine, "Questions", rounds=2)

@@ -188,7 +188,7 @@ def test_figures_come_when_all_pairs_are_labelled(engine: Engine, project: int) 
     assert "comparison" not in result
 
 
-def test_all_are_drawn_where_fewer_exist_and_then_nothing_is_uncertain(engine: Engine, project: int) -> None:
+def test_all_are_drawn_where_fewer_exist_with_no_uncertainty(engine: Engine, project: int) -> None:
     run(engine, project, recall=0.1, draw=10_000)
     design, tasks = newest(engine)
     assert len(tasks) == sum(design.details["false"])

@@ -118,7 +118,7 @@ def test_a_step_that_runs_again_draws_nothing_more(engine: Engine, project_id: i
     assert len(designs(engine)) == 1
 
 
-def test_while_a_batch_is_open_and_when_all_are_drawn_nothing_is_drawn(engine: Engine, project_id: int) -> None:
+def test_nothing_is_drawn_during_a_batch_or_when_all_are_drawn(engine: Engine, project_id: int) -> None:
     run(engine, project_id, EVALUATION + 5)
     assert run(engine, project_id, 1) == "an audit batch is open: label it first"
     label(engine, tasks_of(engine))
@@ -126,7 +126,7 @@ def test_while_a_batch_is_open_and_when_all_are_drawn_nothing_is_drawn(engine: E
         run(engine, project_id, 1)
 
 
-def test_a_batch_that_was_opened_during_the_draw_stays_the_only_one(
+def test_a_batch_opened_during_the_draw_stays_the_only_one(
     engine: Engine, project_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(*drawn: Any) -> list[dict[str, Any]]:
@@ -206,7 +206,7 @@ def test_known_pairs_and_an_audit_measure_beside_each_other(engine: Engine, proj
 
 
 @pytest.mark.usefixtures("small")
-def test_an_audit_of_pairs_does_not_ask_again_what_an_entity_audit_did(engine: Engine, project_id: int) -> None:
+def test_an_audit_of_pairs_does_not_repeat_an_entity_audit(engine: Engine, project_id: int) -> None:
     run_audit(engine, project_id)
     wanted = drawn_pairs(engine, project_id)
     run(engine, project_id, 22)
@@ -235,7 +235,7 @@ def drawn_pairs(engine: Engine, project_id: int) -> set[tuple[int, int]]:
     return {(one.left_id, one.right_id) for one in pairs}
 
 
-def test_once_known_pairs_have_measured_groups_each_training_does(engine: Engine, encoders: list[Path]) -> None:
+def test_each_training_measures_groups_once_known_pairs_have(engine: Engine, encoders: list[Path]) -> None:
     project_id = make_audited(engine, encoders[0])
     add_chains(engine, project_id, two_lists=False)
     rounds.run(engine, project_id)

@@ -38,7 +38,7 @@ def project(engine: Engine, encoder: Path) -> int:
     return topics_project(engine, encoder)
 
 
-def test_hubness_is_subtracted_from_the_score_of_a_pair_in_training_too(
+def test_hubness_is_subtracted_from_training_scores_too(
     engine: Engine, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "hubness": 0.3}
@@ -144,7 +144,7 @@ def base_of(engine: Engine, project_id: int) -> tuple[int, str, float, list[floa
 
 
 @pytest.mark.parametrize("changed", ["encoder", "hubness"])
-def test_before_training_another_encoder_or_score_is_measured_in_place_of_the_old(
+def test_another_encoder_or_score_is_measured_before_training(
     engine: Engine, project: int, encoder: Path, other_encoder: Path, changed: str
 ) -> None:
     run(engine, project)

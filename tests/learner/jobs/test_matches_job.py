@@ -186,7 +186,7 @@ def test_groups_keep_their_ids_until_people_say_otherwise(engine: Engine, encode
     assert told[1].details["to_groups"] == [3] and told[1].details["items_removed"] == [["left", "left-3"]]
 
 
-def test_a_look_at_another_threshold_leaves_the_groups_of_the_project(engine: Engine, project: int) -> None:
+def test_looking_at_another_threshold_leaves_the_projects_groups(engine: Engine, project: int) -> None:
     find(engine, project, 1, 2.0)
     before, number = kept(engine, project), len(changed(engine, project))
     about = find(engine, project, 1, -1.0, keep=False)
@@ -196,7 +196,7 @@ def test_a_look_at_another_threshold_leaves_the_groups_of_the_project(engine: En
     assert kept(engine, project) == before
 
 
-def test_a_round_is_followed_by_its_groups_if_the_project_asks_for_it(engine: Engine, project: int) -> None:
+def test_a_round_is_followed_by_its_groups_on_request(engine: Engine, project: int) -> None:
     assert follow_with_groups("round-1", project) is None
     with writing(engine) as session:
         row = session.get_one(Project, project)
@@ -215,7 +215,7 @@ def test_a_round_is_followed_by_its_groups_if_the_project_asks_for_it(engine: En
     assert float(newer.logit(np.array(asked[1]))) == pytest.approx(1)
 
 
-def test_average_groups_hold_no_pair_that_people_called_different(engine: Engine, project: int) -> None:
+def test_average_groups_hold_no_pair_that_people_rejected(engine: Engine, project: int) -> None:
     find(engine, project, 1, -1.0)
     scores = sorted(float(str(row["score"])) for row in rows(project, PAIRS))
     threshold = scores[-60]

@@ -58,9 +58,7 @@ def project(engine: Engine, encoder: Path) -> int:
     return topics_project(engine, encoder)
 
 
-def test_every_second_pair_of_the_first_batch_is_the_next_most_similar(
-    engine: Engine, project: int, encoder: Path
-) -> None:
+def test_every_second_first_pair_is_the_next_most_similar(engine: Engine, project: int, encoder: Path) -> None:
     run(engine, project)
     batch, tasks = newest(engine, project)
     assert (batch.number, batch.size, batch.strategy, batch.note) == (1, 6, HALF_SPREAD_STRATEGY, "")
@@ -133,7 +131,7 @@ def test_answers_of_one_class_train_nothing(engine: Engine, project: int, given:
     assert matcher_of(engine, 2).labels == 7
 
 
-def test_a_later_batch_knows_labelled_pairs_like_its_own_and_keeps_their_scores(engine: Engine, project: int) -> None:
+def test_a_later_batch_knows_similar_labelled_pairs_and_scores(engine: Engine, project: int) -> None:
     run(engine, project)
     assert {str(task.alike) for task in newest(engine, project)[1]} == {"[]"}
     labelled = answer_batch(engine, project, half)
@@ -249,7 +247,7 @@ def test_the_same_answers_make_the_same_batch(engine: Engine, project: int, monk
     ]
 
 
-def test_a_round_after_a_cancelled_one_registers_the_model_that_chose_it(engine: Engine, project: int) -> None:
+def test_a_round_after_a_cancelled_one_registers_its_model(engine: Engine, project: int) -> None:
     run(engine, project)
     answer_batch(engine, project, half)
     run(engine, project, stop_before="make_batch")  # cancelled after its model was measured
@@ -268,7 +266,7 @@ def test_a_round_after_a_cancelled_one_registers_the_model_that_chose_it(engine:
     assert count(engine, Evaluation) == 2
 
 
-def test_a_model_takes_the_place_of_one_that_an_audit_was_drawn_under(engine: Engine, project: int) -> None:
+def test_a_model_replaces_the_one_an_audit_was_drawn_under(engine: Engine, project: int) -> None:
     run(engine, project)
     answer_batch(engine, project, half)
     run(engine, project, stop_before="make_batch")  # failed after its model was measured
@@ -297,7 +295,7 @@ def test_a_batch_says_what_an_approximate_search_found(engine: Engine, encoder: 
     assert all(part in batch.note for part in ("(faiss-ivf)", "100.0%", "30 sampled texts"))
 
 
-def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engine, encoder: Path) -> None:
+def test_an_exhausted_project_has_an_empty_batch_that_says_so(engine: Engine, encoder: Path) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 10, "neighbours": 5, "epochs": 1}
     project_id = make_project(engine, texts(4), name="Small", **settings)
     run(engine, project_id)
@@ -373,9 +371,7 @@ def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, pr
     assert request_round(engine, project)
 
 
-def test_a_first_batch_has_non_matches_where_the_most_similar_200_pairs_all_match(
-    engine: Engine, encoder: Path
-) -> None:
+def test_a_first_batch_has_non_matches_below_200_matches(engine: Engine, encoder: Path) -> None:
     """As where the encoder knows the domain well: 40 answers teach, and the next round trains."""
     asked: dict[str, Any] = {"encoder": str(encoder), "neighbours": 60, "epochs": 1}
     project = make_project(engine, texts(60), **asked)
@@ -399,7 +395,7 @@ def test_a_job_that_an_earlier_version_began_goes_on(engine: Engine, project: in
     assert newest(engine, project)[0].number == 1
 
 
-def test_what_a_round_does_is_told_once_even_if_its_steps_run_twice(engine: Engine, project: int) -> None:
+def test_a_rounds_acts_are_announced_once_if_steps_run_twice(engine: Engine, project: int) -> None:
     add_webhook(engine, project)
     run(engine, project)
     first = {"batch": 1, "pairs": 6, "strategy": HALF_SPREAD_STRATEGY}

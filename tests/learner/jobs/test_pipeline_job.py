@@ -134,9 +134,7 @@ def ranking_data(engine: Engine, project_id: int, folder: Path, **chosen: Any) -
         return write_data(session, project_id, "multi-view-reranking", chosen, 0, folder / "data")
 
 
-def test_reranking_learns_from_labels_and_known_pairs_and_is_measured_on_other_texts(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_reranking_learns_from_labels_and_is_measured_elsewhere(engine: Engine, project: int, tmp_path: Path) -> None:
     label(engine, project, (0, 1, AnswerKind.NEGATIVE), (0, 2, AnswerKind.POSITIVE), (6, 9, AnswerKind.POSITIVE))
     begun = ranking_data(engine, project, tmp_path)
     ids = [str(id_) for id_ in items(engine, project)]
@@ -218,7 +216,7 @@ def test_a_cancel_ends_the_stage_at_hand(engine: Engine, project: int, small: No
     assert not (pipeline_folder(job_id) / "work").exists()
 
 
-def test_inputs_that_the_pipeline_cannot_use_stop_it_before_any_stage(engine: Engine, small: None) -> None:  # noqa: F811
+def test_unusable_inputs_stop_a_pipeline_before_any_stage(engine: Engine, small: None) -> None:  # noqa: F811
     project_id = make_project(engine, ["a", "b"], right=["x", "y"], evaluation=1)
     label(engine, project_id, (0, 2, AnswerKind.POSITIVE), (0, 3, AnswerKind.POSITIVE))
     with pytest.raises(InputError, match="fewer than two texts"):

@@ -62,9 +62,7 @@ def as_pairs(found: Preview) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("strategy", LIVE)
-def test_every_live_strategy_previews_ten_pairs_that_nobody_has_answered(
-    engine: Engine, trained: int, strategy: str
-) -> None:
+def test_every_live_strategy_previews_ten_unanswered_pairs(engine: Engine, trained: int, strategy: str) -> None:
     before = rows(engine)
     found = preview(engine, trained, strategy=strategy)
     assert rows(engine) == before
@@ -79,7 +77,7 @@ def test_every_live_strategy_previews_ten_pairs_that_nobody_has_answered(
         assert pair.p == pytest.approx(1 / (1 + np.exp(-(matcher.w * pair.score + matcher.b))))  # type: ignore[operator]
 
 
-def test_the_pairs_are_those_of_the_batch_that_the_same_model_made(engine: Engine, trained: int) -> None:
+def test_the_pairs_are_those_of_the_same_models_batch(engine: Engine, trained: int) -> None:
     _, tasks = newest(engine, trained)
     assert as_pairs(preview(engine, trained)) == [(task.left_id, task.right_id) for task in tasks][:10]
     similar = preview(engine, trained, strategy="adaptive-retrieval")

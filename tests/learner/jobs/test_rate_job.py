@@ -77,7 +77,7 @@ def project(engine: Engine) -> int:
     return project_id
 
 
-def test_half_are_answered_pairs_and_half_of_the_open_batch_while_there_are_both(
+def test_half_are_answered_pairs_and_half_are_of_the_open_batch(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered = answer_rightly(engine, project, 9)
@@ -106,7 +106,7 @@ def test_a_changed_setup_asks_anew(engine: Engine, project: int, monkeypatch: py
     assert len(judge.asked) == 18
 
 
-def test_the_prompt_shows_similar_labels_of_each_kind_and_never_the_asked_texts(
+def test_the_prompt_shows_similar_labels_but_no_asked_texts(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer_rightly(engine, project, 40)
@@ -126,7 +126,7 @@ def test_the_prompt_shows_similar_labels_of_each_kind_and_never_the_asked_texts(
     assert {asked[0].examples[0].left, asked[0].examples[0].right} == {"red table", "blue table"}
 
 
-def test_examples_are_neither_audit_pairs_nor_evaluation_pairs_nor_disputed(engine: Engine) -> None:
+def test_examples_are_no_audit_evaluation_or_disputed_pairs(engine: Engine) -> None:
     project_id = make_project(engine, TEXTS, evaluation=4)
     make_design(engine, project_id)
     make_audit_batch(engine, project_id, 3)
@@ -156,7 +156,7 @@ def test_it_stops_before_the_budget_is_exceeded(engine: Engine, project: int, mo
         run(engine, project)
 
 
-def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
+def test_verdicts_before_an_error_stay_and_are_not_repeated(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer_rightly(engine, project, 9)
@@ -183,7 +183,7 @@ def test_verdicts_until_an_error_stay_and_are_not_asked_for_again(
         assert session.get_one(Job, job_id).stage.startswith("9 of 10 pairs")
 
 
-def test_a_pair_that_two_jobs_asked_about_has_one_verdict_and_the_cost_of_both(
+def test_a_pair_asked_by_two_jobs_has_one_verdict_and_both_costs(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rater = add_rater(engine, project, price_in=10_000.0)

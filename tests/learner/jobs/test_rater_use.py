@@ -139,7 +139,7 @@ def test_labels_that_others_imply_are_not_the_raters(
 
 
 @pytest.mark.parametrize(("how", "wrong"), [("measure", False), ("train", True)])
-def test_nothing_is_learned_from_a_rater_that_is_only_measured_or_useless(
+def test_nothing_is_learned_from_a_measured_or_useless_rater(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, how: str, wrong: bool
 ) -> None:
     rated(engine, project, how, wrong)
@@ -179,9 +179,7 @@ def test_people_are_asked_first_where_it_contradicts_the_matcher(engine: Engine,
 
 
 @pytest.mark.parametrize(("how", "wrong"), [("train", False), ("route", True)])
-def test_the_strategys_order_stays_without_routing_or_with_a_useless_rater(
-    engine: Engine, project: int, how: str, wrong: bool
-) -> None:
+def test_the_strategys_order_stays_without_a_useful_rater(engine: Engine, project: int, how: str, wrong: bool) -> None:
     rated(engine, project, how, wrong)
     run(engine, project)
     rate(engine, project, wrong)

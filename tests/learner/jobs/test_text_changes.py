@@ -103,7 +103,7 @@ def job(engine: Engine, project_id: int, kind: str) -> str:
         return add_job(session, project_id, kind).id
 
 
-def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
+def test_only_added_texts_are_encoded_and_others_keep_scores(
     engine: Engine, project: int, tmp_path: Path, encoded: list[str]
 ) -> None:
     matcher, before = matcher_of(engine, 1), data_of(engine, project)
@@ -137,9 +137,7 @@ def test_added_texts_alone_are_encoded_and_the_others_keep_their_scores(
         assert np.array_equal(getattr(pairs, column), getattr(pairs_before, column))
 
 
-def test_the_next_round_has_candidates_of_new_texts_and_none_of_withdrawn_ones(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_the_next_round_has_new_texts_and_no_withdrawn_ones(engine: Engine, project: int, tmp_path: Path) -> None:
     change(engine, tmp_path, NEW)
     change(engine, tmp_path, GONE)
     with reading(engine) as session:
@@ -156,9 +154,7 @@ def test_the_next_round_has_candidates_of_new_texts_and_none_of_withdrawn_ones(
     assert not set(ids[np.concatenate([labelled.left, labelled.right])].tolist()) & gone
 
 
-def test_withdrawn_texts_are_in_no_match_no_exploration_and_no_search(
-    engine: Engine, project: int, tmp_path: Path
-) -> None:
+def test_withdrawn_texts_are_in_no_match_exploration_or_search(engine: Engine, project: int, tmp_path: Path) -> None:
     change(engine, tmp_path, GONE)
     change(engine, tmp_path, NEW)
     gone = items_of(engine, GONE)
@@ -218,7 +214,7 @@ def test_a_text_that_comes_back_is_scored_as_before(engine: Engine, project: int
 
 
 @pytest.mark.usefixtures("small")
-def test_figures_of_an_audit_are_of_its_texts_until_a_tenth_has_changed(
+def test_audit_figures_are_of_its_texts_until_a_tenth_changes(
     engine: Engine, encoders: list[Path], tmp_path: Path
 ) -> None:
     project = make_audited(engine, encoders[0], evaluation_share=0.9)
@@ -258,7 +254,7 @@ def in_tasks(engine: Engine) -> set[int]:
     return {item for task in tasks_of(engine) for item in (task.left_id, task.right_id)}
 
 
-def test_a_sample_of_many_texts_stands_for_all_in_the_hubness_correction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_of_many_texts_stands_for_all_in_hubness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extended_vectors, "SAMPLE", 500)
     rng = np.random.default_rng(0)
     near = rng.standard_normal((60, 32))[rng.integers(60, size=5100)] + 0.6 * rng.standard_normal((5100, 32))

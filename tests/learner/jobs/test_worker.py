@@ -139,9 +139,7 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
 
 @pytest.mark.slow
 @pytest.mark.parametrize("listed", [False, True])
-def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(
-    engine: Engine, tmp_path: Path, listed: bool
-) -> None:
+def test_each_worker_takes_its_queues_jobs_and_a_dead_ones(engine: Engine, tmp_path: Path, listed: bool) -> None:
     project_id, other = make_slow_project(engine, tmp_path, 60, first=40), make_project(engine, ["a", "b"], name="B")
     with started([sys.executable, "-c", HELD]) as heavy, worker("light", "--queue", "cpu"):
         wait_for(lambda: {one.queue for one in workers(engine)} == {"gpu", "cpu"})

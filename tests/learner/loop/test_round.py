@@ -95,7 +95,7 @@ def test_a_draw_from_a_million_items_is_cheap() -> None:
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_without_a_trained_layer_the_most_similar_pairs_are_chosen_as_in_the_paper(symmetric: bool) -> None:
+def test_an_untrained_layer_chooses_the_most_similar_pairs(symmetric: bool) -> None:
     dataset = dataset_of(symmetric, 12, 5, right=0 if symmetric else 8)
     vectors = vectors_of(dataset)
     pairs = combinations(dataset.train_left, 2) if symmetric else product(dataset.train_left, dataset.train_right)

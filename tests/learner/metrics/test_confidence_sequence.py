@@ -33,7 +33,7 @@ def wilson_low(k: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
-def test_looked_at_after_every_label_the_truth_is_hardly_ever_excluded(share: float) -> None:
+def test_checked_after_every_label_the_truth_is_rarely_excluded(share: float) -> None:
     k, n = counted(share, seed=1)
     excluded = (bounds(lower, k, n) > share) | (bounds(upper, k, n) < share)
     assert excluded.any(axis=1).mean() <= 0.05
@@ -93,12 +93,12 @@ def test_arrays_are_taken_element_by_element() -> None:
     assert lower(k, n)[0, 1] == pytest.approx(float(lower(5, 10)))
 
 
-def test_one_stratum_is_the_plain_bound_unless_all_of_it_is_labelled() -> None:
+def test_one_stratum_is_the_plain_bound_unless_fully_labelled() -> None:
     assert stratified_lower([1_000], [80], [100]) == pytest.approx(float(lower(80, 100)))
     assert stratified_lower([100], [80], [100]) == pytest.approx(0.8)
 
 
-def test_empty_strata_bear_no_error_and_unlabelled_ones_promise_nothing() -> None:
+def test_empty_strata_bear_no_error_and_unlabelled_ones_any() -> None:
     assert stratified_lower([1_000, 0], [80, 0], [100, 0]) == pytest.approx(float(lower(80, 100)))
     half = stratified_lower([1_000, 1_000], [80, 0], [100, 0])
     assert half == pytest.approx(float(lower(80, 100, 0.025)) / 2)

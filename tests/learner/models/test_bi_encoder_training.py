@@ -37,7 +37,7 @@ def settings(backbone: Path, **values: object) -> RetrieverSettings:
     return RetrieverSettings.model_validate(defaults | values | {"backbone": str(backbone)})
 
 
-def test_two_towers_may_begin_differently_and_dprs_own_form_is_refused(backbone: Path, tmp_path: Path) -> None:
+def test_two_towers_may_begin_differently_but_not_in_dprs_form(backbone: Path, tmp_path: Path) -> None:
     other = tiny_encoder(tmp_path, ["a cat"], seed=1)
     made = new_retriever(settings(backbone, towers=2, passage_backbone=str(other)), "cpu")
     assert (made.query.name, made.passage.name) == (str(backbone), str(other))
@@ -108,7 +108,7 @@ def test_two_towers_pool_as_chosen_and_keep_it_in_their_folders(backbone: Path, 
         assert np.allclose(encoder.encode(TEXTS[:1])[0], expected, atol=1e-5)
 
 
-def test_dropout_changes_a_training_as_its_seed_says_and_nothing_after_it(backbone: Path) -> None:
+def test_dropout_follows_its_seed_and_changes_nothing_after_it(backbone: Path) -> None:
     lesson = lesson_of(PAIRS, [])
 
     def vectors(dropout: bool) -> np.ndarray:
@@ -188,7 +188,7 @@ def test_ranks_are_those_of_a_sort_whatever_the_blocks(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("states", ["encoder", "decoder"])
-def test_vectors_of_an_encoder_decoder_are_of_the_states_that_are_chosen(tmp_path: Path, states: str) -> None:
+def test_encoder_decoder_vectors_come_from_the_chosen_states(tmp_path: Path, states: str) -> None:
     folder = tiny_backbone(tmp_path, "bart", TEXTS)
     settings = RetrieverSettings.model_validate({"backbone": str(folder), "states": states})
     retriever = new_retriever(settings, "cpu")

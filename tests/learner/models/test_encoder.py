@@ -135,7 +135,7 @@ def test_pooling_is_the_librarys(tiny: Encoder, tiny_folder: Path, pooling: str)
     assert (pooling == "mean") == (np.abs(found - tiny.encode(TEXTS)).max() < 1e-5)
 
 
-def test_a_variant_shares_its_weights_and_the_usual_one_is_the_encoder_itself(tiny: Encoder) -> None:
+def test_a_variant_shares_weights_and_the_usual_one_is_itself(tiny: Encoder) -> None:
     assert tiny.variant() is tiny
     other = tiny.variant("cls", "dot")
     with torch.no_grad():

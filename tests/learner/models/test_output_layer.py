@@ -34,7 +34,7 @@ def test_the_optimum_is_that_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize(("steps", "w"), [(1_000, 12.83), (10_000, 25.18)])
-def test_separable_labels_have_no_optimum_so_the_steps_are_part_of_the_definition(steps: int, w: float) -> None:
+def test_separable_labels_have_no_optimum_so_steps_are_defined(steps: int, w: float) -> None:
     assert normalized(fit_output_layer(COSINES, SEPARABLE, steps))[0] == pytest.approx(w, abs=0.005)
 
 

@@ -169,7 +169,7 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
     assert found == [("back-training", 1, 37.44), ("back-training", 2, 40.31)]
 
 
-def test_iterations_end_when_nothing_gets_better_and_questions_may_be_drawn(
+def test_iterations_end_without_gains_and_questions_may_be_drawn(
     make: Make, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Development figures improve once, then worsen: the second iteration is the last, the first one is kept."""
@@ -220,7 +220,7 @@ def test_what_is_real_in_each_scheme(whole: Run) -> None:
             assert (len(written), len(found)) == (len(passages), len(questions))
 
 
-def test_without_known_pairs_source_pairs_measure_and_filters_may_keep_nothing(make: Make, undrawn: None) -> None:
+def test_source_pairs_measure_without_known_pairs_or_filter_hits(make: Make, undrawn: None) -> None:
     variants = ["back-training-both", "self-training-self"]
     none: Any = {"dev_pairs": None, "test_pairs": None, "test_passages": None}
     run = make(none, variants=variants, lists={"thresholds": "paper", "negatives": 2})
@@ -234,9 +234,7 @@ def test_without_known_pairs_source_pairs_measure_and_filters_may_keep_nothing(m
     ]  # fmt: skip
 
 
-def test_questions_of_another_domain_are_sorted_out_and_types_are_learned(
-    make: Make, undrawn: None, data: Path
-) -> None:
+def test_foreign_questions_are_sorted_out_and_types_are_learned(make: Make, undrawn: None, data: Path) -> None:
     asked = [(x, "1") for x, _ in PAIRS[10:16]] + [(y, "0") for _, y in PAIRS[:6]]
     table(data / "labels.csv", "text,label", asked)
     run = make(

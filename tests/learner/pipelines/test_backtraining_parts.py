@@ -92,7 +92,7 @@ def test_hard_negatives_are_near_by_words_and_hold_no_answer() -> None:
     assert holds("He was in Rome.", "rome") and not holds("Romeo", "rome") and not holds("anything", "")
 
 
-def test_copies_of_a_passage_are_hits_by_text_and_not_by_position() -> None:
+def test_copies_of_a_passage_are_hits_by_text_not_position() -> None:
     scores = np.array([[3.0, 1, 2, 0]], dtype=np.float32)
     gold, counts = np.array([2]), np.array([1, 1, 3, 1])
     ranks = ranks_of_gold(scores, np.eye(4, dtype=np.float32), gold, counts=counts)
@@ -114,7 +114,7 @@ def test_counts_rank_as_copies_do(values: list[int], draw: st.DataObject) -> Non
     assert found == ranks_of_gold(one, copies, np.array([0]))
 
 
-def test_measures_of_questions_are_the_libraries_on_lower_case_words() -> None:
+def test_question_measures_are_the_libraries_on_lower_case_words() -> None:
     asked = ["What is supervised learning with example?", "the cats sat on mats",
              "what is bayesian learning in machine learning", "a b c d e"]  # fmt: skip
     written = ["what is the supervised learning example", "the cat sat on the mat", "What is Bayesian learning",

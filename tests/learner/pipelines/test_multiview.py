@@ -48,9 +48,7 @@ def p2q_row(number: int) -> Row:
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.floats(0, 1), st.integers(0, 99))
-def test_every_row_of_a_view_comes_once_a_pass_in_the_same_order_at_every_rate(
-    n: int, m: int, rate: float, seed: int
-) -> None:
+def test_every_row_of_a_view_comes_once_a_pass_in_the_same_order(n: int, m: int, rate: float, seed: int) -> None:
     rows = list(islice(Mixed((n, rank_row), (m, p2q_row), rate, [seed]), 60))
     alone = list(islice(Mixed((n, rank_row), None, rate, [seed]), 60))
     ranking = [row for row in rows if row.view == "rank"]
@@ -61,7 +59,7 @@ def test_every_row_of_a_view_comes_once_a_pass_in_the_same_order_at_every_rate(
             assert len(set(mine[start : start + size])) == size
 
 
-def test_writing_first_takes_its_share_of_the_steps_and_ranks_in_the_same_order() -> None:
+def test_writing_first_takes_its_share_and_ranks_alike() -> None:
     views = (9, rank_row), (4, p2q_row)
     (written, first), (ranked_, rest) = streams_of(*views, 0.15, 200, True, [1])
     assert (first, rest) == (30, 170) and {row.view for row in islice(written, 40)} == {"p2q"}
@@ -94,7 +92,7 @@ def test_ranks_are_those_of_ir_measures(seed: int) -> None:
     assert np.allclose(measured(ranking, gold, ["RR@10"])["RR@10"], reciprocal_ranks(ranking, gold))
 
 
-def test_equal_scores_stay_in_the_first_stages_order_and_depth_cuts_before_ranking() -> None:
+def test_equal_scores_keep_the_first_order_and_depth_cuts_before() -> None:
     candidates, scores = np.array([[4, 7, 2, 9, -1]]), np.array([[0.5, 1.0, 1.0, 3.0, 9.0]])
     assert ranked(candidates, scores, 5).tolist() == [[9, 7, 2, 4, -1]]
     assert ranked(candidates, scores, 3).tolist() == [[7, 2, 4]]
@@ -174,7 +172,7 @@ def test_a_list_on_disk_is_read_by_row(tmp_path: Path, monkeypatch: pytest.Monke
     assert table.rows_of(["i0", "i5", "none"]) == {"i0": 0, "i5": 5}
 
 
-def test_jobs_that_wait_keep_settings_that_were_taken_out_where_they_are_off() -> None:
+def test_waiting_jobs_keep_removed_settings_that_are_off() -> None:
     before = MultiViewConfig().model_dump()
     before["model"] |= {"clip_apart": False, "residual": False}
     assert MultiViewConfig.model_validate(before) == MultiViewConfig()

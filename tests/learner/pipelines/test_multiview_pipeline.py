@@ -131,7 +131,7 @@ def test_one_list_of_pairs_holds_a_share_out(make: Make, data: Path) -> None:
     assert rows(run, "variants-test")[0]["row"].startswith("dense")
 
 
-def test_over_all_pairs_every_test_query_counts_and_one_list_is_symmetric(make: Make, data: Path) -> None:
+def test_over_all_pairs_queries_count_and_one_list_is_symmetric(make: Make, data: Path) -> None:
     (data / "few.tsv").write_text("".join(f"{i}\t{PAIRS[i][1]}\n" for i in range(15)))
     (data / "both.tsv").write_text("1\t0\t2\t1\n2\t0\t1\t1\n8\t0\t5\t1\n9\t0\t9\t1\n")
     run = make({"test_queries": "few.tsv", "test_qrels": "both.tsv"}, queries=2)
@@ -141,7 +141,7 @@ def test_over_all_pairs_every_test_query_counts_and_one_list_is_symmetric(make: 
     assert sides.positives.tolist() == [[1, 2], [5, 8]] and (sides.pairs, sides.symmetric) == (105, True)
 
 
-def test_of_one_list_whole_groups_are_held_out_and_no_text_is_its_own_pair(make: Make, data: Path) -> None:
+def test_of_one_list_whole_groups_are_held_out_without_own_pairs(make: Make, data: Path) -> None:
     """Five groups of three texts, each pair in both directions, as in a project of one list."""
     groups = [range(3 * at, 3 * at + 3) for at in range(5)]
     pairs = [(i, j) for group in groups for i in group for j in group if i != j]

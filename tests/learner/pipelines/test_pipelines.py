@@ -72,7 +72,7 @@ def files(folder: Path, text: str = "id,text\n") -> Inputs:
     return Inputs(texts=str(folder / "texts.csv"))
 
 
-def test_a_stopped_run_goes_on_at_the_stage_that_was_not_finished(tmp_path: Path, did: list[str]) -> None:
+def test_a_stopped_run_goes_on_at_the_unfinished_stage(tmp_path: Path, did: list[str]) -> None:
     inputs, out = files(tmp_path), tmp_path / "out"
     run = begin("try", out, inputs, Config())
     (out / "stop").touch()
@@ -100,7 +100,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, did: list[str], chan
         begin("try", out, inputs, other)
 
 
-def test_a_run_of_a_version_without_a_setting_goes_on_with_its_default(tmp_path: Path, did: list[str]) -> None:
+def test_a_run_without_a_newer_setting_goes_on_with_its_default(tmp_path: Path, did: list[str]) -> None:
     inputs, out = files(tmp_path), tmp_path / "out"
     begin("try", out, inputs, Config())
     stored = json.loads((out / "run.json").read_text())

@@ -194,7 +194,7 @@ def test_shards_tell_their_speed(tmp_path: Path) -> None:
                     "done, shard 2 of 2; 3 questions, 3.0 a second"]  # fmt: skip
 
 
-def test_shards_keep_arrays_and_go_on_after_those_of_an_earlier_version(tmp_path: Path) -> None:
+def test_shards_keep_arrays_and_continue_earlier_ones(tmp_path: Path) -> None:
     old = {
         "questions": [{"passage": 0, "question": "who", "answer": "he", "start": -1}],
         "seconds": 2.0,
@@ -221,7 +221,7 @@ def times(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in files}
 
 
-def test_a_stopped_stage_goes_on_where_it_was_and_leaves_the_same(data: Path, tmp_path: Path) -> None:
+def test_a_stopped_stage_goes_on_and_leaves_the_same(data: Path, tmp_path: Path) -> None:
     def begun(name: str) -> Run:
         return run_of(
             data, tmp_path / name, {"paraphrases": "pairs.tsv", "sentiment": "opinions.tsv"}, shard=2,

@@ -44,7 +44,7 @@ def places(data: Path, length: int) -> Places:
     return Places(QuipConfig.model_validate({"student": student, "teacher": {"best": 8}}))
 
 
-def test_hard_labels_are_first_and_last_token_of_an_answer_that_is_read_whole(data: Path) -> None:
+def test_hard_labels_are_ends_of_answers_that_are_read_whole(data: Path) -> None:
     answers = ["May 1902", "The", "1902. It", "nowhere"]
     spans = [(PASSAGES[0].find(one), PASSAGES[0].find(one) + len(one)) for one in answers]
     passages = [PASSAGES[0]] * len(answers)
@@ -55,7 +55,7 @@ def test_hard_labels_are_first_and_last_token_of_an_answer_that_is_read_whole(da
         [7, 1, 0, 0], [8, 1, 0, 0]]  # fmt: skip
 
 
-def test_a_teachers_labels_are_the_students_tokens_and_short_passages_teach(
+def test_a_teachers_labels_are_the_students_tokens(
     data: Path, biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def logits(reader: Any, windows: Any, rows: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -133,7 +133,7 @@ def test_a_step_that_compares_its_rows_is_not_parted() -> None:
     assert parts == {False: [1] * 4, True: [4]}
 
 
-def test_words_are_tagged_by_their_first_tokens_and_a_last_layer_begins_with_questions(
+def test_words_are_tagged_by_first_tokens_with_questions_last(
     data: Path, biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = Sentences([["The", "fair.", "of", "Rome"], ["Paris", "begins"]], [["O", "O", "O", "B-LOC"], ["B-LOC", "O"]])
@@ -156,7 +156,7 @@ def test_words_are_tagged_by_their_first_tokens_and_a_last_layer_begins_with_que
     assert seen == [([4, 2], pytest.approx(wanted, rel=1e-4))]
 
 
-def test_entities_are_tried_with_a_drawn_layer_and_with_questions(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entities_are_tried_with_a_drawn_layer_and_questions(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, given = str(data / "bert"), list[Tensor | None]()
 
     def f1(encoder: TokenEncoder, few: Any, test: Any, settings: Any, seed: int, rows: Tensor | None, *_: Any) -> float:

@@ -49,9 +49,7 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_reading_counts_right_answers_and_leaves_out_questions_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_counts_right_answers_of_answerable_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [["a cat"], ["a black cat", "a dog"], [], ["Rome"], ["Oslo"]]
     asked = [{"question": "?", "passage": "p", "answers": one, "start": -1} for one in answers]
     (tmp_path / "texts").mkdir()
@@ -88,14 +86,14 @@ def test_reading_is_measured_and_compared_by_data_set(tmp_path: Path, monkeypatc
     assert len(others) == 12 * 6 - 2 and others["TextbookQA", "teacher"] == 0.674 and others["SQuAD", "QuIP"] == 0.918
 
 
-def test_a_classifier_of_scores_learns_which_pairs_are_paraphrases() -> None:
+def test_a_classifier_of_scores_learns_which_are_paraphrases() -> None:
     scores, labels = np.array([[0.9], [0.1], [0.8], [0.2]]), np.array([1, 0, 1, 0])
     tested, right = np.array([[0.95], [0.7], [0.3], [0.05]]), np.array([1, 1, 0, 0])
     assert frozen_f1(scores, np.arange(4), labels, tested, right) == 1
     assert frozen_f1(scores, np.arange(4), 1 - labels, tested, right) == 0
 
 
-def test_paraphrases_are_ranked_by_the_layer_that_agrees_with_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paraphrases_are_ranked_by_the_layer_that_fits_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     def scores(encoder: Any, pairs: Pairs, *_: Any) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng(0)
         return np.stack([rng.random(len(pairs)), pairs.labels * 0.9, rng.random(len(pairs))], axis=1), pairs.labels
@@ -124,7 +122,7 @@ def test_fine_tuning_compares_tokens_in_single_precision(data: Path, monkeypatch
     assert halved == [False, False]  # the step, and the test
 
 
-def test_opinions_are_calibrated_and_their_accuracy_is_of_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opinions_are_calibrated_and_accuracy_counts_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"the": (0.0, 1.0), "a": (0, 2), "b": (0.5, 1), "c": (0, 0.5), "d": (0.2, 1.1)}  # negative, positive
 
     def score(questions: Any, texts: Any) -> np.ndarray:

@@ -49,7 +49,7 @@ def test_the_loss_of_the_teachers_best(student: str, best: int, renormalise: boo
     assert float(distillation_loss(LOGITS[student], at, mass)) == pytest.approx(loss, abs=1e-6)
 
 
-def test_the_gradient_of_the_loss_and_its_distance_from_the_teachers_entropy() -> None:
+def test_the_gradient_of_the_loss_and_its_distance_from_entropy() -> None:
     logits = LOGITS["two and one"].clone().requires_grad_()
     at, mass = map(torch.from_numpy, sparsify(TEACHER, 8))
     distillation_loss(logits, at, mass).sum().backward()  # type: ignore[no-untyped-call]
@@ -63,7 +63,7 @@ def test_the_gradient_of_the_loss_and_its_distance_from_the_teachers_entropy() -
     assert float(distillation_loss(logits.detach(), *whole) - entropy) == pytest.approx(0.137116, abs=1e-6)
 
 
-def test_few_tokens_are_filled_up_and_the_hardest_label_is_the_likeliest() -> None:
+def test_few_tokens_are_filled_and_hardest_labels_are_likeliest() -> None:
     at, mass = sparsify(torch.tensor([[0.2, 0.7, 0.1]]), 8)
     assert at.shape == mass.shape == (1, 8)
     assert at[0, :3].tolist() == [1, 0, 2] and mass[0, 3:].sum() == 0
@@ -71,7 +71,7 @@ def test_few_tokens_are_filled_up_and_the_hardest_label_is_the_likeliest() -> No
     assert (hard.at.tolist(), hard.mass.tolist()) == ([[1]], [[1.0]])
 
 
-def test_only_a_passages_own_tokens_and_the_one_before_it_may_answer() -> None:
+def test_only_a_passages_tokens_and_the_one_before_may_answer() -> None:
     mask = torch.tensor([[True, True, True, True, False], [True, True, False, False, False]])
     assert own_tokens(mask).tolist() == [[True, True, True, False, False], [True, False, False, False, False]]
 
@@ -91,7 +91,7 @@ def test_bertscore_of_the_example() -> None:
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 3), st.integers(0, 999))
-def test_bertscore_is_symmetric_and_knows_neither_scale_nor_padding(s: int, t: int, more: int, seed: int) -> None:
+def test_bertscore_is_symmetric_and_ignores_scale_and_padding(s: int, t: int, more: int, seed: int) -> None:
     draw = torch.Generator().manual_seed(seed)
     x, y = (torch.randn(n, 4, generator=draw) + 1.5 for n in (s, t))  # the mean of cosines that sum to 0 is no number
     score = bertscore(x[None], y[None], whole(x), whole(y))
@@ -126,7 +126,7 @@ def test_windows_keep_each_token_once(tokens: int, size: int, data: st.DataObjec
     assert all(w.begin <= w.keep_from <= w.keep_to <= w.end <= w.begin + size for w in found)
 
 
-def test_passages_are_whole_sentences_as_many_as_there_is_room_for() -> None:
+def test_passages_are_as_many_whole_sentences_as_fit() -> None:
     text = "One two. Three four five. Six. A sentence that is longer than there is room for. Seven."
     found = [text[a:b] for a, b in passages_of(text, 6, lambda part: len(part.split()))]
     assert found == ["One two. Three four five. Six.", "A sentence that is longer than there is room for.", "Seven."]
@@ -141,7 +141,7 @@ def test_no_passage_could_take_the_next_sentence(lengths: list[int], limit: int)
     assert all(len(one.split()) + len(two.split(". ")[0].split()) > limit for one, two in pairwise(found))
 
 
-def test_the_sentiment_of_the_example_flips_when_it_is_calibrated() -> None:
+def test_the_examples_sentiment_flips_when_calibrated() -> None:
     vectors = torch.tensor([[[1.0, 0], [0, 1], [1, 1]]])
     start, end = torch.tensor([[1, 0.5], [0.2, 1]]), torch.tensor([[0.5, 0.5], [0, 1]])
     mask = torch.ones(1, 3, dtype=torch.bool)

@@ -195,7 +195,7 @@ def test_an_empty_folder_is_refused(tmp_path: Path, name: str, what: str) -> Non
         ADAPTERS[name](tmp_path, Options())
 
 
-def test_wikiqa_has_its_split_on_the_left_and_all_sentences_on_the_right(tmp_path: Path) -> None:
+def test_wikiqa_splits_the_left_and_keeps_all_sentences_right(tmp_path: Path) -> None:
     released = ADAPTERS["wikiqa"](write_wikiqa(tmp_path), Options(titles=Titles.NEVER))
     assert released.left[0] == Text("Q1", "who wrote it ?")
     assert released.right is not None

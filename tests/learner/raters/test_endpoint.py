@@ -153,7 +153,7 @@ def test_a_slow_endpoint_is_left() -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, "much", [], {"prompt_tokens": "many", "completion_tokens": 0}])
-def test_what_an_endpoint_does_not_count_costs_the_most_that_it_may(usage: object) -> None:
+def test_whatever_an_endpoint_does_not_count_costs_the_maximum(usage: object) -> None:
     def play(*_: Any) -> Reply:
         answer = {"choices": [{"message": {"content": '{"answer": "yes", "p": 1}'}}], "usage": usage}
         return 200, {}, json.dumps(answer).encode()
@@ -204,7 +204,7 @@ def test_a_function_rates(function: str, verdict: Verdict) -> None:
     assert by_function(function).rate(PROMPT, "a", "b").verdict == verdict
 
 
-def test_a_function_that_the_operator_has_not_named_is_not_even_imported() -> None:
+def test_a_function_the_operator_has_not_named_is_not_imported() -> None:
     sys.modules.pop("this", None)
     setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function="this:s")
     with pytest.raises(InputError, match="add this:s to the environment variable ALLPAIRS_RATER_FUNCTIONS"):

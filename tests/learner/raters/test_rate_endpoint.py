@@ -54,7 +54,7 @@ def holds(found: Estimate | None, true: float) -> bool:
     ("sensitivity", "specificity", "pauses"),
     [(1.0, 1.0, False), (0.9, 0.95, False), (0.5, 0.5, True), (0.0, 0.0, True)],
 )
-def test_the_quality_of_a_judge_is_found_and_a_useless_one_pauses(
+def test_a_judges_quality_is_measured_and_a_useless_one_pauses(
     engine: Engine, sensitivity: float, specificity: float, pauses: bool
 ) -> None:
     project_id, matches = labelled(engine)
@@ -69,9 +69,7 @@ def test_the_quality_of_a_judge_is_found_and_a_useless_one_pauses(
     assert rater.spent.cost == pytest.approx(worth.quality.pairs * 100 * 10 / 1e6)
 
 
-def test_only_question_guidelines_and_texts_leave_and_the_key_is_not_stored(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_question_guidelines_and_texts_leave(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     project_id, matches = labelled(engine)
     with judging(judge(matches, 1.0, 1.0)) as served:
         allow(monkeypatch, keys="A_KEY@127.0.0.1")

@@ -22,7 +22,7 @@ def cancel() -> None:
     raise Stop
 
 
-def test_an_endpoint_that_drips_is_left_at_the_deadline_and_at_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dripping_endpoint_is_left_at_the_deadline_or_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     with dripping() as url:
         began = time.monotonic()
         with pytest.raises(RaterError, match="no answer within"):

@@ -90,7 +90,7 @@ def test_the_saved_folder_is_a_plain_transformers_model(tmp_path: Path) -> None:
     assert tokenizer.model_max_length == FAST.max_length
 
 
-def test_a_seed_fixes_the_training_and_leaves_other_randomness_alone(tmp_path: Path) -> None:
+def test_a_seed_fixes_the_training_and_no_other_randomness(tmp_path: Path) -> None:
     folder, labelled = backbone(tmp_path), pairs_of(range(0, 8))
     torch.manual_seed(7)
     expected = torch.rand(1)

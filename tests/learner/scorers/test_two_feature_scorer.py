@@ -74,7 +74,7 @@ def files(tmp_path: Path) -> list[object]:
     return ["--left", tmp_path / "items.csv", "--gold", tmp_path / "gold.csv", "--split", tmp_path / "split.csv"]
 
 
-def test_it_is_weighed_by_train_pairs_and_measured_over_the_others(name: str, files: list[object]) -> None:
+def test_it_is_weighed_by_train_pairs_and_measured_elsewhere(name: str, files: list[object]) -> None:
     found = learn("evaluate", "--model", name, *files, "--labels", files[3]).json()
     assert found["pairs"] == 6 and found["positives"] == 2
     assert found["weights"]["labels"] == 5 and found["weights"]["positives"] == 3  # those of t1 to t7

@@ -61,7 +61,7 @@ def test_a_part_is_written_with_its_words() -> None:
     assert str(Part("words", 0.183, ("acme", "900"))) == "words +0.18 (acme, 900)"
 
 
-def test_the_parts_of_a_pair_scored_again_add_up_too_each_named_once() -> None:
+def test_the_parts_of_a_rescored_pair_add_up_each_named_once() -> None:
     rng = np.random.default_rng(0)
     second = SecondStage(0.0, 0.5, 0.1, *rng.uniform(0.1, 1, (3, len(FEATURES))))
     values = rng.random(len(FEATURES)).astype(np.float32)

@@ -39,7 +39,7 @@ def expected(vectors: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.nda
     return np.array(values)
 
 
-def test_the_offset_is_the_weighted_mean_of_the_three_nearest_of_the_other_list() -> None:
+def test_the_offset_is_the_weighted_mean_of_three_nearest_texts() -> None:
     vectors = unit(LEFT + RIGHT, 0)
     left, right = np.arange(LEFT), LEFT + np.arange(RIGHT)
     found = blended(bipartite(), vectors, Blend(0.25))

@@ -59,7 +59,7 @@ def test_the_nearest_are_those_with_the_highest_scores(of_left: bool) -> None:
     np.testing.assert_allclose(score, expected[best], atol=1e-6)
 
 
-def test_a_text_that_is_new_changes_no_other_and_nothing_is_found_among_none() -> None:
+def test_a_new_text_changes_no_other_and_an_empty_list_is_empty() -> None:
     texts = [f"text number {i}" for i in range(9)]
     dataset, blend = make(texts, symmetric=True), Blend(0.25, LEXICAL)
     vectors = blended(dataset, encode(texts), blend)

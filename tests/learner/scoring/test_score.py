@@ -82,7 +82,7 @@ def test_few_labels_move_the_weights_little() -> None:
     assert few < many
 
 
-def test_what_hubness_explains_is_not_credited_to_lexical_features() -> None:
+def test_hubness_is_not_credited_to_lexical_features() -> None:
     """Pairs whose cosine minus hubness is about equal: those with more hubness have less lexical similarity."""
     rng = np.random.default_rng(0)
     hubness = rng.uniform(0.2, 0.4, 1_000)
@@ -107,7 +107,7 @@ def test_hubness_never_counts_for_a_pair() -> None:
     )
 
 
-def test_what_texts_have_in_common_never_counts_against_them_and_credits_nothing_else() -> None:
+def test_common_words_never_count_against_texts_or_credit_others() -> None:
     cosines, hubness, values, labels = labelled(500, matters=1)
     without, against = values.copy(), values.copy()
     without[:, 0], against[:, 0] = 0, 1 - labels

@@ -174,9 +174,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_folder_that_nobody_saved_is_refused_in_one_line_and_little_memory(
-    sound: Path, tmp_path: Path, what: str
-) -> None:
+def test_a_folder_nobody_saved_is_refused_with_little_memory(sound: Path, tmp_path: Path, what: str) -> None:
     folder = tmp_path / "model"
     shutil.copytree(sound, folder)
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")

@@ -180,7 +180,7 @@ def test_a_window_that_narrows_loses_no_uncertain_pair(threshold: float, monkeyp
     assert as_list(most_uncertain(vectors, vectors, True, threshold, 40)) == expected[:40]
 
 
-def test_ties_at_the_edge_of_the_window_keep_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ties_at_the_edge_of_the_window_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("allpairs.learner.search.top_pairs.SPARE_PAIRS", 10)
     vectors = np.tile(np.array([1, 0], dtype=np.float32), (12, 1))
     assert as_list(most_uncertain(vectors, vectors, True, 0.3, 20)) == all_pairs(12, 12, True)[:20]

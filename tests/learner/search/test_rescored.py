@@ -15,7 +15,7 @@ N = 40
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_all_pairs_are_measured_searched_and_ranked_by_the_new_scores(symmetric: bool) -> None:
+def test_pairs_are_measured_searched_and_ranked_by_new_scores(symmetric: bool) -> None:
     left, right, positives, rescored, table = example(symmetric)
     rows, columns = np.triu_indices(N, 1) if symmetric else np.indices((N, N)).reshape(2, -1)
     score = table[rows, columns]

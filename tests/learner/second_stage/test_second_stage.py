@@ -82,7 +82,7 @@ def test_a_second_stage_survives_its_file() -> None:
     assert sum(second.parts(values[0]).values()) == pytest.approx(second.added(values[:1]).sum())
 
 
-def test_numbers_that_decide_are_learnt_from_labels_and_measured_over_all_pairs() -> None:
+def test_deciding_numbers_are_learnt_and_measured_over_all_pairs() -> None:
     gained = []
     for seed in range(3):
         dataset, vectors, labelled = products(seed)
@@ -118,7 +118,7 @@ def test_labels_by_chance_seldom_make_one() -> None:
     assert made <= 2  # one in twenty by chance: more than two of ten has a probability of 0.01
 
 
-def test_off_and_too_few_labels_and_too_many_texts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_or_too_few_labels_or_too_many_texts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, vectors, labelled = products(0)
     assert staged_by(dataset, vectors, labelled, "off") == Staged(LAYER)
     few = Labelled(labelled.left[:6], labelled.right[:6], labelled.label[:6])

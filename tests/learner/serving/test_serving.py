@@ -130,7 +130,7 @@ def test_an_inverted_file_finds_what_it_says_it_finds() -> None:
     assert whole.recall is None and np.array_equal(np.sort(whole.search(queries, 10)), np.sort(true))
 
 
-def test_nothing_is_answered_before_a_publication_and_the_newest_one_counts(engine: Engine, encoder: Path) -> None:
+def test_nothing_is_answered_before_the_newest_publication(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, rounds=2, hubness=0.25)
     loaded = Loaded(engine)
     desk = Desk(engine, loaded)
@@ -152,7 +152,7 @@ def test_nothing_is_answered_before_a_publication_and_the_newest_one_counts(engi
         asking(desk, row.project_id)
 
 
-def test_a_published_model_keeps_its_vectors_over_the_next_rounds(engine: Engine, encoder: Path) -> None:
+def test_a_published_model_keeps_its_vectors_over_later_rounds(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
     publish(engine, row.project_id, 1)
     kept = (artifacts() / str(row.folder)).parent / "vectors.npy"
@@ -208,9 +208,7 @@ def test_a_swap_fails_no_request(engine: Engine, encoder: Path) -> None:
     assert seen[:4] == [1] * 4 and seen == sorted(seen)
 
 
-def test_a_model_that_takes_long_is_said_to_be_loading_and_one_that_fails_says_why(
-    engine: Engine, encoder: Path
-) -> None:
+def test_a_slow_model_is_loading_and_a_failing_one_says_why(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
     publish(engine, row.project_id, 1)
     go = threading.Event()
@@ -239,7 +237,7 @@ def test_agreement_is_counted_on_the_first_candidates_of_either() -> None:
     assert found == {"texts": 3, "same_best": 2, "shared": 1.5, "pairs": 5, "gained": 1, "lost": 1}
 
 
-def test_a_shadow_is_compared_on_the_same_requests_until_either_changes(engine: Engine, encoder: Path) -> None:
+def test_a_shadow_is_compared_on_requests_until_either_changes(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, rounds=2, hubness=0.25)
     loaded = Loaded(engine)
     desk = Desk(engine, loaded)

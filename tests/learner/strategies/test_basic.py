@@ -67,7 +67,7 @@ def test_spread_reaches_every_depth_of_the_ranking() -> None:
     assert decades.min() >= 3
 
 
-def test_half_of_the_first_pairs_are_the_most_similar_and_half_lie_below_many_matches() -> None:
+def test_first_pairs_are_half_similar_and_half_below_the_matches() -> None:
     pool = pool_of(np.linspace(1, -1, 10**5), TRAINED)
     ranks, rest = (function(pool, 40, np.random.default_rng(0)).left for function in (half_spread, spread))
     assert np.isin(np.arange(20), ranks).all()

@@ -42,7 +42,7 @@ def classes(pairs: Pairs) -> list[bool]:
     return [pair in TRAIN_POSITIVES for pair in as_list(pairs)]
 
 
-def test_stated_pairs_are_all_training_positives_and_stated_negatives() -> None:
+def test_stated_pairs_are_training_positives_and_negatives() -> None:
     pool, rng = pool_of(gold_of(DATASET, NOTHING)), np.random.default_rng(0)
     whole = as_list(stated(pool, 1_000, rng))
     assert set(whole) == TRAIN_POSITIVES | {(0, LEFT + 1), (1, LEFT + 2)}

@@ -23,7 +23,7 @@ def gain(*most: float) -> Gain:
     return Gain(np.array(most), np.ones(len(most)), np.zeros(len(most)))
 
 
-def test_the_gain_of_a_label_is_the_drop_in_the_variance_of_average_precision() -> None:
+def test_the_gain_of_a_label_is_the_drop_in_the_variance_of_ap() -> None:
     """With two possible shares for each stratum, the mean variance after a label follows by Bayes' rule."""
     sizes = np.array([100, 900])
     rates = np.array([[a, b] for a in (0.2, 0.8) for b in (0.01, 0.3)])

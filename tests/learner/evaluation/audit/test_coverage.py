@@ -142,7 +142,7 @@ def test_intervals_hold_the_truth_under_a_later_model(compared: dict[str, np.nda
     assert held >= binom.ppf(0.001, len(low), wanted), f"{held} of {len(low)}"
 
 
-def test_the_same_labels_tell_two_models_apart_better_than_two_samples(compared: dict[str, np.ndarray]) -> None:
+def test_the_same_labels_compare_models_better_than_two_samples(compared: dict[str, np.ndarray]) -> None:
     paired, apart = (np.diff(compared[name][:, :2], axis=1) for name in ("paired", "apart"))
     assert (paired > 0).all()
     assert paired.mean() < 0.75 * apart.mean()

@@ -39,7 +39,7 @@ def many(seed: int, n: int = 3_000, shift: float = 2.0) -> np.ndarray:
 
 
 @given(patterns)
-def test_average_precision_of_labelled_pairs_is_that_of_the_ranking(pattern: list[bool]) -> None:
+def test_average_precision_of_labelled_pairs_is_the_rankings(pattern: list[bool]) -> None:
     positive = np.array(pattern)
     ranks = np.arange(1.0, len(positive) + 1)
     found = known(positive, ranks)
@@ -48,9 +48,7 @@ def test_average_precision_of_labelled_pairs_is_that_of_the_ranking(pattern: lis
 
 
 @pytest.mark.parametrize(("above", "positives", "pairs"), [(0, 3, 7), (2, 1, 6), (1, 5, 5), (3, 4, 20)])
-def test_average_precision_is_the_mean_over_all_places_between_labelled_pairs(
-    above: int, positives: int, pairs: int
-) -> None:
+def test_average_precision_is_the_mean_over_places_between_pairs(above: int, positives: int, pairs: int) -> None:
     """The first `above` of four pairs are positives, and so many of the pairs after them, wherever they lie."""
     rank, total = np.array([0.0, above, 4.0, 4.0 + pairs]), above + positives
     rank, found = np.unique(rank), np.array([0.0, above, above, total])[-len(np.unique(rank)) :]
@@ -82,7 +80,7 @@ def test_with_every_pair_labelled_the_figures_are_exact(seed: int) -> None:
         assert values == pytest.approx(np.full(2, expected[name]), abs=1e-9)
 
 
-def test_with_every_pair_labelled_the_estimates_are_those_of_the_exact_evaluation() -> None:
+def test_with_all_pairs_labelled_the_estimates_are_exact() -> None:
     sides = make_sides(True, 80, seed=3)
     positive, rows, columns, scores = labelled(sides)
     layer = OutputLayer(9.0, -9.0 * 0.62)
@@ -158,7 +156,7 @@ def test_pairs_of_one_rank_are_found_together_in_whatever_order() -> None:
         assert found.found[0] == pytest.approx([0, 5, 6])
 
 
-def test_where_every_labelled_pair_is_a_positive_precision_is_the_drawn_share_everywhere() -> None:
+def test_with_only_positives_precision_is_the_drawn_share() -> None:
     """Without the known ranks, draws that find fewer than that count, and those that find more are cut off."""
     sample = Sample(np.zeros(15, dtype=np.int64), np.ones(15, dtype=bool), np.full(15, 100.0), np.array([1_500]))
     ranks = np.sort(rng().choice(1_500, 15, replace=False)) + 1.0

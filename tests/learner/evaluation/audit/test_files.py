@@ -66,7 +66,7 @@ def test_verdicts_that_cannot_be_are_refused(tmp_path: Path, corpus: Corpus, res
         read(tmp_path, corpus, f"q2,q3,0,0.5,3,4,{rest}", header=f"{HEADER},verdict,read,called")
 
 
-def test_strata_follow_from_the_probabilities_where_they_are_missing(tmp_path: Path, corpus: Corpus) -> None:
+def test_missing_strata_follow_from_the_probabilities(tmp_path: Path, corpus: Corpus) -> None:
     rows = "q0,q1,0,0.5", "q0,q2,1,1", "q0,q3,0,0.5", "q0,q4,0,0.5"
     found = read(tmp_path, corpus, *rows, header="id1,id2,label,inclusion")
     assert found.stratum.tolist() == [1, 0, 1, 1]  # the stratum that was drawn most densely is the highest
@@ -201,7 +201,7 @@ def test_too_few_labels_are_refused() -> None:
         measure_labels(dataset, scorer, labels, np.random.default_rng(0))
 
 
-def test_pairs_drawn_with_different_probabilities_count_by_their_weights() -> None:
+def test_pairs_of_different_probabilities_count_by_their_weights() -> None:
     dataset, scorer, _, positives = audited(5)
     left, right = np.triu_indices(300, 1)
     positive = left // 3 == right // 3

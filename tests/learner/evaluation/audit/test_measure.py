@@ -171,7 +171,7 @@ def test_without_pairs_above_a_threshold_nothing_is_reached(threshold: float | N
     assert found is None or found["precision_low"] == 0
 
 
-def test_it_is_said_how_many_labels_would_halve_the_interval_and_where() -> None:
+def test_it_says_how_many_labels_would_halve_the_interval() -> None:
     sample, _ = sampled(labelled()[1], [15, 15, 15, 15])
     posterior = draw_posterior(sample, rng(), 400)
     found = [advice(sample, posterior, top) for top in range(5)]
@@ -181,7 +181,7 @@ def test_it_is_said_how_many_labels_would_halve_the_interval_and_where() -> None
     assert last is None  # nothing lies below
 
 
-def test_the_figures_of_the_highest_pairs_leave_out_what_lies_below() -> None:
+def test_figures_of_the_highest_pairs_leave_out_the_rest() -> None:
     view, positive, _ = labelled()
     sample, at = sampled(positive, [128, 128, 256, 512])
     posterior = draw_posterior(sample, rng(), 50)

@@ -55,7 +55,7 @@ def test_a_higher_score_has_no_deeper_rank(bins: np.ndarray, scores: np.ndarray)
 
 
 @given(bins_of_pairs, st.integers(1, 80), st.floats(-1.2, 1.2))
-def test_a_histogram_counts_each_pair_from_its_first_edge_up_once(bins: np.ndarray, bars: int, lowest: float) -> None:
+def test_a_histogram_counts_each_pair_once_from_its_first_edge(bins: np.ndarray, bars: int, lowest: float) -> None:
     ranking, scores = ranking_of(bins)
     edges, pairs = ranking.histogram(bars, lowest)
     assert (np.diff(edges) > 0).all()
@@ -74,7 +74,7 @@ def test_a_list_against_itself_has_each_pair_once() -> None:
     assert ranking.rank(np.array([middle]))[0] == pytest.approx(ranking.pairs / 2, rel=1e-3)
 
 
-def test_copies_of_a_text_are_counted_though_rounding_puts_their_cosine_above_one() -> None:
+def test_copies_count_though_rounding_exceeds_a_cosine_of_one() -> None:
     vectors = np.repeat(unit_vectors(1, d=384), 30, axis=0) * np.float32(1.0002)
     ranking = rank_all(vectors, vectors, True)
     assert ranking.pairs == 30 * 29 // 2

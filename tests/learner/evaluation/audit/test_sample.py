@@ -56,7 +56,7 @@ def test_with_equal_weights_labels_count_as_they_are(sample: Sample) -> None:
     assert positives == pytest.approx(sample.positives)
 
 
-def test_a_weight_is_as_many_equal_rows_in_the_share_and_fewer_labels_in_the_width() -> None:
+def test_a_weight_is_equal_rows_in_share_but_fewer_in_width() -> None:
     weight = np.array([1, 1, 4, 2, 3])
     positive = np.array([True, False, True, False, False])
     found = Sample(np.zeros(5, dtype=np.int64), positive, weight.astype(np.float64), np.array([50])).effective()
@@ -75,7 +75,7 @@ def test_a_stratum_whose_pairs_are_all_labelled_is_known() -> None:
     assert posterior.rates[:, 1].std() > 0
 
 
-def test_positives_of_one_weight_stand_for_equally_many_on_average() -> None:
+def test_positives_of_one_weight_stand_for_equally_many() -> None:
     posterior = draw_posterior(make_sample([20], [4], [2_000]), np.random.default_rng(0), 4_000)
     mean = posterior.mass.mean(0)
     assert mean[:4] == pytest.approx(np.full(4, mean[:4].mean()), rel=0.05)
@@ -99,7 +99,7 @@ def test_where_no_positive_was_found_unseen_ones_lie_anywhere() -> None:
 
 
 @pytest.mark.parametrize("positives", [2, 4, 8])
-def test_the_places_of_unseen_positives_vary_as_widely_as_few_found_ones_leave_open(positives: int) -> None:
+def test_places_of_unseen_positives_vary_as_few_known_ones_allow(positives: int) -> None:
     """The mean place of the unseen ones varies about as the unbiased variance of the mean of the found ones says."""
     posterior = draw_posterior(make_sample([positives], [positives], [40_000]), np.random.default_rng(0), 4_000)
     unseen, places = posterior.mass - 1, np.arange(positives)

@@ -40,7 +40,7 @@ def pairs_of(order: SamplingOrder, stratum: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_sampling_order_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool, seed: int) -> None:
+def test_a_sampling_order_is_its_bands_pairs_by_their_numbers(symmetric: bool, seed: int) -> None:
     sides = make_sides(symmetric, seed=seed)
     strata, order = drawn(sides, seed)
     rows, columns, scores = all_pairs(sides)
@@ -55,7 +55,7 @@ def test_a_sampling_order_is_its_bands_pairs_in_the_order_of_their_numbers(symme
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_the_bands_below_the_top_have_pairs_in_the_order_of_their_numbers(symmetric: bool) -> None:
+def test_bands_below_the_top_have_pairs_ordered_by_their_numbers(symmetric: bool) -> None:
     sides = make_sides(symmetric)
     strata, order = drawn(sides, 1)
     below = order.stratum >= strata.top
@@ -120,7 +120,7 @@ def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -
         assert np.abs(turned_up / rounds - share).max() <= 5 * deviation + 1e-12
 
 
-def test_sampling_orders_of_two_models_hold_the_same_pairs_where_they_can() -> None:
+def test_sampling_orders_of_two_models_share_possible_pairs() -> None:
     """A pair of one stratum under both models, with a low enough number for both sampling orders, is in both."""
     sides = make_sides(True, 60)
     nudged = sides.left + 0.05 * unit_vectors(60, 9)

@@ -30,7 +30,7 @@ def test_sizes_are_those_of_counting(symmetric: bool, seed: int) -> None:
 
 @given(arrays(np.int64, st.integers(1, 3_000), elements=st.integers(0, 60) | st.integers(0, BINS - 1)))
 @settings(max_examples=examples(60))
-def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarray) -> None:
+def test_bands_hold_every_pair_of_small_corpora(bins: np.ndarray) -> None:
     ranking, scores = ranking_of(bins)
     bands = rank_bands(ranking)
     assert (np.diff(bands.edges) < 0).all()
@@ -40,7 +40,7 @@ def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarr
 
 
 @pytest.mark.parametrize("pairs", [20, 5_000, 60_000, 500_000, 3_000_000])
-def test_bands_double_to_one_hundredth_and_then_grow_fourfold_to_the_last_pair(pairs: int) -> None:
+def test_bands_double_to_a_hundredth_and_then_grow_fourfold(pairs: int) -> None:
     bins = np.random.default_rng(pairs).integers(0, BINS, pairs)
     ranking, _ = ranking_of(bins)
     bands = rank_bands(ranking)
@@ -72,7 +72,7 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_deep_bands_are_two_strata_of_exact_sizes_by_lexical_similarity(symmetric: bool) -> None:
+def test_deep_bands_are_two_exact_strata_by_lexical_similarity(symmetric: bool) -> None:
     sides = with_texts(symmetric)
     bands = rank_bands(rank_all(sides.left, sides.right, symmetric))
     found = divide(bands, sides)

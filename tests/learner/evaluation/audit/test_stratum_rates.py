@@ -116,7 +116,7 @@ def test_below_strata_with_positives_the_share_falls_on() -> None:
     assert middle[-1] * DOUBLING[-1] < middle[:3] @ DOUBLING[:3]
 
 
-def test_a_large_stratum_without_positives_does_not_outweigh_the_others() -> None:
+def test_a_large_stratum_without_positives_does_not_dominate() -> None:
     """Half a pseudo-count in the last stratum would be 12,000 positives; there are about 150 above it."""
     sizes = np.r_[128 * 2 ** np.r_[0, np.arange(13)]]
     found = drawn([15, 10, 4, 1, *[0] * 10], 20, sizes) * sizes

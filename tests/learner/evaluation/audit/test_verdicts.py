@@ -77,7 +77,7 @@ def test_a_good_rater_makes_intervals_narrower_and_they_hold(alone: np.ndarray) 
     assert (width < 0.9 * alone).all()
 
 
-def test_a_useless_rater_neither_widens_intervals_nor_breaks_them(alone: np.ndarray) -> None:
+def test_a_useless_rater_neither_widens_nor_breaks_intervals(alone: np.ndarray) -> None:
     held, width = audits(0.5, 0.5)
     assert (held >= binom.ppf(0.002, RUNS, 0.93)).all()
     assert (width < 1.1 * alone).all()
@@ -117,7 +117,7 @@ def test_the_posterior_of_a_stratum_is_that_of_the_model(labels: list[int], posi
     assert drawn.std() == pytest.approx(spread, rel=0.15)
 
 
-def test_pairs_that_the_rater_has_not_read_stand_for_all_of_their_stratum() -> None:
+def test_pairs_the_rater_has_not_read_stand_for_their_stratum() -> None:
     """A stratum with a label without a verdict is not split by verdict, and every pair in it is stood for."""
     said = np.array([NO] * 10 + [YES] * 10 + [UNREAD] * 5)
     stratum, positive = np.zeros(25, dtype=np.int64), said == YES
@@ -130,7 +130,7 @@ def test_pairs_that_the_rater_has_not_read_stand_for_all_of_their_stratum() -> N
 
 
 @pytest.mark.parametrize("sensitivity", [0.95, 0.5])
-def test_the_bound_of_a_precision_holds_where_pairs_are_drawn_by_verdict(sensitivity: float) -> None:
+def test_the_precision_bound_holds_for_draws_by_verdict(sensitivity: float) -> None:
     """Plain counts would not: most labelled pairs are those that the rater calls a match."""
     rng, top, held = np.random.default_rng(3), 8, 0
     for _ in range(40):

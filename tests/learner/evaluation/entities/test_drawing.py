@@ -5,7 +5,7 @@ from allpairs.learner.evaluation.entities.drawing import LARGEST, draw_order, dr
 from tests.helpers.entity_samples import make_world
 
 
-def test_a_drawn_text_is_compared_with_its_candidates_and_its_group() -> None:
+def test_a_drawn_text_meets_its_candidates_and_its_group() -> None:
     world = make_world()
     corpus, bands = world.corpus(0), make_bands(world.ranking, 400)
     for text in draw_order(corpus, world.group).texts[:40].tolist():
@@ -19,7 +19,7 @@ def test_a_drawn_text_is_compared_with_its_candidates_and_its_group() -> None:
         assert found.sizes.sum() + beside.sum() == 399  # every pair is in one band or beside them
 
 
-def test_candidates_are_five_a_text_on_average_and_three_more_lie_below() -> None:
+def test_candidates_are_five_a_text_and_three_more_lie_below() -> None:
     world = make_world()
     corpus, bands = world.corpus(3), make_bands(world.ranking, 400)
     pairs = [draw_pairs(corpus, bands, np.arange(400), text) for text in range(400)]

@@ -38,7 +38,7 @@ def test_of_two_lists_pairs_of_one_list_count_nowhere() -> None:
     assert not any(name.startswith("cluster") for name in found)
 
 
-def test_without_an_error_among_few_texts_an_interval_is_not_empty() -> None:
+def test_an_interval_of_few_texts_without_errors_is_not_empty() -> None:
     world = make_world(400, noise=0.01)
     for name, (value, low, high) in measured(world, drawn(world, 20, 0)).items():
         assert low < 0.97 and low < value <= high, name

@@ -41,7 +41,7 @@ def estimated(world: World, texts: np.ndarray, weight: np.ndarray) -> dict[str, 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_drawn_entities_give_the_ratio_estimators_of_binette_et_al(seed: int) -> None:
+def test_drawn_entities_give_the_ratio_estimators_of_binette(seed: int) -> None:
     world, rng = make_world(80, noise=0.14, least=0.45), np.random.default_rng(seed)
     drawn = rng.choice(np.unique(world.entity), 12, replace=False)
     weight = dict(zip(drawn.tolist(), rng.uniform(1, 6, 12).tolist(), strict=True))  # the inverse of its chance

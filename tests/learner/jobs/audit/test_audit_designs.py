@@ -102,7 +102,7 @@ def second_design(engine: Engine, project: int, encoders: list[Path], labels: in
     return tasks
 
 
-def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
+def test_labels_of_two_designs_count_by_their_mixed_probability(
     engine: Engine, project: int, encoders: list[Path]
 ) -> None:
     """Under each design, the numbers up to the deepest drawn pair's were drawn: together, the larger share."""
@@ -157,7 +157,7 @@ def test_drawing_goes_on_under_the_newest_design(engine: Engine, project: int, e
     assert count(engine, Answer) == 30
 
 
-def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
+def test_a_permanent_number_makes_designs_draw_the_same_pairs(
     engine: Engine, project: int, encoders: list[Path]
 ) -> None:
     """A second design under an equal model has the same sampling orders: its labels count there too."""
@@ -174,7 +174,7 @@ def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     assert sampled == [9] * 4 + [8] * 3
 
 
-def test_deep_bands_are_divided_by_lexical_similarity_and_read_back(
+def test_deep_bands_split_by_lexical_similarity_are_read_back(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(strata, "WHOLE", HIGHEST)
@@ -205,7 +205,7 @@ def test_deep_bands_are_divided_by_lexical_similarity_and_read_back(
         assert low <= value <= high, name
 
 
-def test_labels_of_an_undivided_design_are_placed_by_their_similarity(
+def test_labels_of_an_undivided_design_are_placed_by_similarity(
     engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw_and_label(engine, project, 700)

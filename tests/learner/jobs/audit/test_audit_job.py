@@ -121,7 +121,7 @@ def test_audit_answers_never_train(engine: Engine, encoders: list[Path]) -> None
     assert {evaluation_of(engine, number).audit["labels"] for number in range(2)} == {2}
 
 
-def test_designs_and_what_models_see_outlive_the_jobs_that_made_them(engine: Engine, encoders: list[Path]) -> None:
+def test_designs_and_views_of_models_outlive_their_jobs(engine: Engine, encoders: list[Path]) -> None:
     project_id = make_audited(engine, encoders[0])
     run(engine, project_id)
     batch, tasks = newest(engine, project_id)
@@ -136,7 +136,7 @@ def test_designs_and_what_models_see_outlive_the_jobs_that_made_them(engine: Eng
     assert not list(artifacts().rglob("*.tmp"))
 
 
-def test_batches_of_a_project_with_known_positives_have_no_audit_tasks(engine: Engine, encoders: list[Path]) -> None:
+def test_batches_of_a_project_with_known_positives_have_no_audit(engine: Engine, encoders: list[Path]) -> None:
     project = make_audited(engine, encoders[0])
     with writing(engine) as session:
         items = session.scalars(select(Item.id).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
@@ -181,7 +181,7 @@ def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, en
 # Audit batches
 
 
-def test_an_audit_batch_is_drawn_equally_from_each_sampling_order(engine: Engine, project: int) -> None:
+def test_an_audit_batch_draws_equally_from_all_sampling_orders(engine: Engine, project: int) -> None:
     add_webhook(engine, project)
     assert run_audit(engine, project, 35) == "35 pairs to audit"
     assert notices(engine) == [("batch.ready", {"batch": None, "pairs": 35, "strategy": DesignKind.AUDIT})]

@@ -104,7 +104,7 @@ def test_known_pairs_are_in_no_stratum(engine: Engine, project: int, named: set[
     assert not named & order
 
 
-def test_with_every_pair_labelled_the_figures_are_those_of_complete_gold(
+def test_with_all_pairs_labelled_the_figures_are_those_of_gold(
     engine: Engine, project: int, named: set[tuple[int, int]]
 ) -> None:
     draw_and_label(engine, project, PAIRS)

@@ -161,7 +161,7 @@ def _end_rater(engine: Engine) -> None:
             row.ended_at = now()
 
 
-def test_what_was_read_and_is_all_labelled_is_drawn_by_order_again(engine: Engine, audited: int) -> None:
+def test_a_fully_labelled_reading_is_drawn_by_order_again(engine: Engine, audited: int) -> None:
     read(engine, audited, 35)
     design, _ = now_labelled(engine, audited)
     heads = {pair for pairs in orders_of(design) for pair in pairs[:5]}

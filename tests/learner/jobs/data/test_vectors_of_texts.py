@@ -60,7 +60,7 @@ def test_figures_are_of_the_texts_that_are_there(engine: Engine, encoder: Path) 
     assert np.array_equal(after[:-1], before[:-1]) and not np.allclose(after[-1], before[-1], atol=1e-2)
 
 
-def test_scores_of_the_second_stage_are_of_the_texts_that_are_there(
+def test_second_stage_scores_are_of_the_texts_present(
     engine: Engine, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project_id = make_project(engine, texts(), evaluation=10, encoder=str(encoder), first=6)

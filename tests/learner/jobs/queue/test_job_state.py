@@ -106,7 +106,7 @@ def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) ->
     assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
 
 
-def test_a_step_that_does_more_than_it_expected_never_shows_more_than_all(engine: Engine, job: str) -> None:
+def test_an_overlong_step_never_shows_more_than_all(engine: Engine, job: str) -> None:
     Reporter(engine, job, 0.9, 0.1)("encode", 1.2)
     row = row_of(engine, job)
     assert (row.fraction, row.seconds_left) == (1.0, 0.0)

@@ -105,9 +105,7 @@ def test_a_cancelled_job_has_no_owner_and_says_that_it_stopped(engine: Engine, q
     assert row(engine, job) == ("cancelled", "", None)
 
 
-def test_a_job_whose_step_the_queue_could_not_store_goes_back_into_the_queue(
-    engine: Engine, queues: Engine, job: str
-) -> None:
+def test_a_job_whose_step_could_not_be_stored_is_queued_again(engine: Engine, queues: Engine, job: str) -> None:
     with pytest.raises(Conflict), job_state(job):
         raise OperationalError("INSERT", {}, Exception("database is locked"))
     with queues.connect() as connection:
@@ -132,7 +130,7 @@ def test_outside_a_job_nothing_is_asked(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("said", "waits"), [("connection refused", True), ("database is locked", True), ("disk is full", False)]
 )
-def test_a_step_waits_for_a_database_that_is_away_and_for_nothing_else(said: str, waits: bool) -> None:
+def test_a_step_waits_only_for_a_database_that_is_away(said: str, waits: bool) -> None:
     assert steps.will_pass(OperationalError("SELECT", {}, Exception(said))) is waits
     assert not steps.will_pass(ValueError(said))
 

@@ -25,7 +25,7 @@ worker.run("desk")
 
 
 @pytest.mark.slow
-def test_another_projects_training_runs_while_an_endpoint_drips_and_a_cancel_is_heard(engine: Engine) -> None:
+def test_another_project_trains_and_a_cancel_works_meanwhile(engine: Engine) -> None:
     first, second = (make_project(engine, [f"text {at}" for at in range(6)], name=name) for name in "AB")
     make_round(engine, first, 4)
     with dripping(seconds=0.5) as url:

@@ -40,7 +40,7 @@ def old_job(engine: Engine, kind: str, state: str) -> str:
 
 
 @pytest.mark.parametrize("heard", [True, False])
-def test_only_the_jobs_of_workers_that_were_not_heard_of_lately_are_taken_over(
+def test_only_jobs_of_silent_workers_are_taken_over(
     engine: Engine, queues: Engine, monkeypatch: pytest.MonkeyPatch, heard: bool
 ) -> None:
     monkeypatch.setattr(recovery.DBOS, "list_workflows", lambda **_: [])
@@ -72,7 +72,7 @@ def listing(engine: Engine, job_id: str, state: str, found: list[SimpleNamespace
 
 
 @pytest.mark.parametrize("state", ["done", "cancelled"])
-def test_a_job_that_says_how_it_ended_while_the_queue_is_asked_keeps_its_word(
+def test_a_job_that_ends_while_the_queue_is_asked_stays_ended(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     job_id = old_job(engine, "audit", "running")
@@ -84,7 +84,7 @@ def test_a_job_that_says_how_it_ended_while_the_queue_is_asked_keeps_its_word(
 
 
 @pytest.mark.parametrize("state", ["running", "cancelled"])
-def test_a_waiting_job_that_is_heard_of_while_the_queue_is_asked_has_not_failed(
+def test_a_job_heard_of_while_the_queue_is_asked_has_not_failed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     job_id = old_job(engine, "audit", "waiting")

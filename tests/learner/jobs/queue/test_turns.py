@@ -59,9 +59,7 @@ def _in_order(engine: Engine) -> list[tuple[str, str, int]]:
     return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
 
 
-def test_a_long_job_goes_behind_a_round_that_waits_and_not_behind_another_long_one(
-    engine: Engine, long_job: str
-) -> None:
+def test_a_long_job_yields_to_a_waiting_round_not_to_a_long_job(engine: Engine, long_job: str) -> None:
     other = request_experiment(engine, make_project(engine, ["a", "b"], name="B"), DEFINITION)
     Turn().give_way()
     assert [(state, tries) for _, state, tries in _in_order(engine)] == [("PENDING", 2), ("ENQUEUED", 0)]
@@ -82,7 +80,7 @@ def test_long_jobs_take_turns_with_each_other(engine: Engine, long_job: str, mon
     assert [row[0] for row in _in_order(engine)] == [other, long_job]
 
 
-def test_it_keeps_its_turn_for_a_while_and_where_nobody_waits_in_its_queue(
+def test_it_keeps_its_turn_for_a_while_and_where_nobody_waits(
     engine: Engine, long_job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request_audit(engine, make_project(engine, ["a", "b"], name="B"), 0)  # in the other queue

@@ -84,7 +84,7 @@ def test_a_delivered_message_is_signed_and_not_sent_again(
     assert got.body["type"] == "batch.ready" and got.body["data"] == {"batch": 0}
 
 
-def test_a_failing_receiver_is_tried_ever_more_rarely_and_then_given_up(
+def test_a_failing_receiver_is_tried_more_rarely_then_dropped(
     engine: Engine, project: int, webhook: int, receiver: Receiver
 ) -> None:
     receiver.status, receiver.said = 503, b"busy"
@@ -118,7 +118,7 @@ def test_waits_differ_and_can_be_repeated() -> None:
     assert drawn[0] == drawn[1] != drawn[2] and next_attempt(len(WAITS) + 1, at, np.random.default_rng(0)) is None
 
 
-def test_what_a_killed_worker_had_claimed_is_sent_again_under_the_same_id(
+def test_a_killed_workers_claims_are_sent_again_with_the_same_id(
     engine: Engine, project: int, webhook: int, receiver: Receiver
 ) -> None:
     tell(engine, project)
@@ -212,7 +212,7 @@ def test_a_long_list_of_messages_is_told_in_turns(
 
 
 @pytest.mark.parametrize("what", ["off", "in the bin"])
-def test_nothing_is_sent_while_a_webhook_is_off_or_its_project_in_the_bin(
+def test_nothing_is_sent_while_a_webhook_is_off_or_in_the_bin(
     engine: Engine, project: int, webhook: int, receiver: Receiver, what: str
 ) -> None:
     tell(engine, project)

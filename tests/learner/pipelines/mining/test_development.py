@@ -47,7 +47,7 @@ def test_the_best_rate_is_kept_at_its_best_step(tmp_path: Path) -> None:
     assert [row["step"] for row in read_looks(tmp_path) if row["chosen"]] == [4]
 
 
-def test_a_rank_counts_ties_and_what_has_diverged_against_the_right_text() -> None:
+def test_a_rank_counts_ties_and_divergence_against_the_truth() -> None:
     scores = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [np.nan, np.nan, np.nan], [0.0, 1.0, 2.0]])
     assert rank_measure(lambda: scores) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 3) / 4)
 

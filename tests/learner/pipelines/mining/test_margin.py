@@ -161,7 +161,7 @@ def test_swapping_the_lists_swaps_the_pairs(n: int, m: int, k: int, seed: int, k
 
 
 @given(sizes, sizes, seeds)
-def test_of_one_neighbour_each_a_mutual_best_pair_has_the_ratio_one(n: int, m: int, seed: int) -> None:
+def test_a_mutual_best_pair_of_one_neighbour_each_has_ratio_one(n: int, m: int, seed: int) -> None:
     found = candidates(*both(cosines_of(n, m, seed), 1), "ratio")
     mutual = (found.rank_forward == 1) & (found.rank_backward == 1)
     assert mutual.any()

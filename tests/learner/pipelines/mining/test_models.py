@@ -65,7 +65,7 @@ def test_a_kept_score_is_where_the_crossencoder_begins(tmp_path: Path) -> None:
         assert not keep or best.looks[0].value == pytest.approx((1 / ranks).mean())
 
 
-def test_the_first_score_weighs_a_cosine_and_those_of_the_neighbours() -> None:
+def test_the_first_score_weighs_a_cosine_and_its_neighbours() -> None:
     rng = np.random.default_rng(0)
     x, y = (some / np.linalg.norm(some, axis=1, keepdims=True) for some in rng.normal(size=(2, 30, 4)))
     pairs = np.column_stack([np.arange(30), rng.integers(30, size=30)])

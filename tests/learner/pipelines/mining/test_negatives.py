@@ -34,7 +34,7 @@ def test_the_spans_that_are_wrong(answer: str, expected: set[str]) -> None:
     assert {(one.question, one.passage) for one in found} == {(ASKED.question, PASSAGE)}
 
 
-def test_a_right_answer_is_not_wrong_beside_another_of_the_question() -> None:
+def test_a_right_answer_is_not_wrong_beside_another_right_one() -> None:
     other = ASKED._replace(question="Where?", answer="$20")
     *same, far = wrong_answers([ASKED, ASKED._replace(answer="the York"), other], PatternTagger(), 99, rng())
     assert [{one.answer for one in some} for some in same] == [OTHERS - {"York", "New York"}] * 2
