@@ -32,7 +32,6 @@ from allpairs.learner.jobs import (  # noqa: F401  (importing them registers the
     explore,
     matches,
     next_round,
-    opinions,
     pipeline,
     preview,
     rate,

@@ -30,7 +30,6 @@ from allpairs.db.projects.jobs import (
     EXPLORE,
     MATCHES,
     NEXT_ROUND,
-    OPINIONS,
     PIPELINE,
     PREVIEW,
     RATE,
@@ -166,16 +165,6 @@ def request_suggestions(engine: Engine, project_id: int, run_id: str, number: in
         item_of(session, project_id, item_id)
 
     return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n, check=check)
-
-
-def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
-    """Request the job in which a run's encoder finds what these texts think, and why; return its id.
-
-    number: the encoder's place in the run's outputs; prompt: both questions, as in the configuration. Several people
-    may ask at once. Raises InputError if the run belongs to another project.
-    """
-    check = partial(run_of, run_id=run_id)
-    return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt, check=check)
 
 
 def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor = RatedFor.LABELS) -> str:

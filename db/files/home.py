@@ -9,8 +9,8 @@ _NAMES = re.compile(
     r"project-\d+/matches(?=/|$)"
     r"|project-\d+/explore/searches/[^/]+"
     r"|project-\d+/(?!explore/searches$)[^/]+/[^/]+"
-    r"|pipelines/[^/]+/(?:opinions|suggestions)/[^/]+"
-    r"|pipelines/[^/]+/(?!(?:opinions|suggestions)$)[^/]+"
+    r"|pipelines/[^/]+/suggestions/[^/]+"
+    r"|pipelines/[^/]+/(?!suggestions$)[^/]+"
     r"|experiments/[^/]+"
 )
 

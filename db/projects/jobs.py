@@ -15,10 +15,10 @@ from allpairs.db.schema.tables import Job, Worker, now
 OPEN = ("waiting", "running")
 NEXT_ROUND, AUDIT, CORRECTION, ENTITIES = "next_round", "audit", "correction", "entities"
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
-PIPELINE, SUGGEST, OPINIONS, RATE = "pipeline", "suggest", "opinions", "rate"
+PIPELINE, SUGGEST, RATE = "pipeline", "suggest", "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS, RATE)
-QUICK = (SEARCH, SUGGEST, OPINIONS)  # of which a project may have several open: somebody waits for each
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, RATE)
+QUICK = (SEARCH, SUGGEST)  # of which a project may have several open: somebody waits for each
 STARTING = "starting"  # the device of a worker that does not take jobs yet
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
 

@@ -14,7 +14,7 @@ from allpairs.learner.backbones.loading import MANY, longest
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder
 from allpairs.learner.backbones.span_reader import best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.catalog.quip import QuipConfig, Student
+from allpairs.learner.catalog.quip import Student
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,6 @@ class Opinions:
 
     scores: np.ndarray
     calibration: np.ndarray
-
-    @property
-    def margins(self) -> np.ndarray:
-        """How much higher the positive question scores once both are calibrated: (n,)."""
-        return np.asarray((self.scores - self.calibration) @ [-1, 1])
 
     def predicted(self, calibrated: bool = True) -> np.ndarray:
         """Return 1 where the positive question scores higher, else 0: (n,) int64."""
@@ -38,13 +33,6 @@ def questions_of(prompt: str) -> tuple[str, str]:
     """Return the question for a negative opinion and the one for a positive one."""
     positive, negative = (question.strip() for question in prompt.split("|"))
     return negative, positive
-
-
-def opinions_of(biencoder: SpanBiencoder, prompt: str, texts: Sequence[str], config: QuipConfig) -> Opinions:
-    """Score these texts by how well they answer the prompt's two questions."""
-    asked = biencoder.asked_many(questions_of(prompt), config.student.question_length)
-    calibration = product_scores(biencoder.encoder, asked, config.sentiment.words).mean(axis=0)
-    return Opinions(product_scores(biencoder.encoder, asked, texts), calibration)
 
 
 def best_sums(vectors: Tensor, mask: Tensor, start: Tensor, end: Tensor) -> Tensor:

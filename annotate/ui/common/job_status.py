@@ -26,7 +26,6 @@ KINDS = {
     "matches": later("Find matches"),
     "pipeline": later("Pipeline"),
     "suggest": later("Suggest questions"),
-    "opinions": later("Classify opinions"),
     "rate": later("Ask the machine rater"),
 }
 STAGES = {

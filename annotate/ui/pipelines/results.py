@@ -5,7 +5,6 @@ import streamlit as st
 from allpairs.annotate.exchange.download_routes import made_address
 from allpairs.annotate.pipelines.adopt_encoder import BIENCODER, plan_encoder, use_encoder
 from allpairs.annotate.pipelines.mined_pairs import PAIRS
-from allpairs.annotate.pipelines.opinion_queries import answers
 from allpairs.annotate.pipelines.rating_studies import ASKED
 from allpairs.annotate.pipelines.runs import Made, made_by
 from allpairs.annotate.pipelines.suggested_questions import GENERATOR
@@ -13,7 +12,6 @@ from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.pipelines.adopt import adopt
 from allpairs.annotate.ui.pipelines.batch_order import batch_order
 from allpairs.annotate.ui.pipelines.mined import mined_acts, mined_pairs
-from allpairs.annotate.ui.pipelines.opinions import tell_opinions
 from allpairs.annotate.ui.pipelines.study_start import study_start
 from allpairs.annotate.ui.pipelines.suggestions import suggestions
 from allpairs.annotate.ui.state import engine
@@ -54,8 +52,6 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
         mined_pairs(project_id, run_id, one)
     if one.kind == GENERATOR:
         suggestions(project_id, run_id, one)
-    if answers(one):
-        tell_opinions(project_id, run_id, one)
 
 
 def _shown(value: object) -> str:

@@ -97,8 +97,8 @@ def test_what_is_published_is_there_for_all(place: str, monkeypatch: pytest.Monk
     ("project-3/matches/about.json", "project-3/matches"), ("project-3/explore/searches", None),
     ("project-3/explore/searches/a.json", "project-3/explore/searches/a.json"),
     ("project-3/explore/1-2026/pairs.npz", "project-3/explore/1-2026"), ("project-3/previews/a.json",) * 2,
-    ("pipelines/run/train/model/x", "pipelines/run/train"), ("pipelines/run/opinions/a.json",) * 2,
-    ("pipelines/run/opinions", None), ("experiments/e/runs/x", "experiments/e"), ("tour/abc", None), ("", None),
+    ("pipelines/run/train/model/x", "pipelines/run/train"), ("pipelines/run/suggestions/a.json",) * 2,
+    ("pipelines/run/suggestions", None), ("experiments/e/runs/x", "experiments/e"), ("tour/abc", None), ("", None),
 ])  # fmt: skip
 def test_places_are_parts_of_artifacts(path: str, name: str | None) -> None:
     assert name_of(path) == name

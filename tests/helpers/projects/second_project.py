@@ -27,7 +27,6 @@ from allpairs.annotate.pipelines import (
     experiments,
     mined_pairs,
     mined_sample,
-    opinion_queries,
     rating_export,
     rating_scores,
     rating_studies,
@@ -51,7 +50,6 @@ from tests.helpers.people import PASSWORD, at
 from tests.helpers.projects.two_projects import (
     BIENCODER,
     GENERATOR,
-    OPINIONS,
     PAIRS,
     QUESTIONS,
     RERANKS,
@@ -185,9 +183,6 @@ THERE: Acts = {
     "requests.update_groups": (C, lambda a: jobs.update_groups(a.engine, a.other.id)),
     "requests.request_suggestions": (
         C, lambda a: suggested_questions.ask(a.engine, a.other.id, Asked(a.other.run, GENERATOR, a.other.items[0]))
-    ),
-    "requests.request_opinions": (
-        C, lambda a: opinion_queries.ask(a.engine, a.other.id, a.other.run, OPINIONS, "text", "good?", "bad?")
     ),
     "end_audit.drop_audit_batch": (C, lambda a: end_audit.drop_audit_batch(a.engine, a.other.id)),
     "import_labels.import_labels": (C, lambda a: import_labels(a.engine, a.other.name, table(a))),
@@ -341,13 +336,6 @@ HERE: Acts = {
     "requests.request_suggestions: a text": (
         NOWHERE,
         lambda a: suggested_questions.ask(a.engine, a.mine.id, Asked(a.mine.run, GENERATOR, a.other.items[0])),
-    ),
-    "requests.request_opinions: a run": (
-        NOWHERE,
-        lambda a: jobs.request_opinions(a.engine, a.mine.id, a.other.run, OPINIONS, ["text"], "good? | bad?"),
-    ),
-    "opinion_queries.ask: a run": (
-        NOWHERE, lambda a: opinion_queries.ask(a.engine, a.mine.id, a.other.run, OPINIONS, "text", "good?", "bad?")
     ),
     "runs.made: a run": (NOWHERE, lambda a: runs.made(a.engine, a.mine.id, a.other.run, PAIRS)),
     "runs.delete: a run": (NOWHERE, lambda a: runs.delete(a.engine, a.mine.id, a.other.run)),

@@ -33,7 +33,6 @@ from allpairs.db.schema.tables import (
     Task,
     TextChange,
 )  # fmt: skip
-from allpairs.learner.catalog.quip import HEADS
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
@@ -44,7 +43,7 @@ from tests.helpers.services.webhooks import add_webhook
 
 WHO = "somebody"  # who gave the answers
 TEXTS = 6  # of each list
-PAIRS, BIENCODER, RERANKS, GENERATOR, OPINIONS, QUESTIONS = range(6)  # the run's outputs
+PAIRS, BIENCODER, RERANKS, GENERATOR, QUESTIONS = range(5)  # the run's outputs
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
 def _write_run(of: Whole) -> None:
     write_began(of.run, "2 positive labels are the seed.")
     folder = results_folder(of.run)
-    for model, file in {"biencoder": "config.json", "reranker": RERANKER_FILE, "generator": "x", "quip": HEADS}.items():
+    for model, file in {"biencoder": "config.json", "reranker": RERANKER_FILE, "generator": "x"}.items():
         (folder / model).mkdir(parents=True)
         (folder / model / file).write_text("{}")
     mined = [{"x_id": of.free[0], "y_id": of.free[1], "x": "x", "y": "y", "cos": 0.9}]
@@ -162,6 +161,6 @@ def _write_run(of: Whole) -> None:
     for name, rows in files.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     kinds = {"pairs": "mined.jsonl", "biencoder": "biencoder", RERANKER: "reranker", "generator": "generator",
-             "encoder": "quip", "test-questions": "asked.jsonl"}  # fmt: skip
+             "test-questions": "asked.jsonl"}  # fmt: skip
     made = [{"kind": kind, "title": kind, "path": f"results/{path}", "about": {}} for kind, path in kinds.items()]
     (folder / ARTIFACTS).write_text(json.dumps(made))

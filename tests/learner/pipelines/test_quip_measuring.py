@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from allpairs.db.progress import no_progress
-from allpairs.learner.backbones.opinions import opinions_of, product_scores, questions_of, rationale_spans
+from allpairs.learner.backbones.opinions import rationale_spans
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from allpairs.learner.backbones.span_reader import Answer, load_reader
 from allpairs.learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
@@ -29,7 +29,7 @@ from allpairs.learner.pipelines.quip.uses import paraphrases as use_paraphrases
 from allpairs.learner.pipelines.quip.uses import reading
 from allpairs.learner.pipelines.quip.uses import sentiment as use_sentiment
 from allpairs.learner.pipelines.report import Report
-from tests.helpers.files.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
+from tests.helpers.files.quip_files import PASSAGES, PROMPTS, STUDENT, write_files
 
 CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "bare", "")
 
@@ -134,14 +134,6 @@ def test_opinions_are_calibrated_and_accuracy_counts_right_ones(monkeypatch: pyt
     run: Any = SimpleNamespace(config=config)
     (row,) = use_sentiment.measure_sentiment(run, CROSS, some, no_progress)
     assert (row["accuracy"], row["uncalibrated"], row["texts"]) == (0.75, 0.5, 4)
-
-
-def test_typed_opinions_are_calibrated_by_words_that_say_nothing(biencoder: SpanBiencoder) -> None:
-    config = QuipConfig.model_validate({"sentiment": {"words": ["the", "of"]}})
-    found = opinions_of(biencoder, PROMPTS[0], [OPINIONS[0][0]], config)
-    asked = biencoder.asked_many(questions_of(PROMPTS[0]), 50)
-    np.testing.assert_allclose(found.calibration, product_scores(biencoder.encoder, asked, ["the", "of"]).mean(axis=0))
-    assert abs(found.calibration).min() > 0.01
 
 
 def test_a_readers_score_is_its_best_logits(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
