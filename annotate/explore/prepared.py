@@ -8,9 +8,8 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.jobs.job_progress import JobProgress, job_progress
 from allpairs.annotate.jobs.requests import request_exploration
-from allpairs.annotate.projects.batch_preview import PreviewWork
-from allpairs.annotate.projects.batch_preview import work as work_of
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays
@@ -125,14 +124,14 @@ def ask(engine: Engine, project_id: int, number: int) -> str:
     return request_exploration(engine, project_id, number)
 
 
-def work(engine: Engine, matcher: Matcher) -> PreviewWork:
+def work(engine: Engine, matcher: Matcher) -> JobProgress:
     """Return the progress of the project's newest preparation; one that ended before the matcher was made is over."""
-    found = work_of(engine, matcher.project_id, EXPLORE)
-    is_past = found.job is not None and found.job.state not in OPEN and found.job.created_at < matcher.created_at
-    return replace(found, job=None) if is_past else found
+    newest = job_progress(engine, matcher.project_id, EXPLORE)
+    is_past = newest.job is not None and newest.job.state not in OPEN and newest.job.created_at < matcher.created_at
+    return replace(newest, job=None) if is_past else newest
 
 
-def is_due(found: Round, last: PreviewWork) -> bool:
+def is_due(found: Round, last: JobProgress) -> bool:
     """Return whether the round lacks its arrays and may be prepared unasked: the last preparation has not failed."""
     return found.exploration is None and (last.job is None or last.job.state == "done")
 

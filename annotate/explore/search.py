@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Engine
 
 from allpairs.annotate.explore.prepared import ShownPair, shown
+from allpairs.annotate.jobs.job_progress import JobProgress
 from allpairs.annotate.jobs.requests import request_search
-from allpairs.annotate.projects.batch_preview import PreviewWork
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_of, item_texts, items_with
@@ -47,10 +47,10 @@ def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
     return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
 
 
-def work(engine: Engine, project_id: int, job_id: str) -> PreviewWork:
+def work(engine: Engine, project_id: int, job_id: str) -> JobProgress:
     """Return the progress of the project's search, or of another job that somebody waits for."""
     with reading(engine) as session:
-        return PreviewWork(job_of(session, project_id, job_id), bool(live_workers(session)))
+        return JobProgress(job_of(session, project_id, job_id), bool(live_workers(session)))
 
 
 def found(project_id: int, job_id: str) -> Search | None:

@@ -9,10 +9,8 @@ from sqlalchemy import Engine
 from allpairs.annotate.jobs.requests import request_preview
 from allpairs.annotate.projects.projects import checked_settings
 from allpairs.db.projects.items import item_texts
-from allpairs.db.projects.jobs import PREVIEW, last_job, live_workers
 from allpairs.db.results.previews import Preview, read_preview
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job
 
 # Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
 DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")
@@ -29,26 +27,12 @@ class ShownPair:
     p: float | None
 
 
-@dataclass(frozen=True)
-class PreviewWork:
-    """A job that changes nothing in its project, and whether a worker is alive."""
-
-    job: Job | None
-    has_worker: bool
-
-
 def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
     """Request a preview of the next pairs under these settings, stored or not; return the job's id.
 
     Raises InputError for invalid settings, and while another preview is open.
     """
     return request_preview(engine, project_id, checked_settings(entered))
-
-
-def work(engine: Engine, project_id: int, kind: str = PREVIEW) -> PreviewWork:
-    """Return the progress of the project's newest preview, or of the newest job of another such kind."""
-    with reading(engine) as session:
-        return PreviewWork(last_job(session, project_id, [kind]), bool(live_workers(session)))
 
 
 def found(project_id: int, strategy: str) -> Preview | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from allpairs.annotate.projects.batch_preview import PreviewWork
+from allpairs.annotate.jobs.job_progress import JobProgress
 from allpairs.annotate.ui.common.announce import announce
 from allpairs.annotate.ui.common.job_status import failure, progress
 from allpairs.db.projects.jobs import OPEN
@@ -13,7 +13,7 @@ EVERY = 1  # seconds between two updates of an open job
 NO_WORKER = "No worker is running. Start one with `allpairs worker`."
 
 
-def watch(look: Callable[[], PreviewWork], title: str, after: Callable[[], None]) -> None:
+def watch(look: Callable[[], JobProgress], title: str, after: Callable[[], None]) -> None:
     """Draw the job's progress, or what it waits for, until it ends; then any failure, and call `after`.
 
     look: finds the job, if there is one. The whole page is redrawn when it ends.
@@ -22,26 +22,26 @@ def watch(look: Callable[[], PreviewWork], title: str, after: Callable[[], None]
     st.fragment(_watched, run_every=EVERY if under_way else None)(look, title, after, under_way)
 
 
-def _watched(look: Callable[[], PreviewWork], title: str, after: Callable[[], None], was_under_way: bool) -> None:
-    work = look()
-    if work.job is not None and _under_way(work):
-        progress(work.job, title)
-        st.caption(why_waiting(work))
+def _watched(look: Callable[[], JobProgress], title: str, after: Callable[[], None], was_under_way: bool) -> None:
+    newest = look()
+    if newest.job is not None and _under_way(newest):
+        progress(newest.job, title)
+        st.caption(why_waiting(newest))
         return
     if was_under_way:
         st.rerun()  # it has ended: stop polling and show the result
-    if work.job is not None:
-        announce(title + work.job.state)
-        if work.job.state == "failed":
-            failure(work.job)
+    if newest.job is not None:
+        announce(title + newest.job.state)
+        if newest.job.state == "failed":
+            failure(newest.job)
     after()
 
 
-def _under_way(work: PreviewWork) -> bool:
-    return work.job is not None and work.job.state in OPEN
+def _under_way(newest: JobProgress) -> bool:
+    return newest.job is not None and newest.job.state in OPEN
 
 
-def why_waiting(work: PreviewWork) -> str:
+def why_waiting(newest: JobProgress) -> str:
     """Return what is missing if no worker can take the job, as Markdown; its progress says which job it waits for."""
-    waits = work.job is not None and work.job.state == "waiting"
-    return NO_WORKER if waits and not work.has_worker else ""
+    waits = newest.job is not None and newest.job.state == "waiting"
+    return NO_WORKER if waits and not newest.has_worker else ""

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs.job_progress import job_progress
 from allpairs.annotate.jobs.requests import MOST_RATED, request_rating
 from allpairs.annotate.monitor.method_in_words import read_by
-from allpairs.annotate.projects.batch_preview import work
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
@@ -36,7 +36,7 @@ def audit_rater(project_id: int, audit: dict[str, Any]) -> None:
         with st.popover("Let the machine rater read pairs first", icon=":material/smart_toy:", key="audit_rater"):
             st.write(WHY)
             st.caption(literal(what_leaves(newest.setup)))
-            watch(partial(work, engine(), project_id, RATE), "Asking: ", partial(_form, project_id, newest))
+            watch(partial(job_progress, engine(), project_id, RATE), "Asking: ", partial(_form, project_id, newest))
 
 
 def _form(project_id: int, newest: RaterState) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.access.roles import Right
+from allpairs.annotate.jobs.job_progress import job_progress
 from allpairs.annotate.jobs.requests import MOST_RATED, request_rating
-from allpairs.annotate.projects.batch_preview import work
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
 from allpairs.annotate.text.formatting import ago, literal, sentence
@@ -65,7 +65,7 @@ def _in_use(project_id: int, one: RaterState) -> None:
         st.button("Resume", key="rater_resume", icon=":material/play_arrow:", on_click=_clicked,
                   args=(services.resume, project_id))  # fmt: skip
     st.caption(literal(what_leaves(setup)))
-    watch(partial(work, engine(), project_id, RATE), "Asking: ", partial(_ask, project_id, one))
+    watch(partial(job_progress, engine(), project_id, RATE), "Asking: ", partial(_ask, project_id, one))
     with st.popover("End", icon=":material/stop:", key="rater_end"):
         st.write("It is asked nothing more. Its verdicts stay in the record.")
         st.button("End the machine rater", key="rater_ended", on_click=_clicked, args=(services.end, project_id))

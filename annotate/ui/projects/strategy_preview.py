@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from allpairs.annotate.jobs.job_progress import job_progress
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.batch_preview import ShownPair
 from allpairs.annotate.text.formatting import beginning, literal
@@ -14,6 +15,7 @@ from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.projects.settings import LABELS
 from allpairs.annotate.ui.state import engine
+from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.results.previews import Preview
 from allpairs.learner.catalog import STRATEGIES
 
@@ -31,7 +33,7 @@ EMPTY = "Every pair that the search finds has been answered. Raise the number of
 def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     """Draw the preview of the entered strategy. possible: whether all entered settings are valid."""
     with st.container(border=True):
-        look = partial(batch_preview.work, engine(), project_id)
+        look = partial(job_progress, engine(), project_id, PREVIEW)
         watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
         preview = batch_preview.found(project_id, entered["strategy"])
         if preview is not None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.jobs.job_progress import job_progress
 from allpairs.annotate.projects import batch_preview
 from allpairs.db.domain import SEED_STRATEGY, Settings
 from allpairs.db.errors import InputError
@@ -52,7 +53,7 @@ def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
     page = choose(open_page(), project, "random")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
-    job = batch_preview.work(engine, project).job
+    job = job_progress(engine, project, PREVIEW).job
     assert job is not None and (job.kind, job.state) == (PREVIEW, "waiting")
     assert "preview" not in keys(page) and f"cancel_{job.id}" in keys(page)
     assert captions(page).count("Not saved yet.") == 1

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.jobs.job_progress import JobProgress, job_progress
 from allpairs.annotate.jobs.requests import cancel, newest_job, request_round
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.projects import delete_project
@@ -28,9 +29,9 @@ def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) ->
     training = request_round(engine, project)
     asked = batch_preview.ask(engine, project, ENTERED)
     add_worker(engine)
-    work = batch_preview.work(engine, project)
-    assert work.job is not None
-    assert (work.job.id, work.job.state, work.has_worker) == (asked, "waiting", True)
+    progress = job_progress(engine, project, PREVIEW)
+    assert progress.job is not None
+    assert (progress.job.id, progress.job.state, progress.has_worker) == (asked, "waiting", True)
     assert request_round(engine, project) == training
 
 
@@ -60,7 +61,7 @@ def test_settings_that_are_not_possible_ask_for_nothing(engine: Engine, project:
 
 def test_without_a_job_or_a_worker(engine: Engine, project: int) -> None:
     add_job(engine, project, state="done")
-    assert batch_preview.work(engine, project) == batch_preview.PreviewWork(None, False)
+    assert job_progress(engine, project, PREVIEW) == JobProgress(None, False)
     assert batch_preview.found(project, "uncertainty") is None
 
 
