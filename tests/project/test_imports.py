@@ -83,7 +83,7 @@ PACKAGES = {
     "annotate.publish": "access db",
     "annotate.raters": "access monitor db",
     "annotate.review": "access labelling stats db",
-    "annotate.explore": "access jobs labelling labels monitor pipelines projects text db",
+    "annotate.explore": "access jobs labelling labels monitor pipelines text db",
     "annotate.exchange": "access explore labels monitor pipelines projects text web db",
     "annotate.api": "access explore jobs labelling labels monitor projects publish raters text web db",
     "annotate.demo": "jobs projects db",
