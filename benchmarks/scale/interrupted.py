@@ -1,4 +1,4 @@
-"""Count what is left half-done if a process is killed while it imports, exports, deletes or upgrades.
+"""Count what is left half-done if a process is killed while it imports, exports or deletes.
 
     python -m benchmarks.scale.interrupted [--kills 50] [--seed 0] [--database sqlite|postgresql] [--only ACT]
 
@@ -174,14 +174,10 @@ def interrupted(folder: Path, kills: int, seed: int, only: str = "") -> Outcome:
 
     chosen = [act for act in ACTS if only in ("", act.name)]
     shares = [kills // len(chosen) + (at < kills % len(chosen)) for at in range(len(chosen))]
-    killed = dict(zip(chosen, shares, strict=True))
-    migration = killed.pop(ACTS[-1], 0)
-    acts = {act.name: interrupt(act, place, share, rng, label) for act, share in killed.items()}
+    acts = {act.name: interrupt(act, place, share, rng, label) for act, share in zip(chosen, shares, strict=True)}
     with reading(engine) as session:
         keys = Counter(session.scalars(select(Answer.key).where(Answer.project_id == bystander)))
     engine.dispose()
-    if migration:
-        acts[ACTS[-1].name] = interrupt(ACTS[-1], place, migration, rng, lambda: None)  # its tables are others
     lost = len(set(acknowledged) - keys.keys())
     return Outcome(acts, len(acknowledged), lost, keys.total() - len(keys), time.monotonic() - began)
 

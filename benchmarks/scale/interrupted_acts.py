@@ -1,4 +1,4 @@
-"""What `interrupted` interrupts: imports, a change of texts, an export, a deletion, an upgrade; and how far it came."""
+"""What `interrupted` interrupts: imports, a change of texts, an export, a deletion; and how far it came."""
 
 import shutil
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 
 from allpairs.annotate.exchange.project_export import MANIFEST, export_project
 from allpairs.annotate.exchange.project_import import import_project
@@ -24,14 +24,12 @@ from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal
-from allpairs.db.maintenance.upgrade import upgrade
-from allpairs.db.schema.engine import artifacts, home, make_engine, migrate, newest_revision, reading, revision, writing
+from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, IdentifierChange, Item, Matcher, Project, TextChange, now
 from tests.helpers.factories import make_project, make_round
 
 ROWS, MODEL = 3000, 8_000_000  # texts of a project, and bytes of its model
 NEW = 1000  # texts that a change adds, and as many that it changes
-OLD = "0004"  # the revision from which the tables are upgraded
 NAME = "Moved"
 
 
@@ -183,52 +181,12 @@ def _exported(place: Place) -> Any:
         return bundle.testzip() is None and MANIFEST in bundle.namelist()
 
 
-def _age(place: Place) -> None:
-    """Give the installation tables of an earlier version, with as many rows as a project has."""
-    engine = make_engine()
-    if engine.dialect.name == "sqlite":
-        engine.dispose()
-        for file in home().glob("allpairs.db*"):
-            file.unlink()
-    else:
-        with engine.begin() as connection:
-            connection.execute(text("DROP SCHEMA public CASCADE"))
-            connection.execute(text("CREATE SCHEMA public"))
-    migrate(to=OLD)
-    engine = make_engine()
-    with writing(engine) as session:
-        session.execute(text("INSERT INTO projects (name, kind, settings, created_at) "
-                             "VALUES ('Old', 'symmetric', '{}', '2026-01-02')"))  # fmt: skip
-        items = [{"text": f"text {at}"} for at in range(ROWS)]
-        session.execute(
-            text("INSERT INTO items (project_id, side, split, text) VALUES (1, 'left', 'train', :text)"), items
-        )
-        answers = [{"key": f"key {at}", "left": at % (ROWS - 1) + 1, "at": "2026-01-02"} for at in range(ROWS)]
-        session.execute(text("INSERT INTO answers (project_id, left_id, right_id, annotator, answer, key, created_at) "
-                             "VALUES (1, :left, :left + 1, 'ann', 'positive', :key, :at)"), answers)  # fmt: skip
-    engine.dispose()
-
-
-def _upgrade(place: Place) -> None:
-    upgrade()
-
-
-def _upgraded(place: Place) -> Any:
-    engine = make_engine()
-    with engine.connect() as connection:
-        rows = [connection.scalar(text(f"SELECT count(*) FROM {table}")) for table in ("projects", "items", "answers")]
-    at = revision(engine)
-    engine.dispose()
-    return at, rows
-
-
 ACTS = (
     Act("import of texts", _remove, _create, _state, lambda place: (ROWS, 0, 0, True)),
     Act("import of a project", _remove, _import, _state, lambda place: (ROWS, 9, 1, True)),
     Act("change of texts", _unchanged, _change, _changed, lambda place: (1, 2 * NEW, ROWS + NEW, ROWS + NEW)),
     Act("export of a project", _present, _export, _exported, lambda place: True),
     Act("deletion of a project", _bin, _empty, _state, lambda place: None),
-    Act("migration of the tables", _age, _upgrade, _upgraded, lambda place: (newest_revision(), [1, ROWS, ROWS])),
 )
 
 

@@ -74,10 +74,10 @@ def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows
 def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_progress) -> Rows:
     """Replace the database's rows by those of the back-up; return the number of rows of each table.
 
-    The back-up may come from an earlier version. All rows are restored in one transaction, or none. Jobs that were
-    waiting or running are cancelled, machine raters end, and webhooks are switched off. Raises InputError if the file
-    is not a back-up, has rows that do not fit or comes from a later version, if the database has projects and `replace`
-    is false, and while a worker, or a process that answers `match`, is alive.
+    A back-up with the tables of an earlier revision is upgraded. All rows are restored in one transaction, or none.
+    Jobs that were waiting or running are cancelled, machine raters end, and webhooks are switched off. Raises
+    InputError if the file is not a back-up, has rows that do not fit or tables that cannot be upgraded, if the database
+    has projects and `replace` is false, and while a worker, or a process that answers `match`, is alive.
     """
     _check_file(file)
     migrate(engine.url.render_as_string(hide_password=False))
@@ -85,7 +85,10 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
         copied = Path(folder) / "backup.db"
         shutil.copyfile(file, copied)
         address = f"sqlite:///{copied}"
-        migrate(address)
+        try:
+            migrate(address)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
         with _opened(address) as old, _explained(file), reading(old) as source, writing(engine) as target:
             tables = _tables(target)
             projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0

@@ -14,8 +14,8 @@ from allpairs.db.schema.tables import now
 def upgrade(url: str | None = None) -> Path | None:
     """Upgrade the tables; return the back-up made before, in `ALLPAIRS_HOME/backups`, or None if nothing changed.
 
-    Raises InputError if the tables are from a later version, and OSError if the back-up cannot be written; then the
-    tables have not changed.
+    Raises InputError if no migration leads from the tables to this version's, and OSError if the back-up cannot be
+    written; then the tables have not changed.
     """
     made: list[Path] = []
 

@@ -23,6 +23,7 @@ from allpairs.db.files.private import FOLDER, open_private
 # Providers write `postgres://`, which SQLAlchemy does not know; other libraries name drivers of their own.
 _POSTGRES = re.compile(r"^postgres(ql)?(\+\w+)?://", re.IGNORECASE)
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
+LAST_WITH_OLDER_REVISIONS = "83845d39 (2026-11-28)"  # the commit that upgrades from before the first of today's
 
 
 def database_url() -> str:
@@ -181,11 +182,27 @@ def _versions() -> ScriptDirectory:
     return ScriptDirectory(str(MIGRATIONS))
 
 
+def _require_known(number: str) -> None:
+    """Raise InputError unless there is a migration for the tables of this revision."""
+    versions = _versions()
+    if number in {version.revision for version in versions.walk_revisions()}:
+        return
+    if number < str(versions.get_base()):
+        raise InputError(
+            f"the database has the tables of an earlier version ({number}): copy it, check out commit "
+            f"{LAST_WITH_OLDER_REVISIONS}, run `allpairs db upgrade` there, and come back"
+        )
+    raise InputError(
+        f"the database has the tables of a later version ({number}; this version needs {newest_revision()}): "
+        "install that version, or restore a back-up"
+    )
+
+
 def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, str, str], None] | None = None) -> None:
     """Migrate the database to the newest tables, or to those of the revision `to`.
 
     `before` is called with the engine and both revisions if existing tables have to change, while no other process can
-    change them. Raises InputError if the tables are from a later version.
+    change them. Raises InputError if the tables are from a later version, or from before the first migration.
     """
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
@@ -196,14 +213,11 @@ def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, 
     with engine.connect().execution_options(write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":  # it takes no lock at the start
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
-        at = MigrationContext.configure(connection).get_current_revision()
-        if at is not None and at not in {version.revision for version in _versions().walk_revisions()}:
-            raise InputError(
-                f"the database has the tables of a later version ({at}; this version needs {newest}): "
-                "install that version, or restore a back-up"
-            )
-        if before is not None and at is not None and at != newest:
-            before(engine, at, newest)
+        current = MigrationContext.configure(connection).get_current_revision()
+        if current is not None:
+            _require_known(current)
+        if before is not None and current is not None and current != newest:
+            before(engine, current, newest)
         config.attributes["connection"] = connection
         command.upgrade(config, to)
     engine.dispose()

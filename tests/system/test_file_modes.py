@@ -21,6 +21,7 @@ from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import artifacts, make_engine, migrate, writing
 from allpairs.db.schema.tables import Person, now
 from allpairs.learner import worker
+from tests.helpers.files.later_revision import add_revision
 from tests.helpers.services.annotate_cli import annotate
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -123,8 +124,9 @@ def test_commands_close_stored_files_and_exports_keep_the_umask(
     assert mode(Path("q.zip")) == mode(Path("labels.csv")) == 0o666
 
 
-def test_a_back_up_before_an_upgrade_is_closed(home: Path) -> None:
-    migrate(to="0013")
+def test_a_back_up_before_an_upgrade_is_closed(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate()
+    add_revision(tmp_path, monkeypatch)
     made = upgrade()
     assert made is not None and reachable(home) == []
 

@@ -36,7 +36,7 @@ def test_what_was_lost_or_left_undone_is_seen(engine: Engine, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "database_kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-def test_killed_imports_exports_and_upgrades_leave_no_halves(home: Path, tmp_path: Path) -> None:
+def test_killed_imports_exports_and_deletions_leave_no_halves(home: Path, tmp_path: Path) -> None:
     found = interrupted(tmp_path, kills=50, seed=0)
     assert found.clean, found
     assert {name: one.kills for name, one in found.acts.items()} == dict.fromkeys([act.name for act in ACTS], 10)

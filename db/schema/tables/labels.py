@@ -122,7 +122,10 @@ class Answer(Base):
 
 
 class PairLabel(Base):
-    """The current label of one pair. A trigger on `answers` maintains it (migration 0025); nothing else writes here."""
+    """The current label of one pair.
+
+    A trigger on `answers` maintains it (`db/migrations/keep_labels.py`); nothing else writes here.
+    """
 
     __tablename__ = "labels"
     __table_args__ = (Index("ix_labels_counted", "project_id", "purpose", "answer"),)

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from allpairs.db.schema.engine import artifacts, make_engine, reading, revision,
 from allpairs.db.schema.tables import Answer, Design, Job, Project, now
 from allpairs.program import run
 from tests.helpers.files.backups import contents, label_some
-from tests.helpers.files.old_tables import tables_of
+from tests.helpers.files.later_revision import NUMBER, add_revision
 from tests.helpers.people import START, make_person
 
 
@@ -92,64 +93,65 @@ def test_a_backup_never_overwrites(engine: Engine, labelled: int, tmp_path: Path
     assert (tmp_path / "b.db").read_text() == "mine"
 
 
-def test_an_upgrade_keeps_the_rows_as_they_were(home: Path, tmp_path: Path) -> None:
-    with tables_of("0003"):
-        pass
-    made = upgrade()
-    assert made is not None and made.parent == home / "backups"
-    kept = make_engine(f"sqlite:///{made}")
-    assert revision(kept) == "0003"
-    engine = make_engine()
+@pytest.fixture
+def outdated(engine: Engine, labelled: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the revision of a database that has to be upgraded."""
+    add_revision(tmp_path, monkeypatch)
+    return revision(engine) or ""
+
+
+def test_an_upgrade_keeps_the_rows_as_they_were(engine: Engine, outdated: str, home: Path) -> None:
+    before = contents(engine)
+    saved = upgrade()
+    assert saved is not None and saved.parent == home / "backups"
+    copy = make_engine(f"sqlite:///{saved}")
+    assert (revision(copy), revision(engine)) == (outdated, NUMBER)
     assert upgrade() is None
     with writing(engine) as session:
         session.execute(select(Project)).scalar_one().name = "Renamed"
-    restore(made, engine, replace=True)
-    with reading(engine) as session:
-        assert session.scalars(select(Project.name)).all() == ["Old"]
-    for opened in (kept, engine):
-        opened.dispose()
+    restore(saved, engine, replace=True)
+    assert contents(engine)["projects"] == before["projects"]
+    copy.dispose()
 
 
-def test_an_upgrade_removes_what_a_killed_one_left(home: Path) -> None:
-    with tables_of("0003"):
-        pass
+def test_an_upgrade_removes_what_a_killed_one_left(outdated: str, home: Path) -> None:
     (home / "backups").mkdir(parents=True)
-    for name in ("2026-01-02T03-04-05-before-0004-from-0003.db.part", "my own.db.part"):
+    for name in (f"2026-01-02T03-04-05-before-{NUMBER}-from-{outdated}.db.part", "my own.db.part"):
         (home / "backups" / name).write_text("half of it")
-    made = upgrade()
-    assert made is not None
-    assert {path.name for path in (home / "backups").iterdir()} == {made.name, "my own.db.part"}
+    saved = upgrade()
+    assert saved is not None
+    assert {path.name for path in (home / "backups").iterdir()} == {saved.name, "my own.db.part"}
 
 
-def test_an_upgrade_begun_again_at_once_keeps_both_backups(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upgrades_at_nearly_the_same_moment_keep_both_backups(
+    engine: Engine, outdated: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moment = now()
     times = iter([moment, moment + timedelta(microseconds=1)])
     monkeypatch.setattr(upgrades, "now", lambda: next(times))
     for _ in range(2):
-        with tables_of("0003"):
-            pass
+        with writing(engine) as session:
+            session.connection().exec_driver_sql(f"UPDATE alembic_version SET version_num = '{outdated}'")
         assert upgrade() is not None
-        (home / "allpairs.db").unlink()
     assert len(list((home / "backups").iterdir())) == 2
 
 
-def test_a_failed_backup_stops_the_upgrade(home: Path) -> None:
-    with tables_of("0003"):
-        pass
-    home.mkdir(exist_ok=True)
+def test_a_failed_backup_stops_the_upgrade(engine: Engine, outdated: str, home: Path) -> None:
     (home / "backups").write_text("in the way")
     with pytest.raises(OSError, match="backups"):
         upgrade()
-    engine = make_engine()
-    assert revision(engine) == "0003"
-    engine.dispose()
+    assert revision(engine) == outdated
 
 
-def test_tables_of_a_later_version_are_refused(engine: Engine) -> None:
-    with writing(engine) as session:
-        session.connection().exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(InputError, match=r"9999.*later version|later version.*9999"):
-        upgrade()
+def test_a_backup_of_a_later_version_is_refused_by_name(engine: Engine, labelled: int, tmp_path: Path) -> None:
+    before = contents(engine)
+    file = tmp_path / "later.db"
+    backup(engine, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(InputError, match=r"later\.db.*later version.*9999"):
+        restore(file, engine, replace=True)
+    assert contents(engine) == before
 
 
 @pytest.mark.parametrize(
