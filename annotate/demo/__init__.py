@@ -53,7 +53,7 @@ def ensure_demo(engine: Engine) -> None:
 def _store_first_batch(session: Session, project_id: int) -> None:
     """Store the batch that the job would choose, from a file: the first pair need not wait for a model to load.
 
-    `python -m tests.helpers.files.demo_batch` writes the file; a test rebuilds it and compares.
+    `python -m scripts.demo_batch` writes the file; a test rebuilds it and compares.
     """
     items = items_by_identifier(session, project_id, Side.LEFT)
     with (FOLDER / "first_batch.csv").open(newline="") as file:

@@ -34,7 +34,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer, Job, Round
 from tests.helpers.factories import make_project
-from tests.helpers.services.postgres import running_postgres
+from tests.helpers.services.servers import running_postgres
 from tests.helpers.tiny import tiny_encoder
 
 ANNOTATORS, TOPICS = 8, 12

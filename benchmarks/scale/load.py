@@ -28,7 +28,7 @@ from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer
 from benchmarks.table import Row
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.services.postgres import missing, running_postgres
+from tests.helpers.services.servers import is_postgres_missing, running_postgres
 
 P99 = 0.05  # seconds: the target
 AGAIN = 20  # one answer in this many is sent twice
@@ -132,7 +132,7 @@ def databases() -> Iterator[dict[str, str]]:
     """Yield the address of an empty database of each kind; PostgreSQL only if installed."""
     with tempfile.TemporaryDirectory() as folder:
         found = {"SQLite": f"sqlite:///{Path(folder) / 'allpairs.db'}"}
-        if missing():
+        if is_postgres_missing():
             yield found
             return
         server = Path(folder) / "postgres"

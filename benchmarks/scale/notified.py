@@ -24,8 +24,7 @@ from allpairs.db.projects.webhook_addresses import VARIABLE
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Delivery, Gold, Item, Job, Project, Round
 from benchmarks.scale.faults import Outcome, Work, command, faults
-from tests.helpers.services.receiver import Receiver, receiving
-from tests.helpers.services.webhooks import add_webhook
+from tests.helpers.services.webhooks import Receiver, add_webhook, receiving
 
 SLIPS, TARGET, DELAY = 0.1, 0.3, 0.3  # share of wrong answers; target precision; seconds until an answer
 

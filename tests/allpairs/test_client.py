@@ -8,7 +8,7 @@ import pytest
 
 from allpairs import Client, InputError
 from allpairs.client import RemoteProject
-from tests.helpers.services.ports import free_port
+from tests.helpers.machine import free_port
 
 
 @pytest.fixture

@@ -25,9 +25,8 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.search.inner_product import BLENDED, scores
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.rounds import texts
-from tests.helpers.projects.trained import trained
+from tests.helpers.machine import ROOT
+from tests.helpers.projects.rounds import texts, trained
 from tests.helpers.tiny import tiny_encoder
 
 PAIRS = 1_000

@@ -13,7 +13,7 @@ from benchmarks.scale.torture import counted, torture
 from benchmarks.scale.torture_acts import ACTS
 from tests.helpers.browser import Desk
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.services.programs import Require
+from tests.helpers.machine import Require
 
 
 @pytest.fixture

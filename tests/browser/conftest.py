@@ -14,12 +14,9 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, Project
 from benchmarks.browser import BROWSERS, browser_path
-from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn, workless_database
+from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Outside, Picture, drawn, workless_database
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.outside import Outside
-from tests.helpers.paths import ROOT
-from tests.helpers.services.ports import free_port
-from tests.helpers.services.programs import Require
+from tests.helpers.machine import ROOT, Require, free_port
 
 expect.set_options(timeout=20_000)  # milliseconds: a busy machine is slow, and what does not come is a failure then
 PICTURES = ROOT / "docs" / "screenshots"

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.projects.projects import delete_project
 from tests.helpers.browser import App, drawn
-from tests.helpers.files.hostile import ANNOTATORS, NAME, hostile_table, make_hostile_project
+from tests.helpers.every_page import ANNOTATORS, HOSTILE_NAME, hostile_table, make_hostile_project
 
 WAIT = 60_000  # milliseconds
 # Each page, and what is on it once it shows the project.
@@ -31,7 +31,7 @@ def hostile(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iter
     """Yield the query of an address that opens a project of such texts."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     project_id = make_hostile_project(database)
-    yield f"project={quote(NAME)}&annotator={quote(ANNOTATORS[0])}"
+    yield f"project={quote(HOSTILE_NAME)}&annotator={quote(ANNOTATORS[0])}"
     delete_project(database, project_id)
 
 

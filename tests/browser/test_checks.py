@@ -10,7 +10,7 @@ from allpairs.db.labels.hidden_checks import check_results
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Check
 from tests.helpers.browser import App, Desk, Picture, drawn, open_card, press, settle
-from tests.helpers.projects.checks import know
+from tests.helpers.projects.labels import know
 
 PAIRS = 20
 

@@ -13,7 +13,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
 from tests.helpers.browser import DESKTOP, PAUSE, App, Picture, drawn, open_card, press, settle
-from tests.helpers.services.ports import free_port
+from tests.helpers.machine import free_port
 from tests.helpers.services.workers import wait_for
 
 TRAINING = 300  # seconds: the worker loads torch, measures the encoder, trains, encodes

@@ -15,9 +15,9 @@ from sqlalchemy import Engine
 
 from allpairs.db.schema.tables import now
 from tests.helpers.browser import App, Picture, drawn
+from tests.helpers.every_page import finished_experiment
 from tests.helpers.factories import drop_project
 from tests.helpers.figures.measured import add_job, make_audited_project, make_measured_project, write_model_folder
-from tests.helpers.projects.experiments import finished_experiment
 
 NAME = "Example (made-up figures)"  # the figures are drawn at random: the pictures must not pass for a result
 AUDITED = "Example without gold (made-up figures)"

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.projects.projects import project_by_name
 from tests.helpers.browser import App, Picture, drawn
-from tests.helpers.files.questions import write_questions
+from tests.helpers.projects.lists import write_questions
 
 
 def open_page(page: Page, app: App) -> Locator:

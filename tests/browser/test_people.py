@@ -15,8 +15,8 @@ from allpairs.db.schema.engine import as_person, make_engine, migrate, reading, 
 from allpairs.db.schema.tables import Answer, Worker, now
 from tests.helpers.browser import DESKTOP, SCREENS, App, Picture, settle
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import free_port
 from tests.helpers.people import PASSWORD
-from tests.helpers.services.ports import free_port
 
 
 def make_app(home: Path) -> tuple[App, Engine]:

@@ -16,7 +16,7 @@ from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now
 from tests.helpers.browser import PHONE, App, MakeDesk, Picture
 from tests.helpers.factories import drop_project, make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
-from tests.helpers.services.ports import free_port
+from tests.helpers.machine import free_port
 
 EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"
 NEW, OLD, GONE = "Products, two lists", "Questions of 2024", "First attempt"

@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.helpers.browser import App, drawn
-from tests.helpers.services.nginx import SOCKETS, documented, make_certificate, nginx_path, running_nginx
-from tests.helpers.services.ports import free_ports
-from tests.helpers.services.programs import Require
+from tests.helpers.machine import Require, free_ports
+from tests.helpers.services.servers import SOCKETS, documented, make_certificate, nginx_path, running_nginx
 
 # Nobody signs in here, so the app must not learn of the proxy.
 HIDDEN = ("proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header X-Forwarded-Proto $scheme;")

@@ -13,7 +13,7 @@ from allpairs.db.projects.studies import CRITERIA, Unit, add_study, ratings_of, 
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Study
 from tests.helpers.browser import App, Desk, Picture, drawn
-from tests.helpers.projects.studies import finished_questions
+from tests.helpers.projects.pipelines import finished_questions
 
 NAME, RUN = "Machine learning (made-up figures)", "run-rated"
 PASSAGE = (

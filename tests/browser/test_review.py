@@ -10,8 +10,8 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import Label, current_labels
 from allpairs.db.schema.engine import reading
 from tests.helpers.browser import PAUSE, App, Desk, Picture, drawn, open_card, settle
-from tests.helpers.projects.reviews import NO, YES, label_pairs
-from tests.helpers.projects.votes import want
+from tests.helpers.factories import require_votes
+from tests.helpers.projects.labels import NEGATIVE, POSITIVE, label_pairs
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def desk(make_desk: Callable[..., Desk]) -> Iterator[Desk]:
     """Yield a batch of six pairs, each for two annotators."""
     questions = [f"How do I {what} the printer?" for what in ("replace", "clean", "restart", "reset", "sell", "move")]
     desk = make_desk(6, texts=questions, name="Reviewed")
-    want(desk.engine, 2)
+    require_votes(desk.engine, 2)
     yield desk
     delete_project(desk.engine, desk.project_id)
 
@@ -62,7 +62,7 @@ def test_a_group_is_split_and_put_together_again(
 ) -> None:
     topics = ("renew a passport", "get a new passport", "extend my passport", "change my address", "move house")
     desk = make_desk(0, texts=[f"How do I {what}?" for what in topics], name="Grouped")
-    label_pairs(desk.engine, desk.project_id, {(0, 1): YES, (1, 2): YES, (2, 3): YES, (3, 4): YES})
+    label_pairs(desk.engine, desk.project_id, {(0, 1): POSITIVE, (1, 2): POSITIVE, (2, 3): POSITIVE, (3, 4): POSITIVE})
     page.goto(f"{app.url}/review?project=Grouped&annotator=eve")
     page.get_by_text("Groups of matching texts").click(timeout=30_000)
     group = page.locator("[class*=st-key-label_group]").first
@@ -75,10 +75,10 @@ def test_a_group_is_split_and_put_together_again(
     picture(page, "split", 1300)
     split.click()
     expect(page.get_by_text("Your last split: 1 pair answered with no.")).to_be_visible(timeout=15_000)
-    assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, NO]
+    assert [label.answer for label in desk_labels(desk)] == [POSITIVE, POSITIVE, POSITIVE, NEGATIVE]
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Your last split")).to_have_count(0, timeout=15_000)
-    assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, YES]
+    assert [label.answer for label in desk_labels(desk)] == [POSITIVE, POSITIVE, POSITIVE, POSITIVE]
     delete_project(desk.engine, desk.project_id)
 
 

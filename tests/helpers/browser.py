@@ -1,8 +1,10 @@
 """The app and a browser for tests: an app process, projects to label in it, and the card."""
 
 import os
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import make_engine, migrate, reading, writing
 from allpairs.db.schema.tables import Answer, Task, Worker, now
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 WAIT = 30_000  # milliseconds for a page to appear
@@ -177,3 +179,29 @@ def shown(page: Page) -> tuple[str, str]:
     """Return the two texts of the card."""
     left, right = (page.locator(f"[data-side={side}]").text_content() or "" for side in ("left", "right"))
     return left, right
+
+
+class Outside:
+    """The way out of a process that should not call anybody."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        asked = self.asked
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                asked.append(self.rfile.readline().decode("latin-1").strip())
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> "Outside":
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,21 +1,22 @@
 """Projects and batches for tests, inserted directly, without files, models or jobs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
 from allpairs.db.groups.grouping import USUAL
 from allpairs.db.labels.audits import audit_rows, newest_design
-from allpairs.db.labels.tasks import add_tasks
+from allpairs.db.labels.tasks import add_tasks, lease_tasks
+from allpairs.db.projects.items import known_identifiers
 from allpairs.db.projects.projects import remove_project
 from allpairs.db.projects.stable_groups import store_groups
-from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task
+from allpairs.db.schema.engine import make_engine, reading, writing
+from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task, now
 from allpairs.learner.jobs.kept_groups import Kept, planned
 
 
@@ -183,3 +184,24 @@ def drop_project(engine: Engine, project_id: int) -> None:
     """Delete the project's rows. The app whose home has its jobs and files runs in another process."""
     with writing(engine) as session:
         remove_project(session, session.get_one(Project, project_id))
+
+
+def require_votes(engine: Engine, votes: int) -> None:
+    with writing(engine) as session:
+        session.execute(update(Task).values(votes=votes))
+
+
+def first_ids(session: Session, items: Iterable[int]) -> dict[int, str]:
+    """Return the first id of each of these texts."""
+    return {item: names[0] for item, names in known_identifiers(session, items).items()}
+
+
+def claim_tasks(url: str, project_id: int, annotator: str) -> list[int]:
+    """Return the tasks that this annotator gets in fifty claims, each of which renews all leases and takes one more."""
+    engine = make_engine(url)
+    claimed: set[int] = set()
+    for n in range(1, 51):
+        with writing(engine) as session:
+            claimed |= {task.id for task in lease_tasks(session, project_id, annotator, n, now())}
+    engine.dispose()
+    return sorted(claimed)

@@ -4,12 +4,24 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from tests.helpers.machine import ROOT
+
 
 def open_page(script: Path, **parameters: str) -> AppTest:
     """Draw the page of this script, or the app, once, and return it; parameters: of its address."""
     page = AppTest.from_file(str(script), default_timeout=30)
     for name, value in parameters.items():
         page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
+def open_review(*sections: str) -> AppTest:
+    """Return the page Review with these sections opened."""
+    page = open_page(ROOT / "annotate" / "pages" / "review.py")
+    for section in sections:
+        page.session_state[section] = True
     page.run()
     assert not page.exception
     return page

@@ -25,13 +25,11 @@ from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Job
 from allpairs.learner.models.encoder import LEAST
 from tests.helpers.factories import make_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, Require, free_port
 from tests.helpers.people import PASSWORD, Clock, make_person
-from tests.helpers.services.ports import free_port
-from tests.helpers.services.postgres import missing, running_postgres
-from tests.helpers.services.programs import Require
-from tests.helpers.site import FakeSessions, opener
+from tests.helpers.services.servers import is_postgres_missing, running_postgres
 from tests.helpers.tiny import tiny_encoder
+from tests.helpers.web import FakeSessions, opener
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -97,7 +95,7 @@ def test_behind_the_proxy_browsers_count_apart_and_are_secure(engine: Engine) ->
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> Iterator["Machine"]:
     """Yield a machine that can run the services, with a database and an administrator."""
-    require(not missing(), "PostgreSQL is missing: install the package postgresql")
+    require(not is_postgres_missing(), "PostgreSQL is missing: install the package postgresql")
     with (
         TemporaryDirectory() as folder,
         running_postgres(Path(folder)) as url,

@@ -15,7 +15,7 @@ from allpairs.db.domain import Settings
 from allpairs.db.version import VERSION
 from allpairs.learner.catalog import STRATEGIES
 from scripts import reference
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 COMMANDS = typer.main.get_command(everything())
 DECISIONS = ROOT / "docs" / "decisions"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
 WORDS = (

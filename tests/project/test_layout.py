@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 IMPORT = re.compile(r"^\s*(?:from|import) (tests\.(?:\w+\.)*(?:test_\w+|conftest))\b", re.MULTILINE)
 TREES = ("annotate", "learner", "db", "benchmarks")

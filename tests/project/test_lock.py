@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from scripts import lock
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 TEXT = lock.LOCK.read_text(encoding="utf-8")
 PINS = lock.pinned(TEXT)

@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.helpers.paths import ROOT
-from tests.helpers.services.programs import need
+from tests.helpers.machine import ROOT, need
 
 
 def test_a_missing_program_fails_its_test_unless_skips_are_asked() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 LONG = ("duplicates", "passages", "two_lists", "without_known_pairs")  # they train for more than ten seconds
 NOTEBOOKS = [

@@ -25,10 +25,10 @@ from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Item, Lease, Login
 from allpairs.learner.reports.tables import as_csv
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, at, make_person, token_of
-from tests.helpers.projects.studies import finished_questions, make_study
+from tests.helpers.projects.pipelines import finished_questions, make_study
 
 SITE = "https://pairs.example.org"
 TEXTS = [

@@ -23,7 +23,7 @@ from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Evaluation, Matcher, Project
 from tests.helpers.factories import make_design, row_counts
 from tests.helpers.figures.measured import make_measured_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 NAME = "Help desk questions"
 FAR = 2**40

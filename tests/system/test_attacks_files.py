@@ -19,7 +19,7 @@ from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.corpus.files import column_names, preview, read_rows
 from allpairs.db.errors import InputError
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 NAME = "Questions"
 MOST_MEMORY = 100_000_000  # bytes, of Python's own

@@ -13,8 +13,8 @@ from allpairs.annotate.access import logins, people
 from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.schema.tables import now
-from tests.helpers.files.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
-from tests.helpers.paths import ROOT
+from tests.helpers.every_page import ANNOTATORS, GUIDELINES, HOSTILE_NAME, make_hostile_project
+from tests.helpers.machine import ROOT
 from tests.helpers.people import PASSWORD
 
 PAGES = sorted(path.stem for path in (ROOT / "annotate" / "pages").glob("*.py"))
@@ -44,7 +44,7 @@ def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     token = logins.log_in(engine, ANNOTATORS[0], PASSWORD, "1.1.1.1", now())
     monkeypatch.setattr(state, "login_token", lambda: token)
     page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=30)
-    page.query_params["project"] = NAME
+    page.query_params["project"] = HOSTILE_NAME
     return page.run()
 
 

@@ -23,11 +23,10 @@ from allpairs.db.schema import tables
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job
 from allpairs.learner.jobs.queue import recovery, routing
-from tests.helpers.api import browser
-from tests.helpers.api import site as api_site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD, START, Clock, at, make_member, make_person, token_of
-from tests.helpers.site import PAGE, SITE, FakeSessions, log_in, opener, person_in
+from tests.helpers.web import PAGE, SITE, FakeSessions, browser, log_in, opener, person_in
+from tests.helpers.web import site as api_site
 
 HOUR, INSTANT = timedelta(hours=1), timedelta(microseconds=1)
 

@@ -26,10 +26,10 @@ from allpairs.db.schema import engine as engines
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer, Matcher, Round
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import Require
 from tests.helpers.people import START, make_person
-from tests.helpers.projects.slow import make_trainable
-from tests.helpers.services.postgres import Server, missing
-from tests.helpers.services.programs import Require
+from tests.helpers.projects.rounds import make_trainable
+from tests.helpers.services.servers import Server, is_postgres_missing
 from tests.helpers.services.workers import started, wait_for_stage, wait_for_state
 
 AWAY, FORBIDDEN, LOCKED = "The database does not answer", "Cannot write to", "The database was locked for too long"
@@ -128,7 +128,7 @@ def test_an_app_goes_on_after_sqlite_was_read_only_or_locked(
 @pytest.fixture(scope="module")
 def own(require: Require) -> Iterator[Server]:
     """Yield a server that tests may stop; each starts it again."""
-    require(not missing(), "PostgreSQL is missing: install the package postgresql")
+    require(not is_postgres_missing(), "PostgreSQL is missing: install the package postgresql")
     with TemporaryDirectory() as folder:
         server = Server(Path(folder))
         server.start()

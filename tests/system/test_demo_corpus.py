@@ -12,7 +12,7 @@ import pytest
 from allpairs.annotate.demo import SETTINGS
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.learner.files.simulate import simulate_corpus
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 DEMO = ROOT / "annotate" / "demo"
 Gold = list[tuple[str, str, str]]

@@ -33,12 +33,10 @@ from allpairs.learner.jobs.queue import recovery
 from allpairs.learner.jobs.queue.job_state import job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.runtime.array_file import new_array_file
-from tests.helpers.disks import fill
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, Require, fill_disk
 from tests.helpers.people import PASSWORD, START, make_person
-from tests.helpers.services.postgres import Server, missing
-from tests.helpers.services.programs import Require
+from tests.helpers.services.servers import Server, is_postgres_missing
 
 
 def make_batch(engine: Engine, pairs: int = 6) -> int:
@@ -62,7 +60,7 @@ def stored_keys(engine: Engine) -> list[str]:
 def test_a_full_disk_loses_nothing_and_is_said(on_disk: Engine, disk: Path) -> None:
     project = make_batch(on_disk)
     told = tell(on_disk, project, "before")
-    filler = fill(disk)
+    filler = fill_disk(disk)
     with pytest.raises(DBAPIError) as raised:
         for at in range(200):  # the log of SQLite may still have some room
             told += tell(on_disk, project, f"full-{at}", "note " * 300)
@@ -76,7 +74,7 @@ def test_a_full_disk_leaves_no_half_of_a_file(on_disk: Engine, disk: Path) -> No
     path = disk / "home" / "artifacts" / "vectors.npy"
     save_vectors(path, np.ones((10, 10), np.float32), [])
     make_batch(on_disk)
-    fill(disk)
+    fill_disk(disk)
     with pytest.raises(OSError, match="No space left") as raised:
         save_vectors(path, np.zeros((1000, 1000), np.float32), [])
     assert "The disk is full" in str(in_words(raised.value))
@@ -122,7 +120,7 @@ def test_what_says_nothing_of_disk_or_database_stays_as_it_is() -> None:
 
 @pytest.mark.postgres
 def test_a_database_that_is_restarted_loses_nothing(monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
-    require(not missing(), "PostgreSQL is missing: install the package postgresql")
+    require(not is_postgres_missing(), "PostgreSQL is missing: install the package postgresql")
     with TemporaryDirectory() as folder:
         server = Server(Path(folder))
         server.start()

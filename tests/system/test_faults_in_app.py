@@ -38,12 +38,10 @@ from allpairs.db.maintenance.error_messages import fault_of, if_possible
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer
-from tests.helpers.disks import fill
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import ROOT, fill_disk, free_port
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START, make_person
-from tests.helpers.services.ports import free_port
 
 SITE = "https://pairs.example.org"
 SHELL, PAGES = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages"
@@ -89,7 +87,7 @@ def leased(client: TestClient, project: int) -> int:
 def test_the_api_answers_507_on_a_full_disk_and_stores_later(on_disk: Engine, disk: Path) -> None:
     client, project = browser(), make_batch(on_disk)
     task = leased(client, project)
-    filler, told = fill(disk), list[str]()
+    filler, told = fill_disk(disk), list[str]()
     for at in range(200):  # the log of SQLite may still have some room
         address, body = answers(project, task, f"k{at}")
         answer = client.post(address, json=body)
@@ -108,7 +106,7 @@ def test_an_app_that_meets_a_full_disk_says_so_too(on_disk: Engine, disk: Path) 
     """Without room SQLite cannot even open the database, and calls that an I/O error."""
     make_batch(on_disk)
     on_disk.dispose()
-    filler = fill(disk)
+    filler = fill_disk(disk)
     answer = browser().get("/api/v1/projects")
     assert (answer.status_code, answer.headers["content-type"]) == (507, PROBLEM) and FULL in answer.text
     filler.unlink()
@@ -122,7 +120,7 @@ def test_a_download_answers_507_while_the_disk_is_full(on_disk: Engine, disk: Pa
     assert client.post(address, json=body).status_code == 200
     download = f"/{labels_address(project, 'history', 'csv')}"
     assert client.get(download).status_code == 200
-    filler = fill(disk)
+    filler = fill_disk(disk)
     answer = client.get(download)
     assert (answer.status_code, answer.headers["content-type"]) == (507, PROBLEM)
     assert answer.json()["detail"].startswith(FULL)
@@ -134,7 +132,7 @@ def test_signing_in_says_what_is_wrong(on_disk: Engine, disk: Path) -> None:
     make_person(on_disk, "Anna")
     client = browser(forced=True)
     form = {"name": "Anna", "password": PASSWORD}
-    filler = fill(disk)
+    filler = fill_disk(disk)
     for _ in range(100):
         answer = client.post("/login", data=form, headers=PAGE | {"Origin": SITE}, follow_redirects=False)
         if answer.status_code != 303:
@@ -191,7 +189,7 @@ def test_a_button_says_that_the_disk_is_full_and_works_later(
     make_batch(on_disk)
     page = open_page(SHELL)
     page.switch_page(str(PAGES / "label.py")).run()
-    filler = fill(disk)
+    filler = fill_disk(disk)
     while not page.exception and not any(FULL in error.value for error in page.error):
         assert (before := stored(on_disk)) < 6
         next(button for button in page.button if "answer_" in str(button.key)).click().run()
@@ -239,7 +237,7 @@ def test_an_app_that_is_started_on_a_full_disk_ends_with_a_line(
     monkeypatch.setattr(os, "_exit", end)
     monkeypatch.setattr(serve, "configure", lambda: None)
     on_disk.dispose()
-    fill(disk)
+    fill_disk(disk)
     with pytest.raises(SystemExit, match="1"):
         asyncio.run(serve.lifespan(lambda: False)(None).__aenter__())
     assert (said := capsys.readouterr().err).startswith(f"error: {FULL}") and said.count("\n") == 1

@@ -21,8 +21,8 @@ from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import artifacts, make_engine, migrate, writing
 from allpairs.db.schema.tables import Person, now
 from allpairs.learner import worker
-from tests.helpers.files.later_revision import add_revision
-from tests.helpers.services.annotate_cli import annotate
+from tests.helpers.files.databases import add_revision
+from tests.helpers.services.commands import annotate
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 

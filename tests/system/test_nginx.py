@@ -16,11 +16,9 @@ from websockets.sync.client import connect
 from allpairs import ApiError, Client
 from allpairs.annotate.web.uploads import NO_PAGE
 from tests.helpers.browser import App, workless_database
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, Require, free_ports
 from tests.helpers.people import PASSWORD, make_person
-from tests.helpers.services.nginx import DOCUMENTED, SOCKETS, documented, make_certificate, nginx_path, running_nginx
-from tests.helpers.services.ports import free_ports
-from tests.helpers.services.programs import Require
+from tests.helpers.services.servers import DOCUMENTED, SOCKETS, documented, make_certificate, nginx_path, running_nginx
 
 BELOW = {"location / {": "location /pairs/ {"}
 FAULTS = {

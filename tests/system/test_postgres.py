@@ -43,13 +43,13 @@ from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Matcher, Project
 from allpairs.learner.jobs.data.project_data import read_project
-from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.files.backups import contents, label_some
+from tests.helpers.files.databases import contents, label_some
 from tests.helpers.people import PASSWORD, START, make_person, token_of
-from tests.helpers.projects.checks import know
+from tests.helpers.projects.labels import know
 from tests.helpers.projects.pipelines import finished_run
-from tests.helpers.services.postgres import new_database
+from tests.helpers.services.servers import new_database
+from tests.helpers.web import answer, browser, member, site
 
 pytestmark = pytest.mark.postgres
 

@@ -25,10 +25,10 @@ from allpairs.db.domain import Role, Scope
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer, Task
 from benchmarks.scale.app_process import running_app
-from tests.helpers.api import answer
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import START, make_person
-from tests.helpers.services.postgres import new_database
+from tests.helpers.services.servers import new_database
+from tests.helpers.web import answer
 
 pytestmark = pytest.mark.postgres
 PAIRS = 30

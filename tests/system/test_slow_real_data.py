@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 

@@ -15,7 +15,7 @@ from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Answer, Matcher, Round
-from tests.helpers.projects.slow import answer_batch, make_trainable
+from tests.helpers.projects.rounds import answer_by_turns, make_trainable
 from tests.helpers.services.workers import job_of, started, taken_by, wait_for, wait_for_stage, wait_for_state
 
 # A worker that takes another for dead after so many seconds.
@@ -93,7 +93,7 @@ def test_a_stopped_worker_changes_nothing_when_it_goes_on(
         assert list(problems(engine)) == []
         # Both work on.
         names[second].kill()
-        answer_batch(engine, project)
+        answer_by_turns(engine, project)
         again = request_round(engine, project)
         wait_for_state(engine, again, "done")
         assert taken_by(again) == first

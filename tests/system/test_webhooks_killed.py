@@ -15,8 +15,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Delivery
 from tests.helpers.factories import make_project
 from tests.helpers.services import webhooks
-from tests.helpers.services.receiver import Receiver, receiving
-from tests.helpers.services.webhooks import add_webhook, items_of
+from tests.helpers.services.webhooks import Receiver, add_webhook, items_of, receiving
 from tests.helpers.services.workers import started, wait_for
 
 PAIRS, KILLS, DELAY = 12, 2, 0.5  # pairs answered differently; kills of each; seconds until the receiver answers

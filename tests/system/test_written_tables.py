@@ -27,8 +27,7 @@ from allpairs.learner.loop.simulated_labels import Labels
 from allpairs.learner.published.released import Table
 from allpairs.learner.published.released import write_table as write_released
 from allpairs.learner.reports.tables import as_csv
-from tests.helpers.examples import examples
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, examples
 
 HOSTILE = (
     "one\rtwo", "one\ntwo", "one\r\ntwo", "\r", '"quoted"', 'a "quote', "a,b;c\td", "=1+1", "'=1+1", "'-ing forms",

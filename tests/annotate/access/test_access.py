@@ -27,8 +27,8 @@ from allpairs.db.people.people import checked_person_name, folded
 from allpairs.db.projects.projects import all_projects, live_project, project_named, project_of
 from allpairs.db.schema.engine import as_person, as_system, reading, writing
 from allpairs.db.schema.tables import Answer, Job, Task
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import examples
 from tests.helpers.people import PASSWORD, at, make_member, make_person
 
 R = Role

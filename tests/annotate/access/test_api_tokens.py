@@ -23,10 +23,10 @@ from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import ApiToken, LoginAttempt
-from tests.helpers.api import browser, site
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
+from tests.helpers.web import browser, site
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.files.home import artifacts
 from allpairs.db.schema.tables import now
-from tests.helpers.api import body_of, member
-from tests.helpers.every_page import NAME, WHO, fill
+from tests.helpers.every_page import NAME, WHO, fill_every_page
 from tests.helpers.factories import make_project, make_round, row_counts
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
-from tests.helpers.services.annotate_cli import annotate
+from tests.helpers.services.commands import annotate
+from tests.helpers.web import body_of, member
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 QUESTIONS = "Questions"
@@ -103,7 +103,7 @@ def every_page(page: AppTest, step: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def test_every_page_says_what_is_the_matter(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(engine, home)
+    fill_every_page(engine, home)
     monkeypatch.setattr(state, "KEPT", 0.0)
     who = {name: logins.log_in(engine, name, PASSWORD, "1.1.1.1", now()) for name in (WHO, "Vera")}
     project_id = project_by_name(engine, NAME).id

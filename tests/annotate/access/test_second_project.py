@@ -23,9 +23,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import artifacts, as_person, reading, writing
 from allpairs.db.schema.tables import Base
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.people import START, make_person
-from tests.helpers.projects.published import answering
+from tests.helpers.projects.results import answering
 from tests.helpers.projects.second_project import ANY, CALLS, DOWNLOADS, HERE, NOWHERE, THERE, Act, Asking
 from tests.helpers.projects.two_projects import WHO, NoQueue, make_whole
 

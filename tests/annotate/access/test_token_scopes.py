@@ -26,16 +26,16 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH
 from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Job, Project
-from tests.helpers.api import answer, body_of, browser, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job
 from tests.helpers.people import at, make_member, make_person
-from tests.helpers.projects.published import answering, make_published
-from tests.helpers.projects.text_changes import change
+from tests.helpers.projects.lists import change
+from tests.helpers.projects.results import answering, make_published
 from tests.helpers.projects.two_projects import NoQueue
 from tests.helpers.raters import add_rater
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
 from tests.helpers.services.webhooks import add_webhook
+from tests.helpers.web import answer, body_of, browser, site
 
 JOB = "search-1"
 

@@ -14,7 +14,7 @@ from allpairs.annotate.publish.publications import publish, read_service
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
 from tests.helpers.factories import make_project
-from tests.helpers.projects.published import make_trained
+from tests.helpers.projects.results import make_trained
 from tests.helpers.services.webhooks import URL
 
 

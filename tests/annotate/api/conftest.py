@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.jobs import requests as jobs
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.published import answering, make_published
+from tests.helpers.projects.results import answering, make_published
 from tests.helpers.projects.two_projects import NoQueue
 from tests.helpers.raters import add_rater
 

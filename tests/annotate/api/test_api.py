@@ -25,13 +25,13 @@ from allpairs.db.projects.match_servers import report_server
 from allpairs.db.projects.publications import add_counts
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item, Job
-from tests.helpers.api import answer, body_of, browser, leased, member, of, refused, said, site
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
+from tests.helpers.machine import free_port
 from tests.helpers.people import at
-from tests.helpers.projects.published import ANSWER, answering, make_published, make_trained
-from tests.helpers.services.ports import free_port
+from tests.helpers.projects.results import ANSWER, answering, make_published, make_trained
 from tests.helpers.services.webhooks import WEBHOOK
+from tests.helpers.web import answer, body_of, browser, leased, member, of, refused, said, site
 
 R, ASK = Role, matching.ask
 

@@ -23,10 +23,8 @@ from allpairs.db.schema.tables import Item, Project, Worker, now
 from tests.helpers.browser import App
 from tests.helpers.factories import make_groups, make_round
 from tests.helpers.figures.measured import make_measured_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, Require, free_port
 from tests.helpers.people import make_person
-from tests.helpers.services.ports import free_port
-from tests.helpers.services.programs import Require
 
 
 @pytest.fixture

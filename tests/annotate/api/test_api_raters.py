@@ -15,10 +15,10 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.rows import pause, rater_in_use
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, MachineRater
-from tests.helpers.api import browser, member, site
 from tests.helpers.factories import make_project
 from tests.helpers.people import START, make_person
 from tests.helpers.raters import add_rater, add_verdicts, allow, answer_pairs
+from tests.helpers.web import browser, member, site
 
 URL = "https://models.example.org/v1"
 SETUP = {"name": "local", "url": URL, "model": "m", "key_name": "MY_KEY", "budget": 5}

@@ -14,9 +14,9 @@ from allpairs.db.domain import Role
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer, Lease
-from tests.helpers.api import answer, body_of, leased, member, of, refused, said
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.services.webhooks import add_webhook
+from tests.helpers.web import answer, body_of, leased, member, of, refused, said
 
 R = Role
 ALL = frozenset({R.ADMINISTRATOR, R.ADJUDICATOR, R.ANNOTATOR, R.VIEWER})

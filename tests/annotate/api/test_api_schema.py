@@ -19,15 +19,15 @@ from allpairs.annotate.web.api_paths import DESCRIPTION
 from allpairs.db.domain import Role, Scope
 from allpairs.db.projects.jobs import PREVIEW, add_job
 from allpairs.db.schema.engine import make_engine, writing
-from tests.helpers.api import site
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
 from tests.helpers.figures.measured import make_measured_project
+from tests.helpers.machine import examples
 from tests.helpers.people import START, make_person
-from tests.helpers.projects.published import answering, make_published, make_trained
-from tests.helpers.projects.text_changes import change
+from tests.helpers.projects.lists import change
+from tests.helpers.projects.results import answering, make_published, make_trained
 from tests.helpers.raters import add_rater
 from tests.helpers.services.webhooks import add_webhook
+from tests.helpers.web import site
 
 EXAMPLES = examples(50)  # of each address, of what fits its description and of what does not
 PLAIN = settings(

@@ -18,7 +18,7 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import Clock, make_person
-from tests.helpers.site import FakeSessions, log_in
+from tests.helpers.web import FakeSessions, log_in
 
 HERE = "http://localhost:8501"
 

@@ -13,7 +13,7 @@ from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.api.reference_page import reference_page
 from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE
-from tests.helpers.api import browser, site
+from tests.helpers.web import browser, site
 
 
 class Read(HTMLParser):

@@ -12,8 +12,8 @@ from allpairs.annotate.projects.projects import project_by_name
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Job, Project
-from tests.helpers.paths import ROOT
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.machine import ROOT
+from tests.helpers.services.commands import annotate, failure
 
 
 @pytest.fixture

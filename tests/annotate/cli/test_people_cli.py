@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import now
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, make_person
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
 
 
 def with_password(monkeypatch: pytest.MonkeyPatch, password: str = PASSWORD) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.projects.change_texts import list_changes
 from tests.helpers.factories import make_project
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
 
 
 def test_texts_are_added_withdrawn_listed_and_brought_back(

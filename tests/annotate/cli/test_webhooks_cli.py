@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.helpers.factories import make_project
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
 from tests.helpers.services.webhooks import URL
 
 

@@ -13,7 +13,7 @@ from allpairs.annotate import demo
 from allpairs.annotate.jobs.requests import list_jobs
 from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.projects.projects import delete_project, list_projects
-from tests.helpers.files.demo_batch import first_batch
+from scripts.demo_batch import first_batch
 
 
 def test_the_file_holds_the_batch_that_the_job_would_make(home: Path) -> None:

@@ -39,7 +39,7 @@ from allpairs.db.schema.tables import (
 )
 from allpairs.learner.jobs import rate as steps
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.people import PASSWORD, START, make_person
 from tests.helpers.raters import add_rater, add_verdicts, allow
 from tests.helpers.services.webhooks import add_webhook

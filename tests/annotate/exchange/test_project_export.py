@@ -37,14 +37,13 @@ from allpairs.db.schema.tables import (
     Publication,
     Task,
 )
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round, row_counts
 from tests.helpers.figures.measured import make_audited_project, make_measured_project, write_model_folder
+from tests.helpers.machine import examples
 from tests.helpers.people import START
-from tests.helpers.projects.checks import make_check_and_fast_answers
-from tests.helpers.projects.labelled import N, P, R, S, U, answer
-from tests.helpers.projects.studies import make_study, rate_all
-from tests.helpers.projects.text_changes import change
+from tests.helpers.projects.labels import N, P, R, S, U, answer, make_check_and_fast_answers
+from tests.helpers.projects.lists import change
+from tests.helpers.projects.pipelines import make_study, rate_all
 from tests.helpers.raters import add_rater, add_verdicts
 
 NAME = "Help desk questions"

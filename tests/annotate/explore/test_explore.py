@@ -30,11 +30,11 @@ from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, Matcher, Task
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher
+from tests.helpers.machine import examples
 from tests.helpers.people import make_member
-from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
+from tests.helpers.projects.results import CURVE, FIGURES, SCORED, explore, item_ids
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 

@@ -11,7 +11,7 @@ from allpairs.annotate.explore.kept_groups import change_in_words, read_changes
 from allpairs.annotate.explore.kept_groups_preview import GroupsPreview, preview, preview_in_words, update_to_preview
 from allpairs.db.domain import GroupEvent
 from tests.helpers.factories import make_groups, make_project
-from tests.helpers.projects.explored import item_ids
+from tests.helpers.projects.results import item_ids
 
 BEFORE = ((0, 1, 2), (3, 4), (5, 6), (7, 8, 9, 10))
 AFTER = ((0, 1), (2, 11), (3, 4), (7, 8, 9), (10, 12))

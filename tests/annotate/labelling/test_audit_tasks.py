@@ -40,8 +40,8 @@ from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.rounds import last_answer_at, rounds_of
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.machine import examples
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 

@@ -24,10 +24,10 @@ from allpairs.db.maintenance.backup import backup, restore
 from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item, Project
-from tests.helpers.api import member
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.checks import make_check_and_fast_answers
-from tests.helpers.projects.products import FIRST, LAST, LEFT, NAME, SHOP, make_products, write_list
+from tests.helpers.projects.labels import make_check_and_fast_answers
+from tests.helpers.projects.lists import FIRST, LAST, LEFT, PRODUCTS, SHOP, make_products, write_list
+from tests.helpers.web import member
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_texts_without_columns_have_no_rows(engine: Engine) -> None:
 
 def test_one_list_stands_beside_itself(engine: Engine, tmp_path: Path) -> None:
     source = Source(write_list(tmp_path / "a.csv", LEFT, SHOP), Columns("id", LEFT))
-    project_id = create_project(engine, NAME, load(source), Settings(evaluation_share=0.0))
+    project_id = create_project(engine, PRODUCTS, load(source), Settings(evaluation_share=0.0))
     make_round(engine, project_id, 1)
     rows = serve(engine, project_id, "ann")[0][0].rows
     assert rows == (("title", "Paint 5", "Draw . 2"), ("maker", "Corel", ""), ("list_price", "9.99", "10"))
@@ -115,7 +115,7 @@ def test_a_copy_a_backup_and_an_archive_keep_them(
     assert len(before) == 4 and all(before.values())
     copy, _ = duplicate_project(engine, products, labels=False)
     assert pairs_of(engine, copy) == before
-    export_project(engine, NAME, tmp_path / "one.zip")
+    export_project(engine, PRODUCTS, tmp_path / "one.zip")
     backup(engine, tmp_path / "all.db")
     other = elsewhere("other")
     assert pairs_of(other, import_project(other, tmp_path / "one.zip").project_id) == before
@@ -124,7 +124,7 @@ def test_a_copy_a_backup_and_an_archive_keep_them(
 
 
 def test_an_archive_from_before_columns_opens_without_them(engine: Engine, products: int, tmp_path: Path) -> None:
-    export_project(engine, NAME, tmp_path / "new.zip")
+    export_project(engine, PRODUCTS, tmp_path / "new.zip")
     added = {"tables/items.jsonl": "field_lengths", "tables/projects.jsonl": "text_columns"}
     with ZipFile(tmp_path / "new.zip") as new, ZipFile(tmp_path / "old.zip", "w") as old:
         for name in new.namelist():
@@ -153,7 +153,7 @@ def test_product_records_keep_their_columns(engine: Engine, real_data: Path, tmp
     names = ("title", "manufacturer"), ("name", "manufacturer", "price")
     files = write_list(tmp_path / "a.csv", names[0], shop), write_list(tmp_path / "b.csv", names[1], other)
     source = Source(files[0], Columns("id", names[0]), files[1], Columns("id", names[1]))
-    project_id = create_project(engine, NAME, load(source), Settings())
+    project_id = create_project(engine, PRODUCTS, load(source), Settings())
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
         first = [next(item.id for item in items if item.side == side) for side in Side]

@@ -11,8 +11,7 @@ from allpairs.db.domain import AnswerKind, CheckKind, Purpose, Split
 from allpairs.db.labels.examples import example_pairs
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Check, FastAnswers, FastAnswersTask, Gold, Item, Project, Task
-from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.votes import want
+from tests.helpers.factories import make_project, make_round, require_votes
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 KEYS = count()
@@ -95,7 +94,7 @@ def test_a_pair_that_measures_or_is_a_hidden_test_is_never_shown(engine: Engine,
 
 
 def test_a_pair_is_shown_after_all_votes_and_ones_own(engine: Engine, project: int) -> None:
-    want(engine, 2)
+    require_votes(engine, 2)
     say(engine, project, "ann", 0, YES)
     assert shown(engine, project, "ann") == [(YES, "text 1")]
     assert shown(engine, project, "cat") == []  # they may still be asked

@@ -12,7 +12,7 @@ from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import FastAnswers, FastAnswersTask, Task
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.fast_answers import FAST, KEYS, SLOW, project_of, say
+from tests.helpers.projects.labels import FAST, KEYS, SLOW, answer_in_messages, project_of_long_texts
 
 YES, NO, SKIP = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.SKIP
 LENGTH = 50
@@ -89,13 +89,15 @@ def stored(engine: Engine, project: int) -> tuple[list[FastAnswers], set[int]]:
 
 @pytest.mark.parametrize("at_once", [1, 7, 60])
 def test_fast_answers_are_stored_once_however_they_arrive(engine: Engine, at_once: int) -> None:
-    project = project_of(engine, n=60, fast_answers=10)
-    say(engine, project, "ann", [(YES, SLOW), *[(NO, FAST)] * 25, (NO, SLOW), *[(NO, FAST)] * 9, (YES, FAST)], at_once)
+    project = project_of_long_texts(engine, n=60, fast_answers=10)
+    answer_in_messages(
+        engine, project, "ann", [(YES, SLOW), *[(NO, FAST)] * 25, (NO, SLOW), *[(NO, FAST)] * 9, (YES, FAST)], at_once
+    )
     (fast,), again = stored(engine, project)
     assert (fast.annotator, fast.answer, fast.answers) == ("ann", NO, 25)
     assert fast.seconds == pytest.approx(25 * FAST)
     assert len(again) == 5
-    say(engine, project, "ann", [(YES, FAST)] * 12, at_once)
+    answer_in_messages(engine, project, "ann", [(YES, FAST)] * 12, at_once)
     first, second = stored(engine, project)[0]
     assert first.answers == 25
     assert (second.answer, second.answers) == (YES, 13)
@@ -105,31 +107,33 @@ def test_candidates_of_a_question_read_before_are_not_too_fast(engine: Engine) -
     question, candidates = "q" * 100, [f"{i:020d}" for i in range(20)]
     project = make_project(engine, [question], candidates, auto_train=False, fast_answers=15)
     make_round(engine, project, 17)
-    say(engine, project, "ann", [(NO, SLOW), (NO, 0.6), *[(NO, 0.3)] * 14])  # 0.4 s each at least, once it is read
+    answer_in_messages(
+        engine, project, "ann", [(NO, SLOW), (NO, 0.6), *[(NO, 0.3)] * 14]
+    )  # 0.4 s each at least, once it is read
     assert stored(engine, project)[0] == []
-    say(engine, project, "ann", [(NO, 0.3)])
+    answer_in_messages(engine, project, "ann", [(NO, 0.3)])
     assert [fast.answers for fast in stored(engine, project)[0]] == [15]
 
 
 def test_one_of_ten_pairs_answered_too_fast_goes_to_others_too(engine: Engine) -> None:
-    project = project_of(engine, n=60)
-    tasks = say(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
+    project = project_of_long_texts(engine, n=60)
+    tasks = answer_in_messages(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
     (fast,), again = stored(engine, project)
     assert fast.answers == 60 and len(again) == 6 and again <= set(tasks)
     assert {pair.task_id for pair in serve(engine, project, "ben")[0]} == again
     assert serve(engine, project, "ann")[0] == []
-    say(engine, project, "ben", [(YES, SLOW)] * 6)
+    answer_in_messages(engine, project, "ben", [(YES, SLOW)] * 6)
     with reading(engine) as session:
         assert len(shared_votes(session, project, drawn=False)) == 12
         assert shared_votes(session, project, drawn=True) == []  # they were not drawn from all pairs
 
 
 def test_pairs_that_several_label_anyway_are_left_to_them(engine: Engine) -> None:
-    project = project_of(engine, n=30)
+    project = project_of_long_texts(engine, n=30)
     with writing(engine) as session:
         for task in session.scalars(select(Task).where(Task.position < 12)):
             task.votes = 3
-    say(engine, project, "ann", [(NO, FAST)] * 15)
+    answer_in_messages(engine, project, "ann", [(NO, FAST)] * 15)
     with reading(engine) as session:
         votes = dict(session.execute(select(Task.id, Task.votes).where(Task.id.in_(stored(engine, project)[1]))).all())
         assert session.scalars(select(Task.votes).where(Task.position < 12)).all() == [3] * 12
@@ -138,13 +142,13 @@ def test_pairs_that_several_label_anyway_are_left_to_them(engine: Engine) -> Non
 
 @pytest.mark.parametrize("settings", [{"fast_answers": 0}, {"fast_answers": 16}])
 def test_fewer_fast_answers_than_the_setting_says_do_not_count(engine: Engine, settings: dict[str, int]) -> None:
-    project = project_of(engine, n=20, **settings)
-    say(engine, project, "ann", [(NO, FAST)] * 15)
+    project = project_of_long_texts(engine, n=20, **settings)
+    answer_in_messages(engine, project, "ann", [(NO, FAST)] * 15)
     assert stored(engine, project) == ([], set())
 
 
 def test_answers_without_a_time_and_undone_ones_are_not_too_fast(engine: Engine) -> None:
-    project = project_of(engine, n=30, fast_answers=4)
+    project = project_of_long_texts(engine, n=30, fast_answers=4)
     events = [
         {"key": f"fast-{next(KEYS)}", "task_id": pair.task_id, "answer": NO}
         for pair in serve(engine, project, "ann")[0]

@@ -17,9 +17,8 @@ from allpairs.db.labels.answers import store_answers
 from allpairs.db.labels.tasks import batch_progress, tasks_by_id
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import now
-from tests.helpers.examples import examples
-from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.votes import want
+from tests.helpers.factories import make_project, make_round, require_votes
+from tests.helpers.machine import examples
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 KEYS = count()
@@ -29,7 +28,7 @@ def project_of(engine: Engine, n: int = 6, votes: int = 1, **about: object) -> i
     """Return a project with a batch of n pairs, each for so many annotators."""
     project = make_project(engine, [f"text {i}" for i in range(8)], auto_train=False, **about)
     make_round(engine, project, n)
-    want(engine, votes)
+    require_votes(engine, votes)
     return project
 
 

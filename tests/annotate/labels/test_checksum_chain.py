@@ -14,9 +14,9 @@ from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.errors import InputError
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.labelled import TEXTS, N, P, R, S, U, answer
+from tests.helpers.machine import examples
+from tests.helpers.projects.labels import TEXTS, N, P, R, S, U, answer
 
 COLUMNS: dict[str, type] = {"text": str, "seconds": float, "label": int} | CHAIN
 cells = st.tuples(

@@ -30,10 +30,10 @@ from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design, Item, MachineRater, Matcher, PairVerdict, Round
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
-from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
+from tests.helpers.machine import examples
+from tests.helpers.projects.labels import STARTS, TEXTS, N, P, R, S, U, answer, place, read
 
 
 @given(TEXTS | st.text(st.sampled_from("=＝+-@';\t\r\n 1.e\ufeffa"), max_size=12))

@@ -17,7 +17,7 @@ from allpairs.db.labels.answers import answer_at_once, current_labels, store_ans
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, PairLabel
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.labelled import N, P, R, U, answer, labelled, stored
+from tests.helpers.projects.labels import N, P, R, U, answer, labelled, stored
 
 ROWS = """\
 id1,id2,label,annotator

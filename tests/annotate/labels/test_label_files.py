@@ -17,7 +17,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design
 from tests.helpers.factories import make_design, make_project, make_round
-from tests.helpers.projects.labelled import N, P, R, S, U, answer, labelled, place, read, stored
+from tests.helpers.projects.labels import N, P, R, S, U, answer, labelled, place, read, stored
 
 
 def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) -> int:

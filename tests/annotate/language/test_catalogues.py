@@ -9,7 +9,7 @@ from babel.messages.catalog import Catalog, Message
 
 from allpairs.annotate.language.translator import BROWSER, FOLDER
 from scripts import translations
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 RENEW = "run `make translations`, translate what is new in annotate/language/*.po, run it again and commit"
 CODES = pytest.mark.parametrize("code", translations.TRANSLATED)

@@ -29,7 +29,6 @@ from allpairs.db.domain import AnswerKind, Purpose, Split
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, TextChange
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import (
     POSITIVES,
@@ -39,7 +38,7 @@ from tests.helpers.figures.measured import (
     make_audited_project,
     make_measured_project,
 )
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT, examples
 
 P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
 

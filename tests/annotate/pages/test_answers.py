@@ -13,9 +13,9 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.products import make_products
+from tests.helpers.projects.lists import make_products
 
 PAGE = ROOT / "annotate" / "pages" / "answers.py"
 open_page = partial(opened, PAGE)

@@ -25,8 +25,8 @@ from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Project
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_worker, make_measured_project
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.labelled import N, P, answer, stored
+from tests.helpers.machine import ROOT
+from tests.helpers.projects.labels import N, P, answer, stored
 
 SHELL = ROOT / "annotate" / "shell" / "app.py"
 

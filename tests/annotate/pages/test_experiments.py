@@ -21,12 +21,12 @@ from allpairs.db.results.experiments import STATE, experiment_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, PairLabel
 from allpairs.learner.experiment.spec import make_experiment
+from tests.helpers.every_page import finished_experiment
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_gold, add_job, answer_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
 from tests.helpers.pages import said
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.experiments import finished_experiment
 
 PAGE = ROOT / "annotate" / "pages" / "experiments.py"
 open_page = partial(opened, PAGE)

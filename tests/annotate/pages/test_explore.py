@@ -16,8 +16,8 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task, now
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher, add_worker
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids
+from tests.helpers.machine import ROOT
+from tests.helpers.projects.results import FIGURES, SCORED, explore, item_ids
 
 PAGE = ROOT / "annotate" / "pages" / "explore.py"
 HOW = "explore_groups_symmetric_True"  # the choice of a clustering

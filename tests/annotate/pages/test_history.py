@@ -14,8 +14,8 @@ from allpairs.db.domain import AnswerKind, Settings, version_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Task
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START
 
 PAGE = ROOT / "annotate" / "pages" / "history.py"

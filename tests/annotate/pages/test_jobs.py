@@ -17,8 +17,8 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, Worker, now
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 from tests.helpers.people import make_member
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"

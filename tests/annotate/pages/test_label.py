@@ -18,8 +18,8 @@ from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 
 SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
 

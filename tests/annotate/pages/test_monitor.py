@@ -28,9 +28,9 @@ from tests.helpers.figures.measured import (
     make_measured_project,
     write_model_folder,
 )
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.text_changes import change
+from tests.helpers.projects.lists import change
 
 SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
 open_page = partial(opened, PAGE)

@@ -13,9 +13,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Identifier, Job, Project
 from tests.helpers.factories import make_project
-from tests.helpers.files.questions import write_questions
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said
-from tests.helpers.paths import ROOT
+from tests.helpers.projects.lists import write_questions
 
 APP, NEW = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
 

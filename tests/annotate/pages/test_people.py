@@ -12,8 +12,8 @@ from allpairs.db.domain import Role
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Membership, Person, now
 from tests.helpers.factories import make_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
 
 APP = ROOT / "annotate" / "shell" / "app.py"

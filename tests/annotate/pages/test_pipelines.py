@@ -25,9 +25,9 @@ from allpairs.learner.catalog.from_project import FROM_PROJECT
 from allpairs.learner.catalog.mining import MiningConfig
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_gold, add_job
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
 from tests.helpers.pages import said
-from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import NAME, finished_run, small  # noqa: F401  (a fixture)
 
 open_page = partial(opened, ROOT / "annotate" / "pages" / "pipelines.py")

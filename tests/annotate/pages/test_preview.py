@@ -16,9 +16,9 @@ from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.results.previews import Preview, write_preview
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.previews import ENTERED, make_preview
+from tests.helpers.projects.results import ENTERED, make_preview
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
 open_page = partial(opened, PAGE)

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.change_texts import Act, Source
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said
-from tests.helpers.paths import ROOT
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 

@@ -17,8 +17,8 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Answer, Task, now
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import said
-from tests.helpers.paths import ROOT
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 P, N, U, S, R = AnswerKind

@@ -12,10 +12,10 @@ from allpairs.annotate.pipelines.rating_studies import BEGUN
 from allpairs.db.projects.studies import CRITERIA, ratings_of, units_of
 from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
 from tests.helpers.pages import said
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.studies import finished_questions, make_study, rate_all
+from tests.helpers.projects.pipelines import finished_questions, make_study, rate_all
 
 open_page = partial(opened, ROOT / "annotate" / "pages" / "rate.py")
 open_app = partial(opened, ROOT / "annotate" / "shell" / "app.py")  # a link leads to other pages of the app alone

@@ -19,8 +19,8 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.figures.measured import make_audited_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said
-from tests.helpers.paths import ROOT
 from tests.helpers.raters import add_rater, add_verdicts, answer_pairs
 
 SETTINGS, MONITOR = (ROOT / "annotate" / "pages" / f"{name}.py" for name in ("settings", "monitor"))

@@ -14,8 +14,8 @@ from allpairs.db.domain import Role
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 from tests.helpers.factories import make_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 
 SITE = "https://pairs.example.org"
 

@@ -19,7 +19,7 @@ from allpairs.db.projects.jobs import STARTING, report_worker
 from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Answer, now
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.people import PASSWORD, token_of
 
 APP = ROOT / "annotate" / "shell" / "app.py"

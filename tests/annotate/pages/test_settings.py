@@ -16,8 +16,8 @@ from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.catalog import STRATEGIES
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import make_measured_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
 open_page = partial(opened, PAGE)

@@ -13,8 +13,8 @@ from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Webhook
 from tests.helpers.factories import make_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.services.webhooks import URL, add_webhook
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"

@@ -34,8 +34,8 @@ from allpairs.learner.pipelines.pipeline import Artifact, write_artifacts
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 from tests.helpers.projects.rounds import newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 

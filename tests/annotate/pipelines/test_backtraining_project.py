@@ -22,8 +22,8 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item
 from allpairs.learner.jobs import pipeline as steps
 from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
-from tests.helpers.backtraining import PAIRS, wanted
 from tests.helpers.factories import make_project
+from tests.helpers.files.papers import PAIRS, back_training_config
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "back-training"
@@ -130,7 +130,11 @@ def test_the_job_makes_what_the_project_can_use(
     monkeypatch.setattr("allpairs.learner.pipelines.report.save_chart", lambda chart, path: None)
     tiny_encoder(tmp_path, [*QUESTIONS, *PASSAGES])
     add_gold(engine, project, range(4, 20))
-    config = {key: value for key, value in wanted(tmp_path, {}, variants=["back-training"]).items() if key != "inputs"}
+    config = {
+        key: value
+        for key, value in back_training_config(tmp_path, {}, variants=["back-training"]).items()
+        if key != "inputs"
+    }
     config = json.loads(json.dumps(config))
     with writing(engine) as session:
         job_id = add_job(session, project, PIPELINE).id

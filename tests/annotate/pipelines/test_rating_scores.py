@@ -19,7 +19,7 @@ from allpairs.db.projects.studies import CRITERIA, units_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import StudyUnit
 from tests.helpers.factories import make_project
-from tests.helpers.projects.studies import make_study, rate_all
+from tests.helpers.projects.pipelines import make_study, rate_all
 
 T, F = True, False
 

@@ -19,7 +19,7 @@ from allpairs.db.results.pipelines import results_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Rating, StudyUnit
 from tests.helpers.factories import make_project
-from tests.helpers.projects.studies import finished_questions, make_study, rate_all
+from tests.helpers.projects.pipelines import finished_questions, make_study, rate_all
 
 RUN = "run-1"
 GOOD, BAD = dict.fromkeys(CRITERIA, True), dict.fromkeys(CRITERIA, False)

@@ -17,7 +17,7 @@ from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
-from tests.helpers.projects.previews import ENTERED, make_preview
+from tests.helpers.projects.results import ENTERED, make_preview
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from allpairs.db.projects.events import events_of
 from allpairs.db.projects.items import items_by_identifier
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Gold, Identifier, Item, Job, Lease, Matcher, Project, Task, TextChange
-from tests.helpers.api import answer
-from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.machine import examples
+from tests.helpers.web import answer
 
 NAME = "Questions"
 TEXTS = [f"text {at}" for at in range(8)]

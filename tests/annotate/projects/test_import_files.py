@@ -8,7 +8,7 @@ from allpairs.annotate.projects import import_files
 from allpairs.annotate.projects.import_files import Findings, Source, check, load
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.errors import InputError
-from tests.helpers.files.questions import QUESTIONS, write_questions
+from tests.helpers.projects.lists import QUESTIONS, write_questions
 
 
 @pytest.fixture

@@ -43,9 +43,8 @@ from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item, Job, Project, Task, now
 from allpairs.learner.jobs.queue.job_state import job_state
-from tests.helpers.factories import make_project, make_round, row_counts
+from tests.helpers.factories import first_ids, make_project, make_round, row_counts
 from tests.helpers.figures.measured import add_gold, add_job, answer_on, make_measured_project
-from tests.helpers.projects.first_ids import first_ids
 
 P, N, U, S, R = AnswerKind
 

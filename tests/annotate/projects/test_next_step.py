@@ -10,7 +10,7 @@ from allpairs.db.labels.tasks import BatchProgress
 from allpairs.db.schema.tables import Job
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_matcher
-from tests.helpers.projects.explored import FIGURES
+from tests.helpers.projects.results import FIGURES
 
 ALL = frozenset(Right)
 HALF, FULL = BatchProgress(1, 2, 40, 17), BatchProgress(1, 2, 40, 40)

@@ -12,8 +12,8 @@ from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.projects import metrics
 from allpairs.db.schema.engine import reading
-from tests.helpers.api import browser, site
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.web import browser, site
 
 TRAINED, AUDITED = 6, 3
 

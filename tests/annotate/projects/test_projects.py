@@ -19,8 +19,7 @@ from allpairs.db.projects.items import item_texts, items_by_identifier
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Matcher, Task
 from allpairs.db.schema.tables import Item as ItemRow
-from tests.helpers.factories import make_round, row_counts
-from tests.helpers.projects.first_ids import first_ids
+from tests.helpers.factories import first_ids, make_round, row_counts
 
 SETTINGS = Settings(evaluation_share=0.5)
 

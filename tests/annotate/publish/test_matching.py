@@ -17,7 +17,7 @@ from allpairs.db.requests.server_proof import new_challenge, process_proof
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MatchServer, now
 from tests.helpers.factories import make_project
-from tests.helpers.projects.published import make_published
+from tests.helpers.projects.results import make_published
 
 SECRET, TEXT = "the secret of a process", "a text of somebody"
 ASKED = {"texts": [TEXT], "k": 3, "side": "left", "why": True}

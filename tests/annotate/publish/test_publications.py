@@ -16,11 +16,11 @@ from allpairs.db.schema.engine import as_person, writing
 from allpairs.db.schema.tables import Matcher
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import make_measured_project
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.people import make_person
-from tests.helpers.projects.published import make_trained
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.projects.results import make_trained
+from tests.helpers.services.commands import annotate, failure
 
 MODEL, SHADOW = PublicationKind
 PAGE = ROOT / "annotate" / "pages" / "monitor.py"

@@ -29,7 +29,7 @@ from allpairs.db.schema.tables import Item, Job, MachineRater, PairVerdict, now
 from tests.helpers.factories import make_project
 from tests.helpers.people import START, make_person
 from tests.helpers.raters import FUNCTION, add_rater, add_verdicts, allow, answer_pairs, setup
-from tests.helpers.services.annotate_cli import annotate, failure
+from tests.helpers.services.commands import annotate, failure
 
 URL = "https://models.example.org/v1"
 ENDPOINT = {"url": URL, "model": "m"}

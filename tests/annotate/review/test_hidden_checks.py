@@ -13,12 +13,11 @@ from allpairs.annotate.review.hidden_checks import quality, read_fast_answers, r
 from allpairs.db.domain import LABELS, AnswerKind, CheckKind
 from allpairs.db.estimate import wilson
 from allpairs.db.labels.hidden_checks import Checked
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.checks import checks_among, know, project_of, say
-from tests.helpers.projects.fast_answers import FAST, SLOW
-from tests.helpers.projects.fast_answers import project_of as hurried
-from tests.helpers.projects.fast_answers import say as answer
+from tests.helpers.projects.labels import FAST, SLOW, answer_pair, checks_among, know, project_with_batch
+from tests.helpers.projects.labels import answer_in_messages as answer
+from tests.helpers.projects.labels import project_of_long_texts as hurried
 
 YES, NO, UNSURE = LABELS
 GOLD, REPEAT = CheckKind
@@ -59,11 +58,11 @@ def test_every_answer_is_counted_once(answers: Sequence[Checked]) -> None:
 
 
 def test_figures_come_from_the_answers(engine: Engine) -> None:
-    project = project_of(engine, n=40, gold_share=0.5)
+    project = project_with_batch(engine, n=40, gold_share=0.5)
     know(engine, project, 30, 0)
     hidden = checks_among(serve(engine, project, "ann")[0])
     for pair in hidden:
-        say(engine, project, "ann", pair, YES if pair is not hidden[0] else NO)
+        answer_pair(engine, project, "ann", pair, YES if pair is not hidden[0] else NO)
     (ann,) = read_quality(engine, project)
     assert ann.sensitivity is not None and ann.specificity is None
     assert ann.sensitivity.value == pytest.approx(1 - 1 / len(hidden))
@@ -84,7 +83,7 @@ def test_the_pages_show_both(engine: Engine) -> None:
     project = hurried(engine, n=60, gold_share=0.5)
     know(engine, project, 6, 0)
     check = checks_among(serve(engine, project, "*ann*", 60)[0])[0]
-    say(engine, project, "*ann*", check, YES)
+    answer_pair(engine, project, "*ann*", check, YES)
     page = open_review()
     assert "Hidden test pairs" in [one.value for one in page.subheader]
     assert page.dataframe[-1].value.iloc[0]["known matches"] == "1.00 (0.21–1.00) of 1"

@@ -19,7 +19,7 @@ from allpairs.annotate.stats.agreement import (
 )
 from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
 from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate, value
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 CORRECTED: dict[str, Coefficient] = {"AC1": gwet_ac1, "kappa": fleiss_kappa, "alpha": krippendorff_alpha}
 ALL: dict[str, Coefficient] = {"observed": observed_agreement, "on 0": specific_agreement(0), **CORRECTED}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from allpairs.annotate.stats.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
 from allpairs.annotate.stats.learning_curves import Decay, Power, Shape, shapes
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 Curve = Callable[[np.ndarray], np.ndarray]
 

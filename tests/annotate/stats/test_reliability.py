@@ -14,7 +14,7 @@ from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from allpairs.learner.models.output_layer import OutputLayer
-from tests.helpers.figures.audited import normal_pool, ranking_of
+from tests.helpers.figures.audits import normal_pool, ranking_of
 
 
 def evaluation(p: np.ndarray, truth: np.ndarray, w: float = 12.0, b: float = -6.0) -> Evaluation:

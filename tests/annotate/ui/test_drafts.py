@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 FIELDS = ("text_input", "text_area")
 KEEPING = {"persist_state", "bind", "on_change", None}  # None: the caller's `**` says it

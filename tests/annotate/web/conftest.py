@@ -9,7 +9,7 @@ from allpairs.annotate.web import sockets
 from allpairs.db.domain import Role
 from tests.helpers.factories import make_project
 from tests.helpers.people import Clock, at, make_person
-from tests.helpers.site import FakeSessions, Open, opener
+from tests.helpers.web import FakeSessions, Open, opener
 
 
 @pytest.fixture

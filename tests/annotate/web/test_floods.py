@@ -27,8 +27,8 @@ from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MatchServer
 from tests.helpers.factories import make_project
-from tests.helpers.projects.published import ANSWER, make_published
-from tests.helpers.services.ports import free_port
+from tests.helpers.machine import free_port
+from tests.helpers.projects.results import ANSWER, make_published
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 RUNNING, WAITING = SLOW[1:]

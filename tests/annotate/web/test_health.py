@@ -17,7 +17,7 @@ from allpairs.db.schema.engine import artifacts, newest_revision, writing
 from allpairs.db.schema.tables import Worker, now
 from allpairs.program import run
 from tests.helpers.figures.measured import add_worker
-from tests.helpers.services.ports import free_port
+from tests.helpers.machine import free_port
 
 
 def ask(path: str, forced: bool = True) -> tuple[int, str]:

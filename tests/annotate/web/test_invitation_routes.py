@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from allpairs.annotate.access import people
 from allpairs.db.domain import Role
 from tests.helpers.people import PASSWORD, Clock, at, make_person
-from tests.helpers.site import SITE, Open, log_in, person_in
+from tests.helpers.web import SITE, Open, log_in, person_in
 
 FORM = {"Origin": SITE}
 INTO = "/?project=%3Cb%3EMine%3C%2Fb%3E"

@@ -14,7 +14,7 @@ from allpairs.annotate.web import frame
 from allpairs.db.domain import Role
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, at, make_person
-from tests.helpers.site import SITE, Open, log_in, person_in
+from tests.helpers.web import SITE, Open, log_in, person_in
 
 GERMAN = {"Accept-Language": "de-CH,de;q=0.9,en;q=0.8"}
 

@@ -25,7 +25,7 @@ from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.people import PASSWORD, Clock, at, make_person
-from tests.helpers.site import COOKIE, PAGE, SITE, Open, connect, log_in, opened, person_in
+from tests.helpers.web import COOKIE, PAGE, SITE, Open, connect, log_in, opened, person_in
 
 RERUN = BackMsg(rerun_script={}).SerializeToString()
 FORM = {"Origin": SITE}

@@ -20,7 +20,7 @@ from allpairs.annotate.web.sockets import PageSocket
 from allpairs.db.domain import Role
 from tests.helpers.factories import make_project
 from tests.helpers.people import at, make_person
-from tests.helpers.site import COOKIE, SESSION, FakeSessions, Open, connect, log_in, opened
+from tests.helpers.web import COOKIE, SESSION, FakeSessions, Open, connect, log_in, opened
 
 
 def message(kind: str, **more: Any) -> bytes:

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 from allpairs.annotate.web import uploads
 from allpairs.annotate.web.sessions import Visit
 from tests.helpers.people import make_person
-from tests.helpers.site import SESSION, FakeSessions, Open, log_in
+from tests.helpers.web import SESSION, FakeSessions, Open, log_in
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine
 
 from tests.helpers.browser import DESKTOP, App, workless_database
-from tests.helpers.every_page import WHO, fill
+from tests.helpers.every_page import WHO, fill_every_page
+from tests.helpers.machine import free_port
 from tests.helpers.people import PASSWORD
-from tests.helpers.services.ports import free_port
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     engine = workless_database(home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(home))
-        fill(engine, home)
+        fill_every_page(engine, home)
     yield engine
     engine.dispose()
 

@@ -14,7 +14,7 @@ from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.files import column_names
 from allpairs.db.errors import InputError
 from allpairs.learner.files.labels import read_labels
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 Rows = list[dict[str, str]]
 SIGNS = st.characters(exclude_categories=["C", "Z"], include_characters=" ,;|\t\"'")

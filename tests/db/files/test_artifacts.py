@@ -25,7 +25,7 @@ from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Matcher
 from allpairs.program import run
 from tests.helpers.factories import make_project
-from tests.helpers.files.damage import harm
+from tests.helpers.machine import flip_bit
 
 MODEL = "project-1/next/model"
 FILES = {"matcher.json": b"{}", "model.safetensors": bytes(range(256)) * 40, "1_Pooling/config.json": b"{ }"}
@@ -108,7 +108,7 @@ def test_places_are_parts_of_artifacts(path: str, name: str | None) -> None:
 def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = write()
     publish(here)
-    harm(here / "model.safetensors")
+    flip_bit(here / "model.safetensors")
     (here / "matcher.json").unlink()
     with held(here):
         assert contents(here) == FILES

@@ -20,7 +20,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
 from allpairs.learner.scoring.matcher import add_details, load_matcher, save_matcher
 from tests.helpers.factories import make_project
-from tests.helpers.files.damage import harm
+from tests.helpers.machine import flip_bit
 from tests.helpers.tiny import tiny_encoder
 
 
@@ -33,7 +33,7 @@ def test_a_folder_knows_what_was_written_in_it(tmp_path: Path) -> None:
     require_whole(tmp_path)
     (tmp_path / "later").write_text("no part of it")
     assert list(damaged(tmp_path)) == []
-    harm(tmp_path / "below/b")
+    flip_bit(tmp_path / "below/b")
     (tmp_path / "a").unlink()
     assert sorted(damaged(tmp_path)) == [tmp_path / "a", tmp_path / "below/b"]
     with pytest.raises(InputError, match=r"is damaged or missing.*back-up, or remove"):
@@ -49,7 +49,7 @@ def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
     save_matcher(TrainedMatcher(encoder, OutputLayer(2.0, -1.0)), folder)
     add_details(folder, labels=3)  # which changes the one file that has no checksum
     assert load_matcher(str(folder)).layer == OutputLayer(2.0, -1.0)
-    harm(folder / "model.safetensors")
+    flip_bit(folder / "model.safetensors")
     with pytest.raises(InputError, match=r"model/model\.safetensors is damaged or missing"):
         load_matcher(str(folder))
 
@@ -57,7 +57,7 @@ def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
 def test_what_a_pipeline_makes_has_checksums(tmp_path: Path) -> None:
     tiny_encoder(tmp_path, ["one two"])
     seal_models(tmp_path)
-    harm(tmp_path / "tiny" / "model.safetensors")
+    flip_bit(tmp_path / "tiny" / "model.safetensors")
     with pytest.raises(InputError, match="damaged"):
         load_encoder(str(tmp_path / "tiny"))
     assert list(damaged(tmp_path / "bert")) == []
@@ -67,7 +67,7 @@ def test_damaged_vectors_are_refused(tmp_path: Path) -> None:
     path, vectors = tmp_path / "job" / "vectors.npy", np.eye(4, dtype=np.float32)
     save_vectors(path, vectors, [])
     assert (load_vectors(path) == vectors).all()
-    harm(path)
+    flip_bit(path)
     assert not is_whole(path)
     with pytest.raises(InputError, match=r"vectors\.npy is damaged or missing: .*the job again"):
         load_vectors(path)
@@ -77,7 +77,7 @@ def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
     path = tmp_path / "decks.npz"
     save_arrays(path, left=np.arange(1000))
     assert (load_arrays(path, "")["left"] == np.arange(1000)).all()
-    harm(path)
+    flip_bit(path)
     with pytest.raises(InputError, match=r"decks\.npz is damaged or missing: a remedy"):
         load_arrays(path, "a remedy")
     with pytest.raises(InputError, match="prepare the round again"):
@@ -92,8 +92,8 @@ def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> Non
     save_vectors(folder / "job" / "vectors.npy", np.eye(3, dtype=np.float32), [])
     save_arrays(folder / "design-1" / "decks.npz", left=np.arange(1000))
     assert list(problems(engine)) == []
-    harm(folder / "job" / "vectors.npy")
-    harm(folder / "design-1" / "decks.npz")
+    flip_bit(folder / "job" / "vectors.npy")
+    flip_bit(folder / "design-1" / "decks.npz")
     shutil.copytree(folder, artifacts() / ".import-killed")
     found = list(problems(engine))
     assert len(found) == 2 and "vectors.npy" in found[0] and "decks.npz" in found[1]

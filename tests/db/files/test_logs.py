@@ -15,9 +15,9 @@ from allpairs.db.files.logs import JsonLines, about, configure
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import writing
 from allpairs.learner.jobs.queue.job_state import job_state
-from tests.helpers.api import member
 from tests.helpers.factories import make_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
+from tests.helpers.web import member
 
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.graph import components
 from allpairs.db.groups import measures
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 VECTORS = st.integers(1, 9).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(0, 4), min_size=n, max_size=n) for _ in range(2)))

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from allpairs.db.domain import GroupEvent
 from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 Parts = dict[int, int]  # text to group
 ITEMS = st.integers(1, 12)

@@ -16,9 +16,8 @@ from allpairs.db.labels.leases import LEASE
 from allpairs.db.labels.tasks import batch_progress, lease_tasks, next_lease_end
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Task, now
-from tests.helpers.examples import examples
-from tests.helpers.factories import make_project, make_round
-from tests.helpers.leases import claim
+from tests.helpers.factories import claim_tasks, make_project, make_round
+from tests.helpers.machine import examples
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 PROCESSES = multiprocessing.get_context("spawn").Pool
@@ -201,9 +200,9 @@ def test_four_at_once_never_lease_a_task_twice(engine: Engine, pool_of: Callable
     make_round(engine, project_id, 200)
     url = engine.url.render_as_string(hide_password=False)
     with pool_of(4) as pool:
-        claims = pool.starmap(claim, [(url, project_id, f"annotator {i}") for i in range(4)], chunksize=1)
-    claimed = [task_id for claim in claims for task_id in claim]
-    assert [len(claim) for claim in claims] == [50] * 4
+        claims = pool.starmap(claim_tasks, [(url, project_id, f"annotator {i}") for i in range(4)], chunksize=1)
+    claimed = [task_id for claim_tasks in claims for task_id in claim_tasks]
+    assert [len(claim_tasks) for claim_tasks in claims] == [50] * 4
     assert len(set(claimed)) == 200
     with reading(engine) as session:
         assert session.scalar(select(func.count()).select_from(Lease)) == 200

@@ -18,8 +18,8 @@ from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, Gold, Lease, Task, now
-from tests.helpers.projects.checks import checks_among, event, know, project_of, say
-from tests.helpers.projects.votes import want
+from tests.helpers.factories import require_votes
+from tests.helpers.projects.labels import answer_pair, checks_among, event, know, project_with_batch
 
 YES, NO, UNSURE, SKIP, UNDO = AnswerKind
 GOLD, REPEAT = CheckKind
@@ -52,14 +52,14 @@ def test_chance_is_evenly_spread() -> None:
 
 
 def test_without_shares_there_are_none(engine: Engine) -> None:
-    project = project_of(engine)
+    project = project_with_batch(engine)
     know(engine, project, 5, 5)
     assert checks_among(serve(engine, project, "ann")[0]) == []
     assert stored(engine, project) == []
 
 
 def test_hidden_test_pairs_come_at_their_share_and_stay_in_place(engine: Engine) -> None:
-    project = project_of(engine, n=150, texts=40, gold_share=0.3)
+    project = project_with_batch(engine, n=150, texts=40, gold_share=0.3)
     known = know(engine, project, 40, 40)
     pairs = serve(engine, project, "ann", 150)[0]
     hidden = checks_among(pairs)
@@ -79,7 +79,7 @@ def test_hidden_test_pairs_come_at_their_share_and_stay_in_place(engine: Engine)
 def test_the_same_seed_draws_the_same(engine: Engine) -> None:
     drawn = []
     for name in ("One", "Two"):
-        project = project_of(engine, name=name, gold_share=0.5, seed=3)
+        project = project_with_batch(engine, name=name, gold_share=0.5, seed=3)
         know(engine, project, 40, 0)
         with writing(engine) as session:  # chance goes by the tasks' ids
             tasks = list(session.scalars(select(Task.id).where(Task.project_id == project)))
@@ -88,11 +88,11 @@ def test_the_same_seed_draws_the_same(engine: Engine) -> None:
 
 
 def test_a_check_looks_like_a_pair_that_somebody_else_answered(engine: Engine) -> None:
-    project = project_of(engine, n=10, gold_share=0.5)
+    project = project_with_batch(engine, n=10, gold_share=0.5)
     know(engine, project, 10, 0)
-    want(engine, 2)
+    require_votes(engine, 2)
     for pair in serve(engine, project, "ben", 5)[0]:
-        say(engine, project, "ben", pair, NO)
+        answer_pair(engine, project, "ben", pair, NO)
     pairs = serve(engine, project, "ann")[0]
     second = [pair for pair in pairs if pair.task_id > 0 and pair.again]
     assert second and checks_among(pairs)
@@ -102,15 +102,15 @@ def test_a_check_looks_like_a_pair_that_somebody_else_answered(engine: Engine) -
 
 
 def test_an_answer_to_a_check_changes_no_label_vote_or_figure(engine: Engine) -> None:
-    project = project_of(engine, n=20, gold_share=0.5)
+    project = project_with_batch(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     pairs = serve(engine, project, "ann")[0]
     for pair in pairs[:4]:
-        say(engine, project, "ann", pair, YES) if pair.task_id > 0 else None
+        answer_pair(engine, project, "ann", pair, YES) if pair.task_id > 0 else None
     check = checks_among(serve(engine, project, "ann")[0])[0]
     with reading(engine) as session:
         before = current_labels(session, project), batch_progress(session, project), count_rows(engine, Answer)
-    say(engine, project, "ann", check, YES)
+    answer_pair(engine, project, "ann", check, YES)
     with reading(engine) as session:
         after = current_labels(session, project), batch_progress(session, project), count_rows(engine, Answer)
         assert [one.answer for one in check_results(session, project)] == [YES]
@@ -119,7 +119,7 @@ def test_an_answer_to_a_check_changes_no_label_vote_or_figure(engine: Engine) ->
 
 
 def test_a_replay_stores_nothing_twice_and_undo_restores(engine: Engine) -> None:
-    project = project_of(engine, n=20, gold_share=0.5)
+    project = project_with_batch(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     check = checks_among(serve(engine, project, "ann")[0])[0]
     said = event(check, YES)
@@ -127,17 +127,17 @@ def test_a_replay_stores_nothing_twice_and_undo_restores(engine: Engine) -> None
         assert record(engine, project, "ann", [said]).stored == [said["key"]]
     assert count_rows(engine, CheckAnswer) == 1
     assert [one.pair for one in recent(engine, project, "ann")] == [check]  # after a reload, undo finds it
-    say(engine, project, "ann", check, UNDO)
+    answer_pair(engine, project, "ann", check, UNDO)
     assert recent(engine, project, "ann") == []
     assert check in serve(engine, project, "ann")[0]
-    say(engine, project, "ann", check, NO)
+    answer_pair(engine, project, "ann", check, NO)
     with reading(engine) as session:
         assert [one.answer for one in check_results(session, project)] == [NO]
     assert count_rows(engine, CheckAnswer) == 3
 
 
 def test_undo_after_a_reload_follows_the_order_of_answers(engine: Engine) -> None:
-    project = project_of(engine, n=12, gold_share=0.5)
+    project = project_with_batch(engine, n=12, gold_share=0.5)
     know(engine, project, 10, 10)
     pairs = serve(engine, project, "ann")[0]
     assert 0 < len(checks_among(pairs)) < len(pairs)
@@ -146,10 +146,10 @@ def test_undo_after_a_reload_follows_the_order_of_answers(engine: Engine) -> Non
 
 
 def test_a_skipped_check_is_not_repeated_and_counts_for_nothing(engine: Engine) -> None:
-    project = project_of(engine, n=20, gold_share=0.5)
+    project = project_with_batch(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
     check = checks_among(serve(engine, project, "ann")[0])[0]
-    say(engine, project, "ann", check, SKIP)
+    answer_pair(engine, project, "ann", check, SKIP)
     assert check not in serve(engine, project, "ann")[0]
     with reading(engine) as session:
         assert check_results(session, project) == []
@@ -157,9 +157,9 @@ def test_a_skipped_check_is_not_repeated_and_counts_for_nothing(engine: Engine) 
 
 @pytest.mark.parametrize("who", ["ben", "ann"])
 def test_a_check_of_another_annotator_or_project_is_refused(engine: Engine, who: str) -> None:
-    project = project_of(engine, n=20, gold_share=0.5)
+    project = project_with_batch(engine, n=20, gold_share=0.5)
     know(engine, project, 10, 10)
-    other = project_of(engine, n=1, name="Other")
+    other = project_with_batch(engine, n=1, name="Other")
     check = checks_among(serve(engine, project, "ann")[0])[0]
     forged = event(check, YES)
     refused = record(engine, project if who == "ben" else other, who, [forged]).refused
@@ -168,14 +168,14 @@ def test_a_check_of_another_annotator_or_project_is_refused(engine: Engine, who:
 
 
 def test_no_check_is_a_pair_already_answered_or_waiting(engine: Engine) -> None:
-    project = project_of(engine, n=20, texts=7, gold_share=0.5)  # 21 pairs: all but one are tasks
+    project = project_with_batch(engine, n=20, texts=7, gold_share=0.5)  # 21 pairs: all but one are tasks
     with writing(engine) as session:
         for task in session.scalars(select(Task)):
             session.add(Gold(project_id=project, left_id=task.left_id, right_id=task.right_id, positive=True))
     pairs = serve(engine, project, "ann", 10)[0]
     assert checks_among(pairs) == []
     for pair in pairs:
-        say(engine, project, "ann", pair, YES)
+        answer_pair(engine, project, "ann", pair, YES)
     assert checks_among(serve(engine, project, "ann", 10)[0]) == []
     with writing(engine) as session:
         session.execute(update(Lease).values(expires_at=now()))
@@ -184,9 +184,9 @@ def test_no_check_is_a_pair_already_answered_or_waiting(engine: Engine) -> None:
 
 
 def test_what_a_review_settled_is_known_to_who_did_not_take_part(engine: Engine) -> None:
-    project = project_of(engine, n=12, gold_share=0.5)
+    project = project_with_batch(engine, n=12, gold_share=0.5)
     pair = serve(engine, project, "ann", 1)[0][0]
-    say(engine, project, "ann", pair, UNSURE)
+    answer_pair(engine, project, "ann", pair, UNSURE)
     case = queue(engine, project).next
     assert case is not None
     settle(engine, project, "eve", case, YES)
@@ -215,7 +215,7 @@ def answered(engine: Engine, project: int, who: str, n: int) -> dict[tuple[int, 
 
 
 def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
-    project = project_of(engine, n=170, texts=30, repeat_share=0.3)
+    project = project_with_batch(engine, n=170, texts=30, repeat_share=0.3)
     said = answered(engine, project, "ann", 120)
     hidden = checks_among(serve(engine, project, "ann", 50)[0])
     rows = stored(engine, project)
@@ -230,7 +230,7 @@ def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
 
 
 def test_what_was_just_answered_is_not_repeated(engine: Engine) -> None:
-    project = project_of(engine, n=170, texts=30, repeat_share=0.3)
+    project = project_with_batch(engine, n=170, texts=30, repeat_share=0.3)
     answered(engine, project, "ann", hidden_check_plan.BETWEEN)
     assert checks_among(serve(engine, project, "ann", 50)[0]) == []  # too few lie between
     answered(engine, project, "ann", 120)
@@ -240,7 +240,7 @@ def test_what_was_just_answered_is_not_repeated(engine: Engine) -> None:
 
 
 def test_who_is_alone_and_answers_too_fast_is_asked_again(engine: Engine) -> None:
-    project = project_of(engine, n=110, texts=20)
+    project = project_with_batch(engine, n=110, texts=20)
     pairs = serve(engine, project, "ann", 20)[0]
     record(engine, project, "ann", [event(pair, NO, seconds=0.1) for pair in pairs])
     assert count_rows(engine, FastAnswers) == 1
@@ -249,7 +249,7 @@ def test_who_is_alone_and_answers_too_fast_is_asked_again(engine: Engine) -> Non
     hidden = checks_among(serve(engine, project, "ann", 90)[0])
     assert len(hidden) == 5
     for check in hidden:
-        say(engine, project, "ann", check, YES)
+        answer_pair(engine, project, "ann", check, YES)
     with reading(engine) as session:
         assert [(one.kind, one.expected, one.answer) for one in check_results(session, project)] == [
             (REPEAT, NO, YES)
@@ -259,41 +259,41 @@ def test_who_is_alone_and_answers_too_fast_is_asked_again(engine: Engine) -> Non
 
 
 def test_where_others_label_too_they_double_check_fast_answers(engine: Engine) -> None:
-    project = project_of(engine, n=110, texts=20)
+    project = project_with_batch(engine, n=110, texts=20)
     pairs = serve(engine, project, "ann", 20)[0]
     record(engine, project, "ann", [event(pair, NO, seconds=0.1) for pair in pairs])
-    say(engine, project, "ben", serve(engine, project, "ben", 1)[0][0], NO)
+    answer_pair(engine, project, "ben", serve(engine, project, "ben", 1)[0][0], NO)
     long_ago(engine)
     assert checks_among(serve(engine, project, "ann", 90)[0]) == []
 
 
 def test_a_check_that_was_never_shown_gives_its_pair_free(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = project_of(engine, n=30, gold_share=0.5)
+    project = project_with_batch(engine, n=30, gold_share=0.5)
     know(engine, project, 1, 0)
     served = serve(engine, project, "ben")[0]
     (check,) = checks_among(served)
     before = served[served.index(check) + 1]
     with writing(engine) as session:  # Ben went away, and Ann labels the pair that it stood before
         session.execute(update(Lease).values(expires_at=now()))
-    say(engine, project, "ann", before, NO)
+    answer_pair(engine, project, "ann", before, NO)
     with writing(engine) as session:
         session.execute(update(Check).values(created_at=now() - timedelta(hours=2)))
     (again,) = checks_among(serve(engine, project, "ben")[0])
     assert again.task_id != check.task_id and again.left == check.left
-    say(engine, project, "ben", again, YES)
+    answer_pair(engine, project, "ben", again, YES)
     with writing(engine) as session:
         session.execute(update(Check).values(created_at=now() - timedelta(hours=2)))
     assert checks_among(serve(engine, project, "ben")[0]) == []  # answered, it is never drawn again
 
 
 def test_a_pair_waiting_for_the_annotators_vote_is_no_check(engine: Engine) -> None:
-    project = project_of(engine, n=10, gold_share=0.5)
+    project = project_with_batch(engine, n=10, gold_share=0.5)
     (first, *_) = serve(engine, project, "ann")[0]
-    want(engine, 2)
+    require_votes(engine, 2)
     with writing(engine) as session:
         task = session.get_one(Task, first.task_id)
         session.add(Gold(project_id=project, left_id=task.left_id, right_id=task.right_id, positive=True))
-    say(engine, project, "ann", first, YES)
+    answer_pair(engine, project, "ann", first, YES)
     with writing(engine) as session:
         session.execute(update(Lease).values(expires_at=now()))
     assert checks_among(serve(engine, project, "ben")[0]) == []  # the vote would not be an independent one

@@ -18,8 +18,8 @@ from allpairs.db.labels.tasks import newest_audit_batch, newest_round, unanswere
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
-from tests.helpers.examples import examples
 from tests.helpers.factories import drop_project, make_audit_batch, make_design, make_project, make_round
+from tests.helpers.machine import examples
 
 PEOPLE = ("ann", "ben", "cem", "dan", "eve", "fay")
 ACTS = ("positive", "negative", "unsure", "skip")

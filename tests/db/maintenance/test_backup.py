@@ -23,8 +23,7 @@ from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import artifacts, make_engine, reading, revision, writing
 from allpairs.db.schema.tables import Answer, Design, Job, Project, now
 from allpairs.program import run
-from tests.helpers.files.backups import contents, label_some
-from tests.helpers.files.later_revision import NUMBER, add_revision
+from tests.helpers.files.databases import NUMBER, add_revision, contents, label_some
 from tests.helpers.people import START, make_person
 
 

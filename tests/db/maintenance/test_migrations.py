@@ -14,7 +14,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import LAST_WITH_OLDER_REVISIONS, make_engine, migrate, revision, writing
 from allpairs.db.schema.tables import Base, Project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 
 def test_the_tables_are_those_of_the_models(engine: Engine) -> None:

@@ -22,11 +22,10 @@ from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import artifacts, make_engine, migrate, reading, revision, writing
 from allpairs.db.schema.tables import Base
-from tests.helpers.files.later_revision import add_revision
-from tests.helpers.files.stored_rows import LABELS, Row, rows_in, store_rows
-from tests.helpers.paths import ROOT
+from tests.helpers.files.databases import LABELS, Row, add_revision, rows_in, store_rows
+from tests.helpers.machine import ROOT
 from tests.helpers.people import PASSWORD, START
-from tests.helpers.services.postgres import drop_database, new_database
+from tests.helpers.services.servers import drop_database, new_database
 
 
 def released() -> list[str]:

@@ -8,7 +8,7 @@ from allpairs.db.projects.project_list import answers_by_day
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.labelled import N, P, R, S, answer
+from tests.helpers.projects.labels import N, P, R, S, answer
 
 
 def test_undone_answers_are_none(engine: Engine) -> None:

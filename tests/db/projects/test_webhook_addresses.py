@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
 from allpairs.db.projects.webhook_addresses import VARIABLE, allowed_networks, checked_url, is_allowed
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 PUBLIC = ("8.8.8.8", "1.1.1.1", "172.32.0.1", "192.169.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808")
 PRIVATE = (

@@ -14,7 +14,8 @@ from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Matcher, Round, Task
 from allpairs.learner.jobs import next_round as steps
-from tests.helpers.factories import make_project
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.tiny import tiny_encoder
 
 POSITIVE, NEGATIVE, UNSURE, SKIP, RETRACT = AnswerKind
 
@@ -116,3 +117,53 @@ def rows(engine: Engine) -> dict[str, list[Any]]:
     with reading(engine) as session:
         tables = [table for table in Base.metadata.sorted_tables if table.name != Job.__tablename__]
         return {table.name: [tuple(row) for row in session.execute(select(table))] for table in tables}
+
+
+def trained(
+    engine: Engine, encoder: Path, name: str = "Questions", right: int = 0, rounds: int = 1, **settings: Any
+) -> Matcher:
+    """Return the last matcher of a project of 60 texts and `right` more, after so many labelled batches."""
+    whole = texts(60 + right)
+    if settings.get("reranker"):
+        settings["reranker"] = str(encoder.parent / "reranker")
+    project_id = make_project(
+        engine, whole[:60], whole[60:], name, evaluation=20, encoder=str(encoder), first=30, neighbours=10, epochs=1,
+        learning_rate=1e-3, first_batch="most-similar", **settings,
+    )  # fmt: skip
+    run(engine, project_id)
+    for _ in range(rounds):
+        answer_batch(engine, project_id, half)
+        run(engine, project_id)
+    with reading(engine) as session:
+        row = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == rounds)).one()
+    assert ("features" in row.details.get("second_stage", {})) == (settings.get("second_stage") == "on")
+    return row
+
+
+def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any) -> int:
+    """Make a project with long texts and a deep encoder; return its id."""
+    rng = np.random.default_rng(0)
+    texts = [f"text {i} " + " ".join(rng.choice([f"word{k}" for k in range(50)], 50)) for i in range(items)]
+    encoder = tiny_encoder(folder, texts, layers=12)
+    return make_project(engine, texts, encoder=str(encoder), neighbours=10, batch_size=4, **settings)
+
+
+def answer_by_turns(engine: Engine, project_id: int) -> None:
+    """Answer the newest batch: every second pair is positive, the others are negative."""
+    with writing(engine) as session:
+        batch = newest_round(session, project_id)
+        assert batch is not None
+        for task in session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all():
+            kind = AnswerKind.POSITIVE if task.position % 2 else AnswerKind.NEGATIVE
+            session.add(Answer(project_id=project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
+                               annotator="ann", answer=kind, key=f"key-{task.id}"))  # fmt: skip
+
+
+def make_trainable(engine: Engine, folder: Path) -> int:
+    """Return a project with an answered first batch: its next job trains for seconds, then encodes for seconds."""
+    project_id = make_slow_project(engine, folder, 1200, first=16, epochs=30)
+    make_round(engine, project_id, 16)
+    with writing(engine) as session:
+        session.add(Matcher(project_id=project_id, number=0, encoder="tiny"))
+    answer_by_turns(engine, project_id)
+    return project_id

@@ -45,7 +45,6 @@ from allpairs.db.projects.studies import CRITERIA
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Invitation
-from tests.helpers.api import answer, body_of
 from tests.helpers.people import PASSWORD, at
 from tests.helpers.projects.two_projects import (
     BIENCODER,
@@ -58,6 +57,7 @@ from tests.helpers.projects.two_projects import (
 )
 from tests.helpers.raters import setup
 from tests.helpers.services.webhooks import WEBHOOK
+from tests.helpers.web import answer, body_of
 
 NOWHERE = None  # the right for what nobody may name in a project that does not have it
 ANY = ""  # the right of whoever has a role

@@ -36,8 +36,7 @@ from allpairs.db.schema.tables import (
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
-from tests.helpers.projects.pipelines import write_began
-from tests.helpers.projects.studies import make_study
+from tests.helpers.projects.pipelines import make_study, write_began
 from tests.helpers.raters import setup
 from tests.helpers.services.webhooks import add_webhook
 

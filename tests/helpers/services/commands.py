@@ -1,4 +1,4 @@
-"""The result of a command of the learner, run in the test's own process."""
+"""Commands of the app and of the learner, run in the test's own process."""
 
 import io
 import json
@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from allpairs.learner.cli.commands import app
+from allpairs.annotate.cli.commands import app as annotate_app
+from allpairs.learner.cli.commands import app as learner_app
 from allpairs.program import run
 
 
@@ -36,5 +37,20 @@ def learn(*arguments: object) -> Run:
         redirect_stderr(io.StringIO()) as err,
         pytest.raises(SystemExit) as stopped,
     ):
-        run(app, [*map(str, arguments)])
+        run(learner_app, [*map(str, arguments)])
     return Run(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def annotate(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        run(annotate_app, arguments)
+    return int(ended.value.code or 0)
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    assert annotate(*arguments) == code
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    return error

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.jobs.requests import closing_client
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 ENDED = ("done", "failed", "cancelled")
 

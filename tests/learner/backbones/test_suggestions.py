@@ -22,8 +22,8 @@ from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.jobs import suggest as steps
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job as add_row
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
-from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import finished_run
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from allpairs.learner.data.corpus_terms import words_of
 from allpairs.learner.data.lexical_features import KINDS, Lexicon, lexicon_of
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 TEXTS = [
     "Acme laser printer XJ-900 black",

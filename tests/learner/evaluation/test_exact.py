@@ -14,7 +14,7 @@ from allpairs.learner.evaluation.exact import TIE, AllPairs, evaluate_exact
 from allpairs.learner.metrics.average_precision import curve_from_scores, precision_at_recall
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search import exact as search
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 BINS = ("edges", "positives", "negatives", "below")
 

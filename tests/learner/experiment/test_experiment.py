@@ -27,8 +27,7 @@ from allpairs.learner.experiment.process import checked_devices, start
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, cells_of, read_experiment
 from allpairs.learner.experiment.starting_vectors import FOLDER
-from tests.helpers.paths import ROOT
-from tests.helpers.services.alive import is_alive
+from tests.helpers.machine import ROOT, is_alive
 from tests.helpers.services.commands import Run, learn
 from tests.helpers.tiny import tiny_encoder
 

@@ -9,7 +9,7 @@ import pytest
 
 from allpairs.db.errors import InputError
 from allpairs.learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 Values = dict[str, Any]
 

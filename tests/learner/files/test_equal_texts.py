@@ -26,8 +26,8 @@ from allpairs.learner.files.match import Cut, groups_file, match_corpus, matches
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.records import ONE_COLUMN
-from tests.helpers.examples import examples
 from tests.helpers.files.simulated import write
+from tests.helpers.machine import examples
 from tests.helpers.tiny import static_encoder
 
 TEXTS = ["red kettle", "red  kettle", "blue chair", "ｂlue chair", "green lamp", "old red lamp"]  # two pairs are equal

@@ -9,7 +9,7 @@ import pytest
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.errors import InputError
 from allpairs.learner.files.evaluate import METHODS, Method, checked_method, evaluate_corpus
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 DEMO = ROOT / "annotate" / "demo"
 

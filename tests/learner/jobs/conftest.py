@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.learner.evaluation.audit import strata
-from tests.helpers.figures.audit_projects import HIGHEST, add_model, make_audited, texts
+from tests.helpers.figures.audits import HIGHEST, add_model, make_audited, texts
 from tests.helpers.projects import rounds
 from tests.helpers.tiny import tiny_encoder
 

@@ -21,7 +21,7 @@ from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.jobs import correction as steps
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.factories import make_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.projects.rounds import count, texts
 from tests.helpers.services.webhooks import add_webhook, notices
 from tests.helpers.tiny import tiny_encoder

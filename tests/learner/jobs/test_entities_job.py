@@ -21,7 +21,7 @@ from allpairs.learner.jobs.entities import job as steps
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
 from tests.helpers.factories import make_audit_batch, make_design, make_project
-from tests.helpers.figures.audit_projects import (
+from tests.helpers.figures.audits import (
     EVALUATION,
     TOPICS,
     add_model,

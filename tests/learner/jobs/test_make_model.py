@@ -17,7 +17,7 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.score import Blend
 from tests.helpers.factories import make_project
-from tests.helpers.files.damage import harm
+from tests.helpers.machine import flip_bit
 from tests.helpers.projects.rounds import (
     NEGATIVE,
     POSITIVE,
@@ -209,7 +209,7 @@ def test_damaged_vectors_are_made_again(engine: Engine, project: int) -> None:
     run(engine, project)
     (kept,) = (artifacts() / f"project-{project}").glob("base-*/vectors.npy")
     whole = kept.read_bytes()
-    harm(kept)
+    flip_bit(kept)
     answer_batch(engine, project, lambda position: NEGATIVE)
     run(engine, project)
     assert newest(engine, project)[0].number == 2

@@ -26,8 +26,7 @@ from allpairs.learner.jobs import matches as steps
 from allpairs.learner.jobs.next_round import follow_with_groups
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import load_matcher
-from tests.helpers.factories import make_project
-from tests.helpers.projects.first_ids import first_ids
+from tests.helpers.factories import first_ids, make_project
 from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 

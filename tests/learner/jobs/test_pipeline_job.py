@@ -26,7 +26,7 @@ from allpairs.learner.jobs import pipeline as steps
 from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
 from allpairs.learner.pipelines import pipeline as of_learner
 from tests.helpers.factories import make_project
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.projects.pipelines import NAME, SmallConfig, small  # noqa: F401  (a fixture)
 from tests.helpers.services.workers import job_of, wait_for, wait_for_state
 

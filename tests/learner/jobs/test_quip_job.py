@@ -19,9 +19,9 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
 from tests.helpers.factories import make_project
-from tests.helpers.files.quip_files import NAME, PASSAGES, STUDENT
+from tests.helpers.files.papers import NAME, PASSAGES, STUDENT
+from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page
-from tests.helpers.paths import ROOT
 from tests.helpers.people import make_member
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -22,8 +22,7 @@ from allpairs.learner.jobs.queue.turns import Turn
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
-from tests.helpers.raters import Judge, add_rater, add_verdicts, answer_pairs, verdicts
-from tests.helpers.services.judge import Reply, completion, judging
+from tests.helpers.raters import Judge, Reply, add_rater, add_verdicts, answer_pairs, completion, judging, verdicts
 
 POSITIVE, NEGATIVE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE
 TEXTS = [f"{colour} {thing}" for thing in ("chair", "table", "lamp") for colour in ("red", "blue", "green", "old")]

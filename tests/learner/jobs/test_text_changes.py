@@ -30,7 +30,7 @@ from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.scoring.hubness import hubness_among
 from allpairs.learner.search.inner_product import BLENDED, scores
 from tests.helpers.factories import make_project
-from tests.helpers.figures.audit_projects import (
+from tests.helpers.figures.audits import (
     add_model,
     designs_of,
     draw_and_label,
@@ -43,8 +43,8 @@ from tests.helpers.figures.audit_projects import (
     texts,
     truth,
 )
+from tests.helpers.projects.lists import change
 from tests.helpers.projects.rounds import answer_batch, half, matcher_of, newest, run
-from tests.helpers.projects.text_changes import change
 from tests.helpers.tiny import tiny_encoder
 
 NEW = {f"new-{at}": f"word{at % 6}0 word{at % 6}1 of the new {at}" for at in range(6)}

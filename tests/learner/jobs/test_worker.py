@@ -24,7 +24,7 @@ from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
 from allpairs.db.schema.tables import Matcher, Round, Task
 from allpairs.learner.worker import Me, _patience, _report
 from tests.helpers.factories import make_project
-from tests.helpers.projects.slow import answer_batch, make_slow_project, make_trainable
+from tests.helpers.projects.rounds import answer_by_turns, make_slow_project, make_trainable
 from tests.helpers.services.commands import learn
 from tests.helpers.services.workers import (
     ENDED,
@@ -183,7 +183,7 @@ def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: P
         refused = learn("worker", "--name", "desk").refused()
         assert refused.startswith(f"error: a worker named desk is alive (process {process.pid})")
 
-        answer_batch(engine, project_id)
+        answer_by_turns(engine, project_id)
         job_id = request_round(engine, project_id)
         wait_for_stage(engine, job_id, "train")
         cancel(engine, job_id)

@@ -24,7 +24,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_cross_encoder
 from allpairs.learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
 from allpairs.learner.search.bm25 import words_of as bm25_words
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [

@@ -27,8 +27,8 @@ from allpairs.learner.pipelines.pipeline import (
     run_stage,
 )
 from allpairs.learner.pipelines.spec import make_spec
-from tests.helpers.backtraining import PAIRS, wanted
-from tests.helpers.files.pipeline_tables import rows
+from tests.helpers.files.papers import PAIRS, back_training_config
+from tests.helpers.projects.pipelines import table_rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "back-training"
@@ -57,7 +57,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def make(data: Path, tmp_path: Path) -> Make:
     def made(inputs: dict[str, str] | None = None, **config: Any) -> Run:
-        spec = make_spec(NAME, wanted(data, inputs or {}, **config), data / "x.toml")
+        spec = make_spec(NAME, back_training_config(data, inputs or {}, **config), data / "x.toml")
         return begin(NAME, tmp_path / "out", *spec)
 
     return made
@@ -76,7 +76,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a finished run of three variants and two seeds."""
-    config = wanted(
+    config = back_training_config(
         data, {"supervised_pairs": "dev.tsv", "source_test": "source.csv"}, seeds=2, measuring={"by_position": True},
         variants=["self-training", "back-training", "supervised"],
     )  # fmt: skip
@@ -93,12 +93,12 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
     assert [(one.variant, one.iteration) for one in records if one.seed == 1] == [
         ("no adaptation", 0), ("self-training", 1), ("back-training", 1), ("supervised", 1),
     ]  # fmt: skip
-    found = {row["variant"]: row for row in rows(run, "table4-retrieval")}
+    found = {row["variant"]: row for row in table_rows(run, "table4-retrieval")}
     assert found["no adaptation"]["seeds"] == 2 and found["back-training"]["accuracy_at_1_paper"] == 21.68
     assert all(0 <= row["accuracy_at_1"] <= row["accuracy_at_20"] <= 1 for row in found.values())
-    by_position = rows(run, "table4-by-position")
+    by_position = table_rows(run, "table4-by-position")
     assert all(row["strict_accuracy_at_1"] <= found[row["variant"]]["accuracy_at_1"] for row in by_position)
-    pairs = {row["variant"]: row["generator_pairs"] for row in rows(run, "table5")}
+    pairs = {row["variant"]: row["generator_pairs"] for row in table_rows(run, "table5")}
     assert pairs["self-training"] == len(PAIRS) and pairs["back-training"] == 4
     report = (run.of(RESULTS) / "report.md").read_text()
     assert "Back-training against self-training" in report and "2 seeds" in report
@@ -165,7 +165,7 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
     run_pipeline(NAME, run)
     after = run.of(ADAPTED) / "seed-0"
     assert [(after / path.relative_to(left)).stat().st_mtime_ns for path in done] == before
-    found = [(row["variant"], row["iteration"], row["bleu_1_paper"]) for row in rows(run, "table6")]
+    found = [(row["variant"], row["iteration"], row["bleu_1_paper"]) for row in table_rows(run, "table6")]
     assert found == [("back-training", 1, 37.44), ("back-training", 2, 40.31)]
 
 
@@ -228,7 +228,7 @@ def test_source_pairs_measure_without_known_pairs_or_filter_hits(make: Make, und
     data = data_of(run)
     assert (len(data.source), len(data.dev), data.has_test) == (6, 2, False)
     assert "There are no test pairs" in (run.of(RESULTS) / "report.md").read_text()
-    found = rows(run, "table5")  # the paper's thresholds are for its own models: here nothing is kept or learned
+    found = table_rows(run, "table5")  # the paper's thresholds are for its own models: here nothing is kept or learned
     assert [(row["variant"], row["generator_pairs"], row["retriever_pairs"]) for row in found] == [
         ("self-training-self", 0, 0), ("back-training-both", 0, 0),
     ]  # fmt: skip

@@ -33,7 +33,7 @@ from allpairs.learner.pipelines.backtraining.negatives import holds, near_by_wor
 from allpairs.learner.pipelines.backtraining.results import verdict
 from allpairs.learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
 from allpairs.learner.search.gold_ranks import ranks_of_gold
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 from tests.helpers.tiny import tiny_encoder
 
 

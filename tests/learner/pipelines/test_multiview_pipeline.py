@@ -30,7 +30,7 @@ from allpairs.learner.pipelines.pipeline import (
     run_stage,
 )
 from allpairs.learner.pipelines.spec import make_spec
-from tests.helpers.files.pipeline_tables import rows
+from tests.helpers.projects.pipelines import table_rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "multi-view-reranking"
@@ -82,7 +82,7 @@ def test_msmarcos_files_from_end_to_end(make: Make, data: Path, monkeypatch: pyt
     counts = texts_of(run).counts
     assert counts == {"passages": 15, "test queries": 4, "test judgements": 4, "rest queries": 3, "rest judgements": 3,
                       "training positives": 8, "training negatives": 0, "triples": 7}  # fmt: skip
-    table = rows(run, "table1")
+    table = table_rows(run, "table1")
     assert [row["row"].split(",")[0] for row in table[:2]] == ["BM25", f"dense ({data / 'tiny'})"]
     assert table[0]["test"] == 1.0  # every thing's words are its own
     ours = [row for row in table if row["source"] == "ours" and row["seeds"]]
@@ -90,8 +90,8 @@ def test_msmarcos_files_from_end_to_end(make: Make, data: Path, monkeypatch: pyt
     assert [row["test"] for row in table if row["source"] == "paper"][-1] == 0.402
     sides = all_sides(run, texts_of(run).tests[0])
     assert sides.positives.tolist() == [[i, i + 8] for i in range(4)] and (sides.pairs, sides.symmetric) == (60, False)
-    assert {row["rate"] for row in rows(run, "figure3")} == {0, 0.15, 0.5}
-    assert {(row["line"], row["depth"]) for row in rows(run, "figure2")} == {
+    assert {row["rate"] for row in table_rows(run, "figure3")} == {0, 0.15, 0.5}
+    assert {(row["line"], row["depth"]) for row in table_rows(run, "figure2")} == {
         (t, k) for t in ("test", "rest") for k in (2, 6)
     }
     assert len({one.variant for one in trainings_of(run)}) == 3
@@ -100,7 +100,7 @@ def test_msmarcos_files_from_end_to_end(make: Make, data: Path, monkeypatch: pyt
     test = all_measured(run)[0]
     hits = list(read_run(run.of(RESULTS) / "runs" / "test-bm25.trec"))
     assert [hit.passage for hit in hits if hit.rank == 1] == ["8", "9", "10", "11"]
-    gain = {row["model"]: row for row in rows(run, "all-pairs") if row["figure"] == "average_precision"}
+    gain = {row["model"]: row for row in table_rows(run, "all-pairs") if row["figure"] == "average_precision"}
     assert gain["gain"]["value"] == pytest.approx(gain["re-ranker"]["value"] - gain["bi-encoder"]["value"])
     assert gain["gain"]["low"] == pytest.approx(gain["re-ranker"]["low"] - gain["bi-encoder"]["value"])
     artifacts = {one["kind"]: one for one in read_artifacts(run.of(RESULTS))}
@@ -128,7 +128,7 @@ def test_one_list_of_pairs_holds_a_share_out(make: Make, data: Path) -> None:
     train, test = set(texts.queries.values("id")), set(texts.tests[0].queries.values("id"))
     assert len(test) == 4 and not train & test and len(train | test) == 15
     assert {one["kind"] for one in read_artifacts(run.of(RESULTS))} == {"reranker"}
-    assert rows(run, "variants-test")[0]["row"].startswith("dense")
+    assert table_rows(run, "variants-test")[0]["row"].startswith("dense")
 
 
 def test_over_all_pairs_queries_count_and_one_list_is_symmetric(make: Make, data: Path) -> None:
@@ -201,8 +201,8 @@ def test_a_released_run_is_the_first_stage(make: Make) -> None:
     run = make(MARCO | {"rest_queries": None, "rest_qrels": None, "test_run": "run.tsv"}, ablations=True, all_pairs=0)
     run_pipeline(NAME, run)
     views = ["Rank", "Rank + P2Q", "Rank + Rank*", "Rank + Q2P", "Rank + P2Q (swap)", "Rank (swap) + P2Q"]
-    assert [row["views"] for row in rows(run, "table3")] == [*views, "Rank (swap) + P2Q (swap)"]
-    assert [row["paper_mean"] for row in rows(run, "table3")][:2] == [0.393, 0.399]
+    assert [row["views"] for row in table_rows(run, "table3")] == [*views, "Rank (swap) + P2Q (swap)"]
+    assert [row["paper_mean"] for row in table_rows(run, "table3")][:2] == [0.393, 0.399]
     found = all_measured(run)[0]
     assert found.near.tolist() == [[(i + k) % 15 for k in range(6)] for i in range(8, 12)]
     assert list(found.stages) == ["run"] and found.stages["run"]["RR@10"].mean() == 1.0

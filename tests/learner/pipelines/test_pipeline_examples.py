@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from allpairs.learner.pipelines.spec import read_spec
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 
 FILES = sorted((ROOT / "docs" / "examples" / "pipelines").glob("*.toml"))
 NAMES = {  # by the beginning of a file's name

@@ -25,8 +25,8 @@ from allpairs.learner.pipelines.quip.sentiment import rationales
 from allpairs.learner.pipelines.quip.shards import read_speed
 from allpairs.learner.pipelines.quip.tagging import question_rows
 from allpairs.learner.pipelines.quip.teacher import confident, likeliest
-from tests.helpers.files.pipeline_tables import rows
-from tests.helpers.files.quip_files import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
+from tests.helpers.files.papers import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
+from tests.helpers.projects.pipelines import table_rows
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +40,23 @@ def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
     run_pipeline(NAME, run, lambda words, done: said.append(done))
     assert said == sorted(said) and said[-1] <= 1
     models = {"QuIP", *VARIANTS}
-    assert {row["model"] for row in rows(run, "table1")} == models
-    ranked = rows(run, "table2")
+    assert {row["model"] for row in table_rows(run, "table1")} == models
+    ranked = table_rows(run, "table2")
     assert {row["model"] for row in ranked} == models | {"encoder before"}
     assert all(row["low"] <= row["auroc"] <= row["high"] for row in ranked)
-    assert all(row["frozen_seeds"] == row["fine-tuned_seeds"] == 2 for row in rows(run, "table3"))
-    by_questions = {row["model"] for row in rows(run, "table4") if row["question"] is not None}
+    assert all(row["frozen_seeds"] == row["fine-tuned_seeds"] == 2 for row in table_rows(run, "table3"))
+    by_questions = {row["model"] for row in table_rows(run, "table4") if row["question"] is not None}
     assert by_questions == models - {"teacher", "cross-encoder student"}
-    missing = {row["dataset"] for row in rows(run, "table2-paper")}
+    missing = {row["dataset"] for row in table_rows(run, "table2-paper")}
     assert missing == {"WMT16", "QQP", "PAWS-Wiki", "PAWS-QQP"}  # the file has MRPC
-    assert {row["model"] for row in rows(run, "table3-paper") if row["dataset"] == "MRPC"} == {
+    assert {row["model"] for row in table_rows(run, "table3-paper") if row["dataset"] == "MRPC"} == {
         "LM-BFF (reported)", "LM-BFF (rerun)"}  # fmt: skip
-    opinions = rows(run, "table5")
+    opinions = table_rows(run, "table5")
     assert {(row["model"], row["use"]) for row in opinions if row["model"] == "encoder before"} == {
         ("encoder before", "answers"), ("encoder before", "mean vectors")}  # fmt: skip
     assert all(row["prompts"] == 2 and row["texts"] == 8 for row in opinions)
-    assert {row["model"] for row in rows(run, "table8")} == {"QuIP", *VARIANTS[5:8]}
-    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    assert {row["model"] for row in table_rows(run, "table8")} == {"QuIP", *VARIANTS[5:8]}
+    counts = {row["what"]: row["n"] for row in table_rows(run, "counts")}
     assert counts["passages"] == 6 and counts["questions to train generator and teacher"] == 12
     assert counts["questions"] + counts["generated texts without answer or question"] == 12
     report = (run.of(RESULTS) / "report.md").read_text()
@@ -72,7 +72,7 @@ def test_a_variant_without_a_question_is_left_out(data: Path, tmp_path: Path, mo
     reading = {name: ALL[name] for name in ("questions", "reading")}
     run = run_of(data, tmp_path / "out", reading, variants=["two-stage beam", "hard labels"])
     run_pipeline(NAME, run)
-    assert {row["model"] for row in rows(run, "table1")} == {"QuIP", "hard labels"}
+    assert {row["model"] for row in table_rows(run, "table1")} == {"QuIP", "hard labels"}
     assert "Left out: two-stage beam, since the generator wrote" in (run.of(RESULTS) / "report.md").read_text()
 
 
@@ -104,7 +104,7 @@ def test_unsure_answers_are_counted_and_nobody_learns_from_none(data: Path, tmp_
                "stride": 8}  # fmt: skip
     run = run_of(data, tmp_path / "few", inputs, teacher=teacher | {"least_confidence": 1e-4})
     run_pipeline(NAME, run)
-    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    counts = {row["what"]: row["n"] for row in table_rows(run, "counts")}
     assert read_speed(run.of("student"))["done"] == counts["questions that the teacher is sure of"] > 0
     run = run_of(data, tmp_path / "none", inputs, teacher=teacher | {"least_confidence": 1.0})
     with pytest.raises(InputError, match=r"sure of none.*lower teacher\.least_confidence"):
@@ -253,9 +253,11 @@ def test_parts_teach_what_the_whole_teaches_and_are_let_go(data: Path) -> None:
     def parts() -> Iterator[AskedPassages]:
         for first in range(0, len(PASSAGES), 2):
             assert sum(ref() is not None for ref in alive) <= 1  # the one that is learned from at the moment
-            rows = np.flatnonzero((of >= first) & (of < first + 2))
-            mine = Sparse(labels.at[rows], labels.mass[rows])
-            part = AskedPassages(PASSAGES[first : first + 2], [ASKED[i][0] for i in rows], of[rows] - first, mine, mine)
+            table_rows = np.flatnonzero((of >= first) & (of < first + 2))
+            mine = Sparse(labels.at[table_rows], labels.mass[table_rows])
+            part = AskedPassages(
+                PASSAGES[first : first + 2], [ASKED[i][0] for i in table_rows], of[table_rows] - first, mine, mine
+            )
             alive.append(weakref.ref(part))
             yield part
             del part

@@ -17,7 +17,7 @@ from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from allpairs.learner.pipelines.quip.asked import read_questions
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.shards import each_shard, read_shards, shard_size
-from tests.helpers.files.quip_files import ALL, NAME, STUDENT, run_of, table, write_files
+from tests.helpers.files.papers import ALL, NAME, STUDENT, run_of, table, write_files
 
 PAIRS, TAGGED = "dataset,split,x,y,label", "dataset,split,tokens,tags"
 CAT = "A dog. A cat."

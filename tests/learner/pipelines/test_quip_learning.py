@@ -23,7 +23,7 @@ from allpairs.learner.pipelines.quip.student import Model
 from allpairs.learner.pipelines.quip.tagging import Sentences, few_shot_f1, question_rows
 from allpairs.learner.pipelines.quip.teacher import Places, labels_of, relabelled
 from allpairs.learner.pipelines.quip.uses import entities
-from tests.helpers.files.quip_files import PASSAGES, STUDENT, write_files
+from tests.helpers.files.papers import PASSAGES, STUDENT, write_files
 
 SETTINGS = Student(**STUDENT | {"batch_size": 1, "steps": 3})  # type: ignore[arg-type]
 TEXTS = ["good fair", PASSAGES[0], PASSAGES[1]]

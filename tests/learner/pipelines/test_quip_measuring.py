@@ -29,7 +29,7 @@ from allpairs.learner.pipelines.quip.uses import paraphrases as use_paraphrases
 from allpairs.learner.pipelines.quip.uses import reading
 from allpairs.learner.pipelines.quip.uses import sentiment as use_sentiment
 from allpairs.learner.pipelines.report import Report
-from tests.helpers.files.quip_files import PASSAGES, PROMPTS, STUDENT, write_files
+from tests.helpers.files.papers import PASSAGES, PROMPTS, STUDENT, write_files
 
 CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "bare", "")
 

@@ -11,7 +11,7 @@ from allpairs.db.progress import no_progress
 from allpairs.learner.backbones import span_reader
 from allpairs.learner.pipelines.pipeline import pipeline_named, run_stage
 from allpairs.learner.pipelines.quip.inputs import Texts, read_inputs
-from tests.helpers.files.quip_files import NAME, PASSAGES, VARIANTS, run_of, table, write_files
+from tests.helpers.files.papers import NAME, PASSAGES, VARIANTS, run_of, table, write_files
 
 
 class Passage(str):

@@ -12,7 +12,7 @@ from allpairs.learner.published import FEW_SHOT
 from allpairs.learner.published.few_shot import READERS, write_few_shot
 from allpairs.learner.published.released import Options
 from tests.helpers.files.released_files import write_squad, write_xsum
-from tests.helpers.paths import ROOT
+from tests.helpers.machine import ROOT
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -13,9 +13,8 @@ from allpairs.learner.raters.answers import MOST_TOKENS
 from allpairs.learner.raters.endpoint import read_completion
 from allpairs.learner.raters.rating import Rating
 from allpairs.learner.raters.reading import read_choice
-from tests.helpers.examples import examples
-from tests.helpers.services.judge import completion
-from tests.learner.raters.asking import PROMPT, rate
+from tests.helpers.machine import examples
+from tests.helpers.raters import PROMPT, completion, rate
 
 
 def logprobs(*chosen: object) -> bytes:

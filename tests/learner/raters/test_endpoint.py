@@ -17,8 +17,7 @@ from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
 from allpairs.learner.raters.rating import RaterError, Rating
-from tests.helpers.services.judge import Play, Reply, completion, judge, judging, said
-from tests.learner.raters.asking import PROMPT, SECRET, by_function, rate
+from tests.helpers.raters import PROMPT, SECRET, Play, Reply, by_function, completion, judge, judging, rate, said
 
 YES, NO, ABSTAIN = Verdict
 

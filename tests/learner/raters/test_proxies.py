@@ -14,9 +14,8 @@ from allpairs.db.domain import Verdict
 from allpairs.learner.raters.endpoint import Endpoint, proxy_to
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
-from tests.helpers.services.judge import judge, judging
-from tests.helpers.services.nginx import make_certificate
-from tests.learner.raters.asking import PROMPT, SECRET
+from tests.helpers.raters import PROMPT, SECRET, judge, judging
+from tests.helpers.services.servers import make_certificate
 
 
 def test_a_key_leaves_this_machine_only_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Base, Item
 from allpairs.learner.jobs import rate as steps
 from tests.helpers.factories import make_project
-from tests.helpers.raters import allow, answer_pairs, setup
-from tests.helpers.services.judge import judge, judging
+from tests.helpers.raters import allow, answer_pairs, judge, judging, setup
 
 TEXTS = [f"text number {at}" for at in range(40)]
 PAIRS = 300

@@ -10,8 +10,7 @@ from allpairs.learner.outside import waiting
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.patience import TRIES
 from allpairs.learner.raters.rating import RaterError
-from tests.helpers.services.judge import dripping, judge, judging
-from tests.learner.raters.asking import PROMPT, by_function
+from tests.helpers.raters import PROMPT, by_function, dripping, judge, judging
 
 
 class Stop(Exception):

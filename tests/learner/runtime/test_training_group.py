@@ -27,7 +27,7 @@ from allpairs.learner.runtime import lifetime, training_group
 from allpairs.learner.runtime.training_group import PROCESSES, process_count
 from allpairs.learner.runtime.training_launcher import train_together
 from tests.helpers.group_work import done_by, dying, exact, failing, stay, staying
-from tests.helpers.services.alive import is_alive
+from tests.helpers.machine import is_alive
 from tests.helpers.tiny import tiny_encoder
 
 TEXTS = [f"where are {thing} sold in town number {n}" for n in range(12) for thing in ("apples", "boats", "cats")]

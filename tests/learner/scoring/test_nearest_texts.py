@@ -11,7 +11,7 @@ from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, scores
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}
 WORDS = st.lists(st.sampled_from(["acme", "xj-900", "printer", "chair", "7", "green"]), min_size=1, max_size=5)

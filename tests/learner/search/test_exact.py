@@ -11,7 +11,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.search import exact as search
 from allpairs.learner.search.exact import Pairs, count_pairs, nearest, neighbours
 from allpairs.learner.search.top_pairs import best_pairs, most_uncertain
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 
 @pytest.fixture(autouse=True)

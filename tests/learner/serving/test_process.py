@@ -14,9 +14,8 @@ from allpairs.annotate.publish.publications import publish
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MatchServer
-from tests.helpers.paths import ROOT
-from tests.helpers.projects.rounds import texts
-from tests.helpers.projects.trained import trained
+from tests.helpers.machine import ROOT
+from tests.helpers.projects.rounds import texts, trained
 from tests.helpers.services.workers import started, wait_for
 from tests.helpers.tiny import tiny_encoder
 

@@ -30,9 +30,8 @@ from allpairs.learner.serving.project_texts import ProjectTexts
 from allpairs.learner.serving.routes import application
 from allpairs.learner.serving.trial import require_loadable
 from tests.helpers.factories import make_groups
-from tests.helpers.projects.rounds import answer_batch, half, run, texts
-from tests.helpers.projects.text_changes import change
-from tests.helpers.projects.trained import trained
+from tests.helpers.projects.lists import change
+from tests.helpers.projects.rounds import answer_batch, half, run, texts, trained
 from tests.helpers.services.workers import wait_for
 from tests.helpers.tiny import tiny_encoder
 

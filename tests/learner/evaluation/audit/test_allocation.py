@@ -15,7 +15,7 @@ from allpairs.learner.evaluation.audit.allocation import (
 )
 from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.sample import draw_posterior
-from tests.helpers.figures.audited import normal_pool
+from tests.helpers.figures.audits import normal_pool
 
 
 def gain(*most: float) -> Gain:

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from allpairs.learner.evaluation.audit.figures import TAILS, figures, found_by
 from allpairs.learner.evaluation.audit.sample import draw_posterior
-from tests.helpers.figures.audited import Pool, doubling, normal_pool
+from tests.helpers.figures.audits import Pool, doubling, normal_pool
 
 DRAWS = 300
 FIGURES = ("average_precision", "precision_at_recall_20", "precision", "recall")

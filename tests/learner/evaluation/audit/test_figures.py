@@ -15,7 +15,7 @@ from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_pos
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.models.output_layer import OutputLayer
-from tests.helpers.figures.audited import all_pairs, make_sides, normal_pool
+from tests.helpers.figures.audits import all_pairs, make_sides, normal_pool
 
 patterns = st.lists(st.booleans(), min_size=1, max_size=60).filter(any)
 

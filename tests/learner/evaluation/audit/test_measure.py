@@ -17,7 +17,7 @@ from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from allpairs.learner.metrics.average_precision import curve_from_scores, precision_at_recall
-from tests.helpers.figures.audited import Pool, all_pairs, make_sides
+from tests.helpers.figures.audits import Pool, all_pairs, make_sides
 
 
 def rng(seed: int = 0) -> np.random.Generator:

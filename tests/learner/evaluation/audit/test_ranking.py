@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from allpairs.db.errors import Cancelled
 from allpairs.learner.evaluation.audit.ranking import BINS, Ranking, rank_all
-from tests.helpers.examples import examples
-from tests.helpers.figures.audited import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
+from tests.helpers.figures.audits import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
+from tests.helpers.machine import examples
 
 bins_of_pairs = arrays(np.int64, st.integers(1, 80), elements=st.integers(0, 40) | st.integers(0, BINS - 1))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 
 @st.composite

@@ -13,8 +13,8 @@ from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.sides import Sides, pair_numbers
 from allpairs.learner.evaluation.audit.strata import Strata, rank_bands
-from tests.helpers.examples import examples
-from tests.helpers.figures.audited import all_pairs, make_sides, unit_vectors
+from tests.helpers.figures.audits import all_pairs, make_sides, unit_vectors
+from tests.helpers.machine import examples
 
 DEEP, BELOW = 40, 600
 

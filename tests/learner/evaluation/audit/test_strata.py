@@ -12,8 +12,8 @@ from allpairs.learner.evaluation.audit import strata
 from allpairs.learner.evaluation.audit.ranking import BINS, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.audit.strata import Strata, band_ends, divide, least_top, rank_bands
-from tests.helpers.examples import examples
-from tests.helpers.figures.audited import all_pairs, make_sides, ranking_of, unit_vectors
+from tests.helpers.figures.audits import all_pairs, make_sides, ranking_of, unit_vectors
+from tests.helpers.machine import examples
 
 
 @pytest.mark.parametrize("symmetric", [True, False])

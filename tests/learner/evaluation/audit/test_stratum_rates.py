@@ -16,7 +16,7 @@ from allpairs.learner.evaluation.audit.stratum_rates import (
     SWITCH,
     draw_rates,
 )
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 DOUBLING = np.array([128, 128, 256, 512, 1_024, 2_048])
 

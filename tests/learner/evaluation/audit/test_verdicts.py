@@ -11,7 +11,7 @@ from allpairs.learner.evaluation.audit.stratum_rates import START
 from allpairs.learner.evaluation.audit.verdict_rates import draw_shares
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES, Verdicts, cell_sizes
 from allpairs.learner.metrics.confidence_sequence import stratified_lower
-from tests.helpers.figures.audited import Pool, normal_pool
+from tests.helpers.figures.audits import Pool, normal_pool
 
 READ, RUNS, DRAWS = 600, 24, 300
 NAMES = ("average_precision", "recall")

@@ -16,7 +16,7 @@ from allpairs.learner.jobs.audit.labels import read_labelled
 from allpairs.learner.jobs.audit.measure import renew_design
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.second_stage.second_stage import FEATURES
-from tests.helpers.figures.audit_projects import (  # fmt: skip
+from tests.helpers.figures.audits import (
     HIGHEST,
     PAIRS,
     POSITIVE,

@@ -18,7 +18,7 @@ from allpairs.learner.jobs.audit.designs import read_designs
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
 from allpairs.learner.jobs.make_batch import audits_in
 from tests.helpers.factories import make_project
-from tests.helpers.figures.audit_projects import (  # fmt: skip
+from tests.helpers.figures.audits import (
     HIGHEST,
     NEGATIVE,
     PAIRS,

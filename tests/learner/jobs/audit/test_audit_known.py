@@ -13,7 +13,7 @@ from allpairs.db.schema.tables import Design, Evaluation, Gold, Round, Task
 from allpairs.learner.jobs.audit.designs import read_designs
 from allpairs.learner.jobs.audit.labels import read_labelled
 from allpairs.learner.jobs.data.project_data import read_project
-from tests.helpers.figures.audit_projects import (  # fmt: skip
+from tests.helpers.figures.audits import (
     PAIRS,
     add_model,
     draw_and_label,

@@ -20,7 +20,7 @@ from allpairs.learner.jobs.audit.designs import Drawn, read_designs
 from allpairs.learner.jobs.audit.labels import Labelled, read_under
 from allpairs.learner.jobs.audit.read_pairs import orders_of
 from allpairs.learner.jobs.data.project_data import read_project
-from tests.helpers.figures.audit_projects import (
+from tests.helpers.figures.audits import (
     TOPICS,
     add_model,
     designs_of,

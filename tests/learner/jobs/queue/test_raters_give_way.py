@@ -8,8 +8,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.jobs.requests import cancel, request_rating, request_round
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.raters import add_rater
-from tests.helpers.services.judge import dripping
+from tests.helpers.raters import add_rater, dripping
 from tests.helpers.services.workers import job_of, started, wait_for
 
 WORKER = """

@@ -11,7 +11,7 @@ import pytest
 
 from allpairs.learner.jobs.webhooks import post as posting
 from allpairs.learner.jobs.webhooks.post import TOLD, Failed, post
-from tests.helpers.services.receiver import Receiver, receiving
+from tests.helpers.services.webhooks import Receiver, receiving
 
 HERE = [ip_network("127.0.0.0/8")]
 

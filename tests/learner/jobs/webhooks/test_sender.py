@@ -18,8 +18,7 @@ from allpairs.db.schema.tables import Delivery, Notice, Project, Webhook
 from allpairs.learner.jobs.webhooks.sender import JITTER, LEASE, OF_PROJECT, TURN, WAITS, Sender, next_attempt
 from allpairs.learner.jobs.webhooks.signature import signature
 from tests.helpers.factories import make_project
-from tests.helpers.services.receiver import Receiver, receiving
-from tests.helpers.services.webhooks import add_webhook
+from tests.helpers.services.webhooks import Receiver, add_webhook, receiving
 from tests.helpers.services.workers import wait_for
 
 HERE = [ip_network("127.0.0.0/8")]

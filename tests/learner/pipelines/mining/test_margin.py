@@ -11,7 +11,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.catalog.mining import Margin
 from allpairs.learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
 from allpairs.learner.search.exact import Neighbours
-from tests.helpers.examples import examples
+from tests.helpers.machine import examples
 
 # Worked by hand, apart from any code: cosines of three x (rows) and three y (columns), and margins for k = 1, 2, 3.
 COSINES = np.array([[0.9, 0.8, 0.1], [0.8, 0.6, 0.2], [0.3, 0.5, 0.4]])

@@ -16,7 +16,7 @@ from allpairs.learner.pipelines.mining.inputs import texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
-from tests.helpers.files.pipeline_tables import rows
+from tests.helpers.projects.pipelines import table_rows
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "few-shot-mining"
@@ -29,7 +29,7 @@ Make = Callable[..., Run]
 
 
 def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
-    path.write_text("\n".join([columns, *(",".join(row) for row in rows)]), encoding="utf-8")
+    path.write_text("\n".join([columns, *(",".join(row) for row in table_rows)]), encoding="utf-8")
     return path.name
 
 
@@ -90,13 +90,13 @@ def test_two_lists_with_known_pairs(make: Make) -> None:
     proposed = lines(run.of("candidates") / "candidates.jsonl")
     assert all((texts[row["x_id"]], texts[row["y_id"]]) in set(product(*zip(*PAIRS, strict=True))) for row in proposed)
     assert [row["margin"] for row in proposed] == sorted((row["margin"] for row in proposed), reverse=True)
-    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    counts = {row["what"]: row["n"] for row in table_rows(run, "counts")}
     assert len(proposed) == counts["pairs proposed"] == counts["pairs left"] + counts["dropped: a seed pair"] == 15
     right = {(f"q{i}", f"p{i}") for i in range(15)}
     share = sum((row["x_id"], row["y_id"]) in right for row in all_mined(run)) / counts["pairs left"]
-    last = [row for row in rows(run, "precision") if row["model"] == "cross-encoder"][-1]
+    last = [row for row in table_rows(run, "precision") if row["model"] == "cross-encoder"][-1]
     assert last["precision"] == pytest.approx(share) and last["low"] <= share <= last["high"]
-    found = {(row["method"], row["added"]): row for row in rows(run, "downstream")}
+    found = {(row["method"], row["added"]): row for row in table_rows(run, "downstream")}
     methods = ("bi-encoder", "full", "generated", "gold")
     assert set(found) == {("seed only", 0), *((method, amount) for method in methods for amount in (2, 4))}
     assert all(row["seeds"] == 2 and 0 <= row["recall_at_1"] <= row["recall_at_10"] <= 1 for row in found.values())
@@ -140,7 +140,7 @@ def test_figures_downstream_go_on_where_they_stopped(make: Make) -> None:
     again: list[str] = []
     run_pipeline(NAME, run, lambda words, done: again.append(words))
     assert not [words for words in again if "seed only" in words or "bi-encoder" in words or "writing" in words]
-    assert [row["method"] for row in rows(run, "downstream")] == ["seed only", "bi-encoder", "full", "generated"]
+    assert [row["method"] for row in table_rows(run, "downstream")] == ["seed only", "bi-encoder", "full", "generated"]
 
 
 def all_mined(run: Run) -> list[dict[str, str]]:
@@ -157,7 +157,7 @@ def test_one_list_without_anything_known(make: Make) -> None:
     assert mined and all(int(row["x_id"][1:]) < int(row["y_id"][1:]) for row in mined)
     assert [row["margin"] for row in mined] == sorted((row["margin"] for row in mined), reverse=True)
     assert {row["cross_score"] for row in mined} == {None}
-    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    counts = {row["what"]: row["n"] for row in table_rows(run, "counts")}
     assert counts["first texts that the classifier keeps"] == 16
     assert {one["kind"] for one in read_artifacts(run.of(RESULTS))} == {"pairs", "biencoder"}
 
@@ -191,7 +191,7 @@ def test_reading_comprehension(data: Path, make: Make) -> None:
     reasons = {row["reason"] for row in lines(run.of("kept") / "dropped.jsonl")}
     assert not [row for row in mined if row["answer"].lower() in row["x"].lower()]
     assert reasons <= {"a seed pair", "the answer within the question"}
-    found = rows(run, "downstream")
+    found = table_rows(run, "downstream")
     assert {row["method"] for row in found} == {"seed only", "bi-encoder", "full", "generated", "gold"}
     assert all(0 <= row["exact_match"] <= row["token_f1"] <= 1 for row in found)
 
@@ -214,11 +214,11 @@ def test_summaries(data: Path, make: Make) -> None:
         downstream={"amounts": [1], "seeds": 2}, generator=WRITER | {"backbone": str(data / "bert"), "steps": 8},
     )  # fmt: skip
     run_pipeline(NAME, run)
-    found = {row["method"]: row for row in rows(run, "downstream")}
+    found = {row["method"]: row for row in table_rows(run, "downstream")}
     assert set(found) >= {"seed only", "bi-encoder", "full"} and "gold" not in found  # no known pairs were given
     assert all(0 <= row[name] <= 1 for row in found.values() for name in ("rouge1", "rouge2", "rougeL"))
     assert found["seed only"]["rougeL_paper"] == 0.2798
-    copied = {row["pairs"]: row for row in rows(run, "copying")}
+    copied = {row["pairs"]: row for row in table_rows(run, "copying")}
     assert copied["known"]["n"] == 5 and copied["known"]["rouge1"] == 0.5  # place and fair of four words
     assert (copied["bi-encoder"]["rouge2_paper"], copied["full"]["rouge2_paper"]) == (0.5166, 0.1542)
 

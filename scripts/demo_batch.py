@@ -1,4 +1,4 @@
-"""Write annotate/demo/first_batch.csv with the job's functions: `python -m tests.helpers.files.demo_batch`."""
+"""Write annotate/demo/first_batch.csv with the job's functions: `python -m scripts.demo_batch`."""
 
 import csv
 import os
@@ -10,13 +10,13 @@ import numpy as np
 from allpairs.annotate import demo
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.projects.items import known_identifiers
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.loop.round import choose
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED
-from tests.helpers.projects.first_ids import first_ids
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:
@@ -27,14 +27,14 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     project_id = create_project(engine, demo.NAME, corpus, demo.SETTINGS)
     with reading(engine) as session:
         data = read_project(session, project_id)
-        ids = first_ids(session, data.item_ids.tolist())
+        ids = known_identifiers(session, data.item_ids.tolist())
     vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.hubness))
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve
     rng = np.random.default_rng(0)
     pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, rng, space=BLENDED).pairs
     for left, right, score in zip(data.item_ids[pairs.left], data.item_ids[pairs.right], pairs.score, strict=True):
-        yield ids[int(left)], ids[int(right)], float(score)
+        yield ids[int(left)][0], ids[int(right)][0], float(score)
 
 
 def main() -> None:

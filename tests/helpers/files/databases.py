@@ -1,8 +1,11 @@
-"""Rows for the tables of any revision, and the contents of a database, read without today's models."""
+"""Databases for tests: projects to compare before and after, rows for all tables, and a later revision."""
 
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -10,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Date,
     DateTime,
+    Engine,
     Float,
     Integer,
     MetaData,
@@ -18,7 +22,69 @@ from sqlalchemy import (
     select,
 )
 
+from allpairs.annotate.labelling.queue import record, serve
+from allpairs.db.domain import AnswerKind
+from allpairs.db.projects.jobs import add_job
+from allpairs.db.schema import engine
+from allpairs.db.schema.engine import artifacts, reading, writing
+from allpairs.db.schema.tables import Base, Matcher
+from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import CHEAP, PASSWORD
+
+
+def label_some(engine: Engine, name: str = "Questions") -> int:
+    """Make a project with answers, one of them corrected, and a waiting job; return its id."""
+    project = make_project(engine, [f"text {i}" for i in range(4)], name=name, auto_train=False)
+    make_round(engine, project, 5)
+    tasks = [pair.task_id for pair in serve(engine, project, "ann")[0]]
+    acts = [(0, AnswerKind.POSITIVE), (1, AnswerKind.NEGATIVE), (0, AnswerKind.NEGATIVE), (2, AnswerKind.UNSURE)]
+    events = [
+        {"key": f"{name}-{at}", "task_id": tasks[task], "answer": answer, "seconds": 1.5}
+        for at, (task, answer) in enumerate(acts)
+    ]
+    assert record(engine, project, "ann", events).refused == {}
+    with writing(engine) as session:
+        add_job(session, project, "round")
+        session.add(Matcher(project_id=project, number=0, folder=f"{project}/model", encoder="e", w=None, b=None))
+    folder = artifacts() / str(project) / "model"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "weights").write_text("weights")
+    return project
+
+
+def contents(engine: Engine, without: tuple[str, ...] = ("leases", "workers", "jobs")) -> dict[str, list[Any]]:
+    """Return all rows of all tables."""
+    with reading(engine) as session:
+        tables = [table for table in Base.metadata.sorted_tables if table.name not in without]
+        return {table.name: sorted(map(repr, session.execute(select(table)).all())) for table in tables}
+
+
+NUMBER = "9000"
+_MIGRATION = """
+from alembic import op
+
+from allpairs.db.migrations.keep_labels import keep_labels
+
+revision = "9000"
+down_revision = "{newest}"
+
+
+def upgrade():
+    recreate = "always" if op.get_bind().dialect.name == "sqlite" else "never"
+    with op.batch_alter_table("answers", recreate=recreate):
+        pass
+    keep_labels()
+"""
+
+
+def add_revision(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give this version a migration more, in a copy in the folder: it makes the table `answers` anew."""
+    text = _MIGRATION.format(newest=engine.newest_revision())
+    copied = folder / "migrations"
+    shutil.copytree(engine.MIGRATIONS, copied)
+    (copied / "versions" / f"{NUMBER}_later.py").write_text(text)
+    monkeypatch.setattr(engine, "MIGRATIONS", copied)
+
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 REVISIONS = "alembic_version"
