@@ -240,6 +240,15 @@ def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
 
 # Settings that a stored project or experiment has, all of them; nobody writes them all.
 STORED = {"encoder", "lexical", "initialization", "batch_norm", "warm_start"}
+REMOVED = {"per_neighbourhood"}  # settings that a stored project may still have
+
+
+def without_removed(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored settings without those that were removed; a removed strategy becomes the usual one."""
+    settings = {name: value for name, value in stored.items() if name not in REMOVED}
+    if settings.get("strategy") == "committee":
+        settings["strategy"] = "uncertainty"
+    return settings
 
 
 class Settings(BaseModel):
@@ -255,7 +264,7 @@ class Settings(BaseModel):
             return given
         now = renamed(given)
         if now.keys() >= STORED:  # by a version that had no second stage
-            now = {"second_stage": "off"} | now
+            now = {"second_stage": "off"} | without_removed(now)
         return now | {"search": "exact"} if now.get("search") == "faiss-flat" else now
 
     question: str = Field("Do these two texts mean the same?", description="The question that annotators answer.")
@@ -315,9 +324,6 @@ class Settings(BaseModel):
         "further down the ranking, so that there are matches and non-matches to learn from.",
     )
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
-    per_neighbourhood: int = Field(
-        0, ge=0, le=1_000_000, description="Maximum pairs of one neighbourhood of texts in a batch (0: no limit)."
-    )
     control_share: float = Field(
         0.0, ge=0, le=1, description="Share of a batch that is sampled at random from the candidates."
     )

@@ -13,7 +13,7 @@ from allpairs.db.results.previews import Preview, read_preview
 from allpairs.db.schema.engine import reading
 
 # Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
-DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")
+DECIDES = ("strategy", "neighbours", "search", "per_text", "control_share", "seed")
 UNTRAINED = ("encoder", "first_batch")  # decide, too, while there is no model
 
 

@@ -23,7 +23,6 @@ RATER_USES: dict[RaterUse, str] = {
     "are used for training. People first get the pairs where it contradicts the matcher or abstains; a random fifth "
     "stays as a spot check.",
 }
-CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 
 
 def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
@@ -78,10 +77,9 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
         yield f"{applies}. {strategy_description(new.first_batch)}"
     if (new.strategy != "random" or new.control_share) and ("neighbours" in changed or "search" in changed):
         yield from _candidates(old, new, now)
-    for name, of in CAPS.items():
-        if name in changed:
-            most = f"at most {counted(changed[name], 'pair')}" if changed[name] else "any number of pairs"
-            yield f"The next batch has {most} of {of}."
+    if "per_text" in changed:
+        most = f"at most {counted(new.per_text, 'pair')}" if new.per_text else "any number of pairs"
+        yield f"The next batch has {most} of one text."
     if "control_share" in changed:
         share = f"{new.control_share:.0%} of" if new.control_share else "None of"
         yield f"{share} the next batch is sampled at random from the candidates, instead of {old.control_share:.0%}."

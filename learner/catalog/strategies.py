@@ -42,11 +42,6 @@ STRATEGIES: dict[str, StrategyEntry] = {
         seed="static-retrieval",
         static=True,
     ),
-    "committee": StrategyEntry(
-        title="Committee",
-        description="The pairs on which small models disagree most, each trained on a different draw of the labels.",
-        function="allpairs.learner.strategies.committee:committee",
-    ),
     "random": StrategyEntry(
         title="Random",
         description="Pairs drawn uniformly from all pairs: a baseline that hardly ever finds a positive.",

@@ -28,7 +28,6 @@ def simulate(
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,
     neighbours: Annotated[int, typer.Option(help="Nearest neighbours searched for each text.")] = 100,
     per_text: Annotated[int, typer.Option(help="Maximum pairs of one text in a batch; 0: no limit.")] = 0,
-    per_neighbourhood: Annotated[int, typer.Option(help="Maximum pairs of one neighbourhood; 0: no limit.")] = 0,
     control_share: Annotated[float, typer.Option(help="Share of a batch drawn at random from the candidates.")] = 0.0,
     match_labels: Annotated[
         Path | None,

@@ -22,7 +22,7 @@ from allpairs.learner.search.inner_product import COSINE, Space, as_left, as_rig
 from allpairs.learner.search.nearest import Near, near_pairs
 from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.strategies.basic import strategy
-from allpairs.learner.strategies.caps import Cap, neighbourhoods, with_controls, within_caps
+from allpairs.learner.strategies.caps import with_controls, within_cap
 from allpairs.learner.strategies.pool import Background, Pool, draw_pairs, unscored
 
 NO_BACKGROUND = Background()
@@ -71,12 +71,12 @@ def choose(
     seen = _seen(settings.strategy, vectors, background)
     pool = Pool(
         lambda: _near(dataset, seen, known, settings, space, rng, progress),
-        layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors,
+        layer, lambda count, rng: draw_pairs(dataset, known, count, rng),
         settings.first, background,
     )  # fmt: skip
     controls = round(settings.control_share * n)
     rank = strategy(name)
-    pairs = within_caps(lambda count: rank(pool, count, rng), n - controls, _caps(dataset, vectors, settings, rng))
+    pairs = within_cap(lambda count: rank(pool, count, rng), n - controls, settings.per_text)
     if controls:
         pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
     return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name, pool.searched)
@@ -121,14 +121,6 @@ def _near(
     near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
     pairs = Pairs(left[near.pairs.left], right[near.pairs.right], near.pairs.score)
     return replace(near, pairs=pairs.take(~np.isin(dataset.keys(pairs.left, pairs.right), known)))
-
-
-def _caps(dataset: Dataset, vectors: np.ndarray, settings: Settings, rng: np.random.Generator) -> list[Cap]:
-    caps = [Cap(np.arange(len(dataset.texts)), settings.per_text)] if settings.per_text else []
-    if settings.per_neighbourhood:
-        rows = np.union1d(dataset.train_left, dataset.train_right)
-        caps.append(Cap(neighbourhoods(vectors, rows, rng), settings.per_neighbourhood))
-    return caps
 
 
 def refit(vectors: np.ndarray, labelled: Labelled, space: Space) -> OutputLayer:

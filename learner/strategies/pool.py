@@ -52,14 +52,12 @@ class Pool:
     """What a strategy may choose from, and what it may know.
 
     find: searches near unlabelled pairs; layer: the newest output layer (None before training); draw(n, rng): n
-    distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model; first: pairs
-    in the first batch.
+    distinct pairs drawn uniformly from all unlabelled pairs; first: pairs in the first batch.
     """
 
     find: Callable[[], Near]
     layer: OutputLayer | None
     draw: Draw
-    vectors: np.ndarray
     first: int
     background: Background = field(default_factory=Background)
 

@@ -34,7 +34,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "auto_train": "Train when a batch is complete",
         "keep_groups": "Keep groups up to date",
         "per_text": "Maximum pairs per text",
-        "per_neighbourhood": "Maximum pairs per neighbourhood",
         "control_share": "Share drawn at random",
         "reranker": "Re-ranker of batches",
         "batch_order": "Re-ranker order",

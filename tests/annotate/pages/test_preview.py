@@ -62,10 +62,10 @@ def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
 def test_what_is_entered_reaches_the_job(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Settings] = []
     monkeypatch.setattr(batch_preview, "request_preview", lambda engine, project_id, settings: asked.append(settings))
-    page = choose(open_page(), project, "committee")
+    page = choose(open_page(), project, "adaptive-retrieval")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
-    assert [(one.strategy, one.per_text) for one in asked] == [("committee", 3)]
+    assert [(one.strategy, one.per_text) for one in asked] == [("adaptive-retrieval", 3)]
 
 
 def test_impossible_values_preview_nothing(project: int) -> None:

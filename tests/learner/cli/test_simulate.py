@@ -113,7 +113,7 @@ def test_a_split_file_is_obeyed(files: Files, tmp_path: Path) -> None:
     assert not set(labelled["id1"]) & {*names[:-4:3], *names[-4:]}
 
 
-SEEDED_ALIKE = {"adaptive-retrieval", "static-retrieval", "committee"}
+SEEDED_ALIKE = {"adaptive-retrieval", "static-retrieval"}
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "uncertainty"])
@@ -142,7 +142,7 @@ def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: 
         (["--pooling", "cls", "--growth-kind", "linear"], [10, 25, 45]),
         (["--hubness", 0.25, "--lexical", "--first-batch", "half-spread"], [10, 25, 47]),
         (
-            ["--per-text", 3, "--per-neighbourhood", 6, "--control-share", 0.2, "--growth-kind", "constant"],
+            ["--per-text", 3, "--control-share", 0.2, "--growth-kind", "constant"],
             [10, 20, 30],
         ),
     ],

@@ -35,8 +35,7 @@ def pool_of(scores: np.ndarray, layer: OutputLayer) -> Pool:
     rows = np.arange(len(scores))
     candidates = Pairs(rows, rows + 100, scores.astype(np.float32))
     near = Near(candidates, "exact", len(scores))
-    return Pool(lambda: near, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]),
-                np.zeros((200, 2), dtype=np.float32), 40)  # fmt: skip
+    return Pool(lambda: near, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]), 40)
 
 
 @pytest.mark.parametrize(("function", "chosen"), [(uncertainty, [3, 2, 4]), (most_similar, [6, 5, 4])])
@@ -163,7 +162,7 @@ class TestContract:
         assert not np.isin(dataset.keys(second.left, second.right), known).any()
 
     def test_the_same_generator_gives_the_same_batch(self, name: str, symmetric: bool, state: str) -> None:
-        varied = {"per_text": 2, "per_neighbourhood": 3, "control_share": 0.2}
+        varied = {"per_text": 2, "control_share": 0.2}
         one, other = (self.ask(name, symmetric, state, 25, seed=3, **varied)[2] for _ in range(2))
         assert (one.left.tolist(), one.right.tolist()) == (other.left.tolist(), other.right.tolist())
         assert len(one) == 25
@@ -199,7 +198,7 @@ def test_no_text_is_in_more_pairs_than_its_cap(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "missing"),
     [(name, "simulation") for name, entry in STRATEGIES.items() if not entry.live and name != "uncertainty-stated"]
-    + [("committee", "labels of both kinds"), ("static-retrieval", "pre-trained encoder")],
+    + [("static-retrieval", "pre-trained encoder")],
 )
 def test_what_a_strategy_misses_is_said(name: str, missing: str) -> None:
     dataset, vectors = corpus(True)
@@ -225,9 +224,9 @@ def test_candidates_are_searched_only_where_they_are_wanted() -> None:
     def fail() -> Near:
         raise AssertionError("searched")
 
-    dataset, vectors = corpus(True)
+    dataset, _ = corpus(True)
     nothing = np.empty(0, dtype=np.int64)
     gold: Gold = gold_of(dataset, nothing, (2, 3))
     for name in ("random", "stated", "stratified-match", "stratified-all-positives"):
-        pool = Pool(fail, TRAINED, gold.negatives, vectors, 5, Background(gold=gold))
+        pool = Pool(fail, TRAINED, gold.negatives, 5, Background(gold=gold))
         assert len(strategy(name)(pool, 5, np.random.default_rng(0))) == 5

@@ -29,9 +29,8 @@ def pool_of(gold: Gold) -> Pool:
     def search() -> Near:
         raise AssertionError("searched")
 
-    vectors = np.zeros((LEFT + RIGHT, 2), dtype=np.float32)
-    return Pool(search, OutputLayer(1, 0), lambda n, rng: draw_pairs(DATASET, NOTHING, n, rng), vectors,
-                40, Background(gold=gold))  # fmt: skip
+    return Pool(search, OutputLayer(1, 0), lambda n, rng: draw_pairs(DATASET, NOTHING, n, rng), 40,
+                Background(gold=gold))  # fmt: skip
 
 
 def as_list(pairs: Pairs) -> list[tuple[int, int]]:
