@@ -18,7 +18,6 @@ SPREAD_STRATEGY = "spread"
 GrowthKind = Literal["exponential", "linear", "constant"]
 FirstBatch = Literal["half-spread", "most-similar"]  # strategies
 Distance = Literal["cosine", "dot", "l2"]
-BatchOrder = Literal["likely first", "contested first"]
 RaterUse = Literal["measure", "train", "route"]
 ROUTED = "routed"  # strategy of a task whose place in the batch a machine rater's verdict has decided
 SecondStageUse = Literal["auto", "on", "off"]
@@ -240,7 +239,7 @@ def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
 
 # Settings that a stored project or experiment has, all of them; nobody writes them all.
 STORED = {"encoder", "lexical", "initialization", "batch_norm", "warm_start"}
-REMOVED = {"per_neighbourhood"}  # settings that a stored project may still have
+REMOVED = {"per_neighbourhood", "reranker", "batch_order"}  # settings that a stored project may still have
 
 
 def without_removed(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,16 +325,6 @@ class Settings(BaseModel):
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
     control_share: float = Field(
         0.0, ge=0, le=1, description="Share of a batch that is sampled at random from the candidates."
-    )
-    reranker: str = Field(
-        "",
-        description="Folder of a re-ranker that orders each batch; empty: the strategy's order. The strategy still "
-        "chooses the pairs.",
-    )
-    batch_order: BatchOrder = Field(
-        "likely first",
-        description="With a re-ranker: likely matches come first, or the pairs whose rank differs most from the "
-        "model's.",
     )
     epochs: int = Field(2, ge=1, le=100, description="Passes over the labels in each training.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate of the encoder.")

@@ -15,7 +15,6 @@ from allpairs.db.files.home import place_of
 from allpairs.db.projects.projects import HOLDERS, project_named
 from allpairs.db.schema.tables import Job, Project
 
-MODELS = ("encoder", "reranker")  # settings that may name a model's folder
 _OF_PROJECT = re.compile(r"project-(\d{1,9})(?:/|$)")
 _OF_JOB = re.compile(rf"(?:{'|'.join(HOLDERS.values())})/([^/]+)")
 
@@ -51,9 +50,9 @@ def require_models(session: Session, named: object) -> None:
 
 
 def require_new_models(session: Session, settings: Settings, stored: Mapping[str, Any]) -> None:
-    """Raise Refused as `require_models` does, for the models that these settings name and the stored ones do not."""
-    new = {name: getattr(settings, name) for name in MODELS}
-    require_models(session, [folder for name, folder in new.items() if folder and folder != stored.get(name)])
+    """Raise Refused as `require_models` does, if these settings name another encoder than the stored ones."""
+    if settings.encoder != stored.get("encoder"):
+        require_models(session, settings.encoder)
 
 
 def _owner(session: Session, place: str) -> int | None:

@@ -1,6 +1,6 @@
 """What an archive says of models: the project's settings, and the encoder that each matcher started from.
 
-An archive brings its matchers, but neither encoders nor re-rankers. Its author may name models of the hub. Folders of
+An archive brings its matchers, but no encoders. Its author may name models of the hub. Folders of
 the machine on which it is imported are for the person who imports it to name, and so is what verdicts are for.
 """
 
@@ -31,9 +31,6 @@ def arrived_settings(stored: dict[str, Any], encoder: str | None, note: Callable
         note(left_out("settings", unknown))
     settings = checked_settings({field: value for field, value in given.items() if field not in unknown}).model_dump()
     settings["encoder"] = arrived_encoder(settings["encoder"], encoder)
-    if settings["reranker"] and not _is_output(settings["reranker"]):
-        note(f"settings: there is no re-ranker in {shown(settings['reranker'])}: batches keep the strategy's order")
-        settings["reranker"] = ""
     if settings["rater_use"] != "measure":
         note("settings: verdicts of a machine rater only measure here, until the settings say otherwise")
         settings["rater_use"] = "measure"

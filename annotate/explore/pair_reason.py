@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 
 import numpy as np
 from sqlalchemy import Engine
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import is_allowed
 from allpairs.annotate.explore.prepared import probability
-from allpairs.db.domain import ROUTED, AnswerKind, BatchOrder, Purpose
+from allpairs.db.domain import ROUTED, AnswerKind, Purpose
 from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays, require_array
 from allpairs.db.files.artifacts import held
@@ -55,8 +54,6 @@ class Reasons:
     batch: int | None  # None: an audit batch
     rank: int  # from 1, in its batch
     of: int
-    ordered: BatchOrder | None  # how a re-ranker ordered the batch, if one did
-    rerank: float | None  # the re-ranker's score of the pair
     put_up_at: datetime
     chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
     alike: Sequence[Alike]
@@ -92,8 +89,6 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             batch=batch.number,
             rank=task.position + 1,
             of=batch.size,
-            ordered=None if task.rerank is None else cast(BatchOrder | None, batch.ordered),
-            rerank=task.rerank,
             put_up_at=batch.created_at,
             chosen_by=chosen_by.number if chosen_by else None,
             alike=_alike(session, task) if sees and not audited else (),

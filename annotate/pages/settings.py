@@ -1,7 +1,5 @@
 """What can be changed about a project, its machine rater, which systems are told of it, and its deletion."""
 
-from typing import Any
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,7 +11,6 @@ from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.projects.rater import rater
 from allpairs.annotate.ui.projects.settings import (
-    LABELS,
     advanced_form,
     fill_form,
     follow_others,
@@ -24,8 +21,6 @@ from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.projects.webhooks import webhooks
 from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.domain import Settings
-from allpairs.db.errors import InputError
-from allpairs.db.results.pipelines import require_reranker
 from allpairs.db.schema.tables import Project
 
 FIXED = ("evaluation_share",)  # items are split once, when the project is created
@@ -48,28 +43,14 @@ def main() -> None:
     stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
     follow_others(stored, key)
     entered = question_form(stored, key) | advanced_form(stored, key, FIXED, places)
-    absent = missing(project, entered)
-    wrong = [*problems(entered), *absent]
+    wrong = problems(entered)
     with places["Batches"]:
-        for line in absent:
-            st.error(literal(line))
         strategy_preview(project.id, entered, possible=not wrong)
     save(project, entered, wrong, key)
     implied(project, entered, wrong)
     rater(project.id)
     webhooks(project.id)
     danger(project)
-
-
-def missing(project: Project, entered: dict[str, Any]) -> list[str]:
-    """Return a line if another re-ranker is entered and does not exist."""
-    if entered["reranker"] in ("", project.settings.get("reranker")):
-        return []
-    try:
-        require_reranker(entered["reranker"])
-    except InputError as problem:
-        return [f"{LABELS['reranker']}: {problem}."]
-    return []
 
 
 def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> None:

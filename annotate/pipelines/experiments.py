@@ -31,7 +31,7 @@ REFERENCE, MATCHED = "uncertainty", "stratified-match"
 LEAST_LABELS = 10  # of each class
 LONGEST_NAME, LONGEST_ROW = 200, 50  # characters
 # Settings that a simulation does not use.
-OF_PEOPLE = {"question", "guidelines", "auto_train", "keep_groups", "reranker", "batch_order", "rater_use"}
+OF_PEOPLE = {"question", "guidelines", "auto_train", "keep_groups", "rater_use"}
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
 def delete(engine: Engine, project_id: int, run_id: str) -> None:
     """Delete the run's files and its job's row; labels that came from it stay.
 
-    Raises InputError while it is open, and while a project uses its encoder or re-ranker.
+    Raises InputError while it is open, and while a project uses its encoder.
     """
     folder = pipeline_folder(run_id)
     with acting(engine, Right.CHANGE, project_id, put_away=True) as session:

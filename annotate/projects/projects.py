@@ -36,7 +36,7 @@ from allpairs.db.projects.projects import (
     require_unused,
     round_count,
 )
-from allpairs.db.results.pipelines import pipeline_folder, require_reranker
+from allpairs.db.results.pipelines import pipeline_folder
 from allpairs.db.schema.engine import artifacts, person_of, reading
 from allpairs.db.schema.tables import Project
 from allpairs.learner.catalog import STRATEGIES
@@ -178,15 +178,13 @@ def project_summary(engine: Engine, name: str) -> Summary:
 def update_settings(engine: Engine, project_id: int, settings: Settings) -> None:
     """Change the project's settings from its next batch on.
 
-    Raises InputError for another share of evaluation items, since the split is made only once, and for a new re-ranker
-    that is missing; Refused for a new model that the person may not use.
+    Raises InputError for another share of evaluation items, since the split is made only once; Refused for a new
+    encoder that the person may not use.
     """
     settings = checked_settings(settings.model_dump())
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         require_new_models(session, settings, project.settings)
-        if settings.reranker and settings.reranker != project.settings.get("reranker"):
-            require_reranker(settings.reranker)
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
             raise InputError(f"the evaluation share must stay {share}: the split is made only once, with the project")
@@ -202,7 +200,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
 def delete_project(engine: Engine, project_id: int, binned_before: datetime | None = None) -> None:
     """Delete the project, its labels and its matchers permanently (`lifecycle.bin_project` can be undone).
 
-    Raises InputError while another project uses the encoder or re-ranker of its runs and, with `binned_before`, if it
+    Raises InputError while another project uses the encoder of its runs and, with `binned_before`, if it
     was not put into the bin before that time.
     """
     with acting(engine, Right.CHANGE, project_id, put_away=True) as session:

@@ -3,18 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.annotate.text.measures import counted
-from allpairs.db.domain import AT_ONCE, BatchOrder, RaterUse, Search, Settings, batch_size_of
+from allpairs.db.domain import AT_ONCE, RaterUse, Search, Settings, batch_size_of
 from allpairs.learner.catalog import STRATEGIES, strategy_description, strategy_title
 
 BATCHES = 3  # number of coming batches whose sizes are listed
-ORDERS: dict[BatchOrder, str] = {
-    "likely first": later("likely matches"),
-    "contested first": later("pairs whose rank differs most from the model's"),
-}
 RATER_USES: dict[RaterUse, str] = {
     "measure": "From now on the machine rater is asked only on request, and its verdicts are not used for training.",
     "train": "A machine rater rates each batch from now on, and four times as many pairs beyond it. Its verdicts on "
@@ -85,18 +80,6 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
         yield f"{share} the next batch is sampled at random from the candidates, instead of {old.control_share:.0%}."
     if "rater_use" in changed:
         yield RATER_USES[new.rater_use]
-    if "reranker" in changed or (new.reranker and "batch_order" in changed):
-        yield _order(new, now)
-
-
-def _order(new: Settings, now: Situation) -> str:
-    first = f"From batch {now.batch + 1} on"
-    if not new.reranker:
-        return f"{first}, pairs come in the strategy's order again."
-    return (
-        f"{first}, a re-ranker reads the pairs that the strategy has chosen, about 100 a second on a CPU: "
-        f"{ORDERS[new.batch_order]} come first. Audit pairs keep random places, and the reserve keeps its order."
-    )
 
 
 def _sizes(settings: Settings, batch: int) -> list[int]:

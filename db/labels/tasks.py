@@ -245,7 +245,7 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     The audit tasks of a batch are inserted with its others, with ids ascending by position, so that ids do not reveal
     them.
     """
-    empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "rerank": None}
+    empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None}
     empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1, "turned": False}
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:

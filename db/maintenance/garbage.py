@@ -114,14 +114,12 @@ def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]
 
 
 def _named(session: Session) -> set[str]:
-    """Return the places that rows name: models, designs, jobs, and the encoders and re-rankers that projects use."""
+    """Return the places that rows name: models, designs, jobs, and the encoders that projects use."""
     folders = {folder for column in (Matcher.folder, Design.folder) for folder in session.scalars(select(column))}
     jobs = {f"{PIPELINES}/{job.id}" for job in session.scalars(select(Job))}
     jobs |= {f"project-{job.project_id}/{job.id}" for job in session.scalars(select(Job).where(Job.state.in_(OPEN)))}
-    used = {
-        place_of(Path(settings.get(name) or "").expanduser())
-        for settings in session.scalars(select(Project.settings)) for name in ("encoder", "reranker")
-    }  # fmt: skip
+    encoders = [settings.get("encoder") or "" for settings in session.scalars(select(Project.settings))]
+    used = {place_of(Path(encoder).expanduser()) for encoder in encoders}
     return {place for place in folders | jobs | used if place}
 
 

@@ -211,14 +211,12 @@ def artifact_folders(session: Session, project_id: int) -> list[str]:
 
 
 def require_unused(session: Session, run: Path, but: int | None = None) -> None:
-    """Raise InputError if a project uses the encoder or re-ranker in this run's folder; but: one that may."""
+    """Raise InputError if a project uses the encoder in this run's folder; but: one that may."""
     seen = {project.id for project in all_projects(session, archived=True)}
-    words = {"encoder": "encoder", "reranker": "re-ranker"}
     for project in session.scalars(select(Project).where(Project.id != but) if but else select(Project)):
-        for name, word in words.items():
-            if Path(str(project.settings.get(name, ""))).is_relative_to(run.resolve()):
-                which = f"the project {project.name!r}" if project.id in seen else "another project"
-                raise InputError(f"{which} uses the {word} of the run {run.name}: choose another in its settings first")
+        if Path(str(project.settings.get("encoder", ""))).is_relative_to(run.resolve()):
+            user = f"the project {project.name!r}" if project.id in seen else "another project"
+            raise InputError(f"{user} uses the encoder of the run {run.name}: choose another in its settings first")
 
 
 def remove_project(session: Session, project: Project) -> list[str]:

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import is_there
 from allpairs.db.files.json_file import read_json
 from allpairs.db.schema.engine import artifacts
 
@@ -56,11 +54,3 @@ def read_artifacts(run_id: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     return found
-
-
-def require_reranker(folder: str) -> None:
-    """Raise InputError unless the folder holds a re-ranker."""
-    if not is_there(Path(folder).expanduser() / RERANKER_FILE):
-        raise InputError(
-            f"there is no re-ranker in {folder}: choose one on the page “Pipelines”, or leave the field empty"
-        )

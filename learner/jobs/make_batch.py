@@ -73,8 +73,8 @@ def add_batch(
     open_batch(session, row)
 
 
-def note_of(batch: Batch, size: int, neighbours: int, order_note: str) -> str:
-    """Return a note for the user on an empty batch, on its search and on its order."""
+def note_of(batch: Batch, size: int, neighbours: int) -> str:
+    """Return a note for the user on an empty batch and on its search."""
     exhausted = "Every pair found by the search is labelled: raise the number of neighbours, or stop here."
     searched = batch.near.words(neighbours) if batch.near else ""
-    return " ".join(words for words in ("" if size else exhausted, searched, order_note) if words)
+    return " ".join(words for words in ("" if size else exhausted, searched) if words)

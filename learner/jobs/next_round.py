@@ -25,7 +25,6 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job, Matcher, Round, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
-from allpairs.learner.jobs.batch_order import in_order
 from allpairs.learner.jobs.data.evaluation_snapshot import look
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project, with_implied
@@ -48,7 +47,6 @@ from allpairs.learner.search.inner_product import BLENDED
 NAME = "next_round"
 READ, MOST_READ = 4, 4_000  # a machine rater reads so many times the batch beyond it, up to so many pairs
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
-SEARCH = 0.5  # share of the work on a batch if a re-ranker reads its pairs
 
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
@@ -142,15 +140,11 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         layer = layer_of(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
         background = background_of(engine, project_id, data, settings, progress)
         vectors, rescored = load_vectors(vectors_path(project_id, job_id)), rescored_of(project_id, job_id, plan, data)
-        search = SEARCH if settings.reranker else 1.0
         batch = choose(
             data.dataset, vectors, layer, known, size + reserve, settings,
-            np.random.default_rng([settings.seed, number]), lambda s, d: progress(s, search * d), background, BLENDED,
+            np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
         )  # fmt: skip
         size = min(size, len(batch.pairs))
-        batch, order_note = in_order(
-            batch, size, data.dataset.texts, settings, lambda s, d: progress(s, search + (1 - search) * d)
-        )
         alike = alike_of(batch, data, vectors, background.labelled)
         if plan["trains"]:
             keep_scores(round_folder(project_id, job_id), data, vectors, known, rescored)
@@ -162,8 +156,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=note_of(batch, size, settings.neighbours, order_note),
-                    ordered=settings.batch_order if len(batch.rerank) else None,
+                    matcher_id=matcher_id, note=note_of(batch, size, settings.neighbours),
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])

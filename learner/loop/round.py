@@ -1,6 +1,6 @@
 """One round: the browser's rounds and the simulator's use the same few functions."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,14 +34,12 @@ SAMPLED = 1_000_000  # negatives besides the near ones where there are more pair
 class Batch:
     """Pairs to label, the most wanted first: rows of the dataset, and the strategy that chose them.
 
-    rerank: the scores (k,) of the first k pairs from the re-ranker that ordered them, if one did; near: the near pairs
-    that the strategy chose from, if it asked for them.
+    near: the near pairs that the strategy chose from, if it asked for them.
     """
 
     pairs: Pairs
     strategy: str
     near: Near | None = None
-    rerank: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def choose(

@@ -17,9 +17,6 @@ from allpairs.annotate.exchange.model_export import matcher_archive
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Item
 from allpairs.db.schema.tables import Matcher as Row
-from allpairs.learner.backbones.generator import load_generator
-from allpairs.learner.backbones.reranking.reading import Reading
-from allpairs.learner.backbones.reranking.reranker import Reranker
 from allpairs.learner.jobs.data.stored_rescored import load_rescored
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference
@@ -38,7 +35,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cosine alone": {"hubness": 0.0, "lexical": False},
     "second stage": {"hubness": 0.25, "lexical": True, "second_stage": "on"},
     "second stage, two lists": {"hubness": 0.0, "lexical": False, "second_stage": "on", "right": 40},
-    "re-ranked": {"hubness": 0.25, "lexical": True, "reranker": True},  # the order of a batch is its own matter
 }
 # What another program does with the folders, without the project.
 PROGRAM = """
@@ -53,9 +49,7 @@ for folder, left, right in json.load(open(sys.argv[1])):
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("encoder")
-    encoder = tiny_encoder(folder, [*texts(150), "Query: Document: Relevant: true false"])
-    Reranker(load_generator(str(folder / "bert"), 1, device="cpu"), Reading(source_length=64)).save(folder / "reranker")
-    return encoder
+    return tiny_encoder(folder, texts(150))
 
 
 def unpacked(name: str, row: Row, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A pipeline's re-ranker as a person sees it: its figures, the order of matches and of batches."""
+"""A pipeline's re-ranker as a person sees it: its figures, the order of matches."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.projects.jobs import MATCHES, PIPELINE
 from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job, Project
+from allpairs.db.schema.tables import Job
 from tests.helpers.browser import App, drawn
 from tests.helpers.figures.measured import add_job, make_measured_project
 
@@ -63,21 +63,3 @@ def test_matches_are_asked_for_in_a_rerankers_order(page: Page, app: App, databa
         assert session.scalars(select(Job.kind).where(Job.project_id == project, Job.kind == MATCHES)).all() == [
             MATCHES
         ]
-
-
-def test_batches_are_put_in_a_rerankers_order(page: Page, app: App, database: Engine, project: int) -> None:
-    opened(page, app, "pipelines")
-    page.get_by_role("button", name="Order batches").click()
-    expect(page.get_by_text("From batch 5 on, a re-ranker reads the pairs")).to_be_visible(timeout=30_000)
-    page.get_by_text("Contested first", exact=True).click()
-    differs = page.get_by_text("pairs whose rank differs most from the model's come first")
-    expect(differs).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Use this order").click()
-    expect(page.get_by_text("The project uses this order.")).to_be_visible(timeout=30_000)
-    with reading(database) as session:
-        settings = session.get_one(Project, project).settings
-    assert settings["reranker"].endswith("/run-reranked/model") and settings["batch_order"] == "contested first"
-    opened(page, app, "settings")
-    page.get_by_text("Batches:").click()
-    field = page.get_by_role("textbox", name="Re-ranker of batches")
-    expect(field).to_have_value(re.compile("/run-reranked/model$"), timeout=30_000)

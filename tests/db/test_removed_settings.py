@@ -7,7 +7,9 @@ from allpairs.db.domain import Settings
 
 
 def test_stored_settings_open_without_what_was_removed() -> None:
-    stored = Settings(per_text=3).model_dump() | {"per_neighbourhood": 6, "strategy": "committee"}
+    stored = Settings(per_text=3).model_dump() | {
+        "per_neighbourhood": 6, "strategy": "committee", "reranker": "/a", "batch_order": "likely first",
+    }  # fmt: skip
     assert Settings.model_validate(stored) == Settings(per_text=3)
 
 

@@ -208,21 +208,20 @@ def test_what_honest_archives_have_is_imported(engine: Engine, home: Path, archi
         import_project(engine, path)
 
 
-def kept(engine: Engine, project_id: int) -> tuple[str, str, list[str]]:
-    """Return the project's encoder and re-ranker, and its matchers' encoders."""
+def kept(engine: Engine, project_id: int) -> tuple[str, list[str]]:
+    """Return the project's encoder and its matchers' encoders."""
     with reading(engine) as session:
         found = session.get_one(Project, project_id).settings
         encoders = select(Matcher.encoder).where(Matcher.project_id == project_id).order_by(Matcher.number)
-        return found["encoder"], found["reranker"], list(session.scalars(encoders))
+        return found["encoder"], list(session.scalars(encoders))
 
 
 def test_who_imports_names_the_folder_in_place_of_the_authors(engine: Engine, archive: Path, tmp_path: Path) -> None:
-    named = in_first_row("projects", settings(encoder="/theirs", reranker="/etc"))
+    named = in_first_row("projects", settings(encoder="/theirs"))
     path = rewritten(archive, tmp_path / "one.zip", named)
     path = rewritten(path, tmp_path / "two.zip", in_first_row("matchers", put(encoder="./theirs")))
     arrived = import_project(engine, path, encoder="/mine")
-    assert kept(engine, arrived.project_id) == ("/mine", "", ["/mine", DEFAULT_ENCODER])
-    assert "no re-ranker in '/etc'" in arrived.notes[0]
+    assert kept(engine, arrived.project_id) == ("/mine", ["/mine", DEFAULT_ENCODER])
 
 
 def test_values_of_earlier_exports_are_read_alike_on_both(engine: Engine, archive: Path, tmp_path: Path) -> None:

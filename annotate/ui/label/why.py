@@ -6,7 +6,6 @@ import streamlit as st
 
 from allpairs.annotate.explore.pair_reason import Alike, Reasons, Scored
 from allpairs.annotate.labelling.pick_pair import PICKED
-from allpairs.annotate.projects.setting_effects import ORDERS
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.pair_view import ANSWERS
 from allpairs.annotate.ui.language import _, number
@@ -32,7 +31,7 @@ def _sentence(found: Reasons) -> str:
     if found.strategy == DesignKind.MINED:
         return _("A mined pair, sampled at random from its rank band. Its label is used for training.")
     description = strategy_description(found.strategy)
-    parts = [_place(found), _chosen(found), _(description) if description else "", _order(found)]
+    parts = [_place(found), _chosen(found), _(description) if description else ""]
     return " ".join(part for part in parts if part)
 
 
@@ -66,17 +65,6 @@ def _chosen(found: Reasons) -> str:
     if found.chosen_by:
         return _("Chosen by **{strategy}** with the model of round {number} on {date}.", **values)
     return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)
-
-
-def _order(found: Reasons) -> str:
-    """Return how a re-ranker placed the pair; empty where none did."""
-    if found.ordered is None or found.rerank is None:
-        return ""
-    return _(
-        "A re-ranker ordered the batch: {first} came first. "
-        "It scored this pair **{score}**; a score above 0 means match.",
-        first=_(ORDERS[found.ordered]), score=number(found.rerank, ".2f"),
-    )  # fmt: skip
 
 
 def _history(scores: Sequence[Scored]) -> None:

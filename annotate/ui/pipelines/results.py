@@ -10,12 +10,10 @@ from allpairs.annotate.pipelines.runs import Made, made_by
 from allpairs.annotate.pipelines.suggested_questions import GENERATOR
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.pipelines.adopt import adopt
-from allpairs.annotate.ui.pipelines.batch_order import batch_order
 from allpairs.annotate.ui.pipelines.mined import mined_acts, mined_pairs
 from allpairs.annotate.ui.pipelines.study_start import study_start
 from allpairs.annotate.ui.pipelines.suggestions import suggestions
 from allpairs.annotate.ui.state import engine
-from allpairs.db.results.pipelines import RERANKER
 
 
 def made(project_id: int, run_id: str) -> None:
@@ -42,8 +40,6 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
                 lambda: plan_encoder(engine(), project_id, run_id, one.number),
                 lambda: use_encoder(engine(), project_id, run_id, one.number),
             )
-        if one.kind == RERANKER:
-            batch_order(project_id, run_id, one.number)
         if one.kind == PAIRS:
             mined_acts(project_id, run_id, one)
         if one.kind == ASKED:

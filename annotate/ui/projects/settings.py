@@ -35,8 +35,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "keep_groups": "Keep groups up to date",
         "per_text": "Maximum pairs per text",
         "control_share": "Share drawn at random",
-        "reranker": "Re-ranker of batches",
-        "batch_order": "Re-ranker order",
         "rater_use": "Verdicts of the machine rater",
     },
     "Evaluation": {

@@ -42,7 +42,6 @@ class Round(Base):
     size: Mapped[int]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
     note: Mapped[str] = mapped_column(Text, default="")  # for annotators
-    ordered: Mapped[str | None] = mapped_column(String(32))  # how a re-ranker ordered the batch, if one did
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -74,7 +73,6 @@ class Task(Base):
     )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
     turned: Mapped[bool] = mapped_column(default=False, server_default=false())  # shown with the right text first
-    rerank: Mapped[float | None]  # the re-ranker's score, if one ordered the batch
     # Characters of the right text, if it is a passage: the sentence most similar to the left text.
     likely_start: Mapped[int | None]
     likely_end: Mapped[int | None]

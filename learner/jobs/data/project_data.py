@@ -170,7 +170,6 @@ def tasks_of(
             "strategy": batch.strategy,
             "score": float(batch.pairs.score[at]),
             "p": None if p is None else float(p[at]),
-            "rerank": float(batch.rerank[at]) if at < len(batch.rerank) else None,
             "alike": alike[at],
         }
         for at in range(len(left))

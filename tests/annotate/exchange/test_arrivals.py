@@ -44,7 +44,7 @@ from tests.helpers.people import PASSWORD, START, make_person
 from tests.helpers.raters import add_rater, add_verdicts, allow
 from tests.helpers.services.webhooks import add_webhook
 
-SWITCHES = {"encoder", "reranker", "auto_train", "keep_groups", "rater_use"}  # settings that let a worker do something
+SWITCHES = {"encoder", "auto_train", "keep_groups", "rater_use"}  # settings that let a worker do something
 TOUCH = "tests.learner.raters.judges:touch"  # a function that makes files named by the texts
 
 

@@ -55,9 +55,20 @@ def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
     engine.dispose()
 
 
-def test_a_database_of_the_last_revision_opens_unchanged(engine: Engine) -> None:
-    assert revision(engine) == "0026"
+def test_a_database_of_before_the_first_release_opens(engine: Engine) -> None:
+    with writing(engine) as session:
+        session.add(Project(name="Kept", kind="symmetric", settings={}))
+        for change in (
+            "ALTER TABLE rounds ADD COLUMN ordered VARCHAR(32)",
+            "ALTER TABLE tasks ADD COLUMN rerank DOUBLE PRECISION",
+            "UPDATE alembic_version SET version_num = '0026'",
+        ):
+            session.connection().exec_driver_sql(change)
+    assert upgrade() is not None
     assert upgrade() is None
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("select name from projects").scalars().all() == ["Kept"]
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,6 @@ def trained(
 ) -> Matcher:
     """Return the last matcher of a project of 60 texts and `right` more, after so many labelled batches."""
     whole = texts(60 + right)
-    if settings.get("reranker"):
-        settings["reranker"] = str(encoder.parent / "reranker")
     project_id = make_project(
         engine, whole[:60], whole[60:], name, evaluation=20, encoder=str(encoder), first=30, neighbours=10, epochs=1,
         learning_rate=1e-3, first_batch="most-similar", **settings,

@@ -23,7 +23,6 @@ from allpairs.annotate.labelling import end_audit, own_answers, pick_pair, queue
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.pipelines import (
     adopt_encoder,
-    adopt_reranker,
     experiments,
     mined_pairs,
     mined_sample,
@@ -51,7 +50,6 @@ from tests.helpers.projects.two_projects import (
     GENERATOR,
     PAIRS,
     QUESTIONS,
-    RERANKS,
     WHO,
     Whole,
 )
@@ -201,9 +199,6 @@ THERE: Acts = {
     ),
     "adopt_encoder.use_encoder": (C, lambda a: adopt_encoder.use_encoder(a.engine, a.other.id, a.other.run, BIENCODER)),
     "adopt_encoder.use_compared": (C, lambda a: adopt_encoder.use_compared(a.engine, a.other.id, "another")),
-    "adopt_reranker.use_order": (
-        C, lambda a: adopt_reranker.use_order(a.engine, a.other.id, a.other.run, RERANKS, "likely first")
-    ),
     "rating_studies.start": (
         C,
         lambda a: rating_studies.start(a.engine, a.other.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0),
@@ -286,11 +281,10 @@ HERE: Acts = {
     "projects.update_settings: an encoder of the other's run": (
         C,
         lambda a: projects.update_settings(
-            a.engine, a.mine.id, mine_with(a, encoder=f"{a.mine.made('quip')}/../../../{a.other.run}/results/biencoder")
+            a.engine,
+            a.mine.id,
+            mine_with(a, encoder=f"{a.mine.made('reranker')}/../../../{a.other.run}/results/biencoder"),
         ),
-    ),
-    "projects.update_settings: a re-ranker of the other": (
-        C, lambda a: projects.update_settings(a.engine, a.mine.id, mine_with(a, reranker=a.other.made("reranker")))
     ),
     "projects.update_settings: what is nobody's": (
         Right.INSTALL, lambda a: projects.update_settings(a.engine, a.mine.id, mine_with(a, encoder=str(artifacts())))
@@ -350,9 +344,6 @@ HERE: Acts = {
     ),
     "adopt_encoder.use_encoder: a run": (
         NOWHERE, lambda a: adopt_encoder.use_encoder(a.engine, a.mine.id, a.other.run, BIENCODER)
-    ),
-    "adopt_reranker.use_order: a run": (
-        NOWHERE, lambda a: adopt_reranker.use_order(a.engine, a.mine.id, a.other.run, RERANKS, "likely first")
     ),
     "rating_studies.start: a run": (
         NOWHERE,
