@@ -78,11 +78,6 @@ class Teacher(ReaderSettings):
     question_length: int = Field(50, ge=4, le=4096, description="Tokens of a question; the rest is cut off.")
     stride: int = Field(128, ge=0, le=4096, description="Tokens by which two windows of a long passage overlap.")
     best: int = Field(8, ge=1, le=512, description="Number of probabilities to keep, for first and for last tokens.")
-    least_confidence: float = Field(
-        0.0, ge=0, le=1,
-        description="Probability that the teacher must give its answer for the student to learn from the question; 0: "
-        "all (the paper).",
-    )  # fmt: skip
     renormalise: bool = Field(False, description="Renormalise the kept probabilities to sum to 1 (the paper does not).")
 
 
@@ -97,10 +92,6 @@ class Student(Training):
     head_rate: float = Field(1.0, gt=0, le=10_000, description="Factor on the learning rate for the new heads.")
     batch_size: int = Field(8, ge=1, le=4096, description="Passages in one step, each with all its questions.")
     epochs: int = Field(2, ge=1, le=1000, description="Passes over the passages.")
-    known_epochs: int = Field(
-        0, ge=0, le=1000,
-        description="Passes over the questions with answers before the written ones; 0: none (the paper).",
-    )  # fmt: skip
     passage_length: int = Field(456, ge=8, le=8192, description="Tokens of a passage: as many whole sentences as fit.")
     question_length: int = Field(50, ge=4, le=4096, description="Tokens of a question; the rest is cut off.")
     window_step: int = Field(328, ge=1, le=8192, description="Tokens from one window of a long passage to the next.")

@@ -5,7 +5,7 @@ from allpairs.learner.pipelines.quip.checks import check_inputs
 from allpairs.learner.pipelines.quip.inputs import read_inputs
 from allpairs.learner.pipelines.quip.questions import train_writer, write_questions
 from allpairs.learner.pipelines.quip.results import write_results
-from allpairs.learner.pipelines.quip.student import train_known, train_student
+from allpairs.learner.pipelines.quip.student import train_student
 from allpairs.learner.pipelines.quip.teacher import label_questions, train_teacher
 from allpairs.learner.pipelines.quip.uses.stage import measure_uses
 from allpairs.learner.pipelines.quip.variants import train_variants
@@ -18,8 +18,7 @@ PIPELINE = Pipeline(
         Stage("questions", 0.15, write_questions, goes_on=True),
         Stage("teacher", 0.08, train_teacher),
         Stage("targets", 0.1, label_questions, goes_on=True),
-        Stage("known", 0.02, train_known),
-        Stage("student", 0.1, train_student),
+        Stage("student", 0.12, train_student),
         Stage("variants", 0.2, train_variants, goes_on=True),
         Stage("uses", 0.27, measure_uses, goes_on=True),
         Stage(RESULTS, 0.01, write_results),

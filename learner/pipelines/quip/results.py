@@ -17,7 +17,6 @@ from allpairs.learner.pipelines.quip.tables.paraphrases import report_paraphrase
 from allpairs.learner.pipelines.quip.tables.reading import report_reading
 from allpairs.learner.pipelines.quip.tables.sentiment import report_rationales, report_sentiment
 from allpairs.learner.pipelines.quip.tables.stability import report_stability
-from allpairs.learner.pipelines.quip.teacher import confident, labels_of
 from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import cell, grid
 
@@ -61,20 +60,9 @@ def _counts(report: Report, run: Run) -> None:
         found["distinct questions"] += len({(one.passage, one.question) for one in questions})
         found["answers found in their passage"] += sum(one.start >= 0 for one in questions)
     rows |= found
-    if run.config.teacher.least_confidence:
-        rows["questions that the teacher is sure of"] = _sure(run)
     body = [[what, f"{n:,}"] for what, n in rows.items()]
     table = [{"what": what, "n": n} for what, n in rows.items()]
     report.table("counts", "From passages to questions", table, grid(["", "n"], body))
-
-
-def _sure(run: Run) -> int:
-    """Return how many of the written questions the student learned from."""
-    found = 0
-    for shard in read_shards(run.of("targets")):
-        if questions := shard["questions"]:
-            found += len(confident(questions, labels_of(shard), run.config.teacher)[0])
-    return found
 
 
 def report_speed(report: Report, run: Run) -> None:

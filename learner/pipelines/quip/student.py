@@ -16,12 +16,11 @@ from allpairs.db.progress import Progress
 from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import Example
-from allpairs.learner.catalog.quip import HEADS, Student
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
 from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
-from allpairs.learner.pipelines.quip.teacher import SIDES, Places, confident, labels_of
+from allpairs.learner.pipelines.quip.teacher import SIDES, Places, labels_of
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
@@ -73,7 +72,7 @@ def train_student(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def generated(run: Run) -> Iterator[AskedPassages]:
-    """Yield the generated questions that the teacher is sure of, with its labels, shard by shard.
+    """Yield the generated questions with the teacher's labels, shard by shard.
 
     Raises InputError at the end if there were none.
     """
@@ -82,54 +81,22 @@ def generated(run: Run) -> Iterator[AskedPassages]:
 
 def labelled(run: Run) -> Iterator[Labelled]:
     """Yield the same as passages, the number of the first one, questions on them, and labels."""
-    found = 0
+    empty = True
     for number, (passages, first, questions) in enumerate(shards_of(run)):
         if questions:
-            kept, labels = confident(questions, labels_of(read_shard(run.of("targets"), number)), run.config.teacher)
-            found += len(kept)
-            if kept:
-                yield passages, first, kept, labels
-    if not found:
-        raise InputError(
-            "the teacher is sure of none of the written questions: lower teacher.least_confidence, or train it longer "
-            "(teacher.epochs)"
-        )
-
-
-def train_known(run: Run, folder: Path, progress: Progress) -> None:
-    """Train the student on the known questions and save it in the folder; do nothing if the settings ask for none."""
-    settings, examples = run.config.student, Texts(run).examples
-    if settings.known_epochs and examples:
-        longer = settings.model_copy(update={"epochs": settings.known_epochs, "steps": None})
-        _train(run, folder, settings.backbone, longer, [known_questions(run, examples)], progress)
-
-
-def warm_start(run: Run) -> Path | None:
-    """Return the folder of the student that has learned the known questions, if there is one."""
-    folder = run.of("known")
-    return folder if (folder / HEADS).is_file() else None
+            empty = False
+            yield passages, first, questions, labels_of(read_shard(run.of("targets"), number))
+    if empty:
+        raise InputError("there is no written question to learn from: train the generator longer (generator.epochs)")
 
 
 def teach(
-    run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False,
-    warm: bool = True,
-) -> int:  # fmt: skip
-    """Train a student, save it in the folder, and return the number of questions seen, repetitions included.
-
-    warm: begin with the student that has learned the known questions, if there is one.
-    """
-    settings = run.config.student
-    begin = str((warm and warm_start(run)) or settings.backbone)
-    return _train(run, folder, begin, settings, parts, progress, concatenated)
-
-
-def _train(
-    run: Run, folder: Path, begin: str, settings: Student, parts: Iterable[AskedPassages], progress: Progress,
-    concatenated: bool = False,
-) -> int:  # fmt: skip
-    seeded = settings.model_copy(update={"seed": run.config.seed})
-    biencoder = load_biencoder(begin, run.config.seed)
-    learned = train_biencoder(biencoder, parts, seeded, progress, concatenated, scratch=folder)
+    run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False
+) -> int:
+    """Train a student, save it in the folder, and return the number of questions seen, repetitions included."""
+    settings = run.config.student.model_copy(update={"seed": run.config.seed})
+    biencoder = load_biencoder(settings.backbone, run.config.seed)
+    learned = train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
     biencoder.save(folder)
     return learned
 

@@ -171,15 +171,6 @@ def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.nda
     return mass.max(axis=1), start.at[rows, i], end.at[rows, j]
 
 
-def confident(
-    questions: Sequence[Question], labels: tuple[Sparse, Sparse], settings: Teacher
-) -> tuple[list[Question], tuple[Sparse, Sparse]]:
-    """Return the questions, with their labels, whose likeliest answer is as probable as the settings ask."""
-    start, end = labels
-    rows = np.flatnonzero(likeliest(start, end, settings.longest_answer)[0] >= settings.least_confidence)
-    return [questions[i] for i in rows.tolist()], (start.take(rows), end.take(rows))
-
-
 def answered_again(
     passages: Sequence[str], first: int, questions: Sequence[Question], labels: tuple[Sparse, Sparse], places: Places,
     most: int,

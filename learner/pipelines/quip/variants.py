@@ -3,7 +3,6 @@
 Source: Jia, Lewis and Zettlemoyer (2022), sections 4.2 and 4.8.
 """
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +29,8 @@ from allpairs.learner.pipelines.quip.student import (
     shards_of,
     slug,
     teach,
-    warm_start,
 )
-from allpairs.learner.pipelines.quip.teacher import SIDES, Places, answered_again, confident, relabelled
+from allpairs.learner.pipelines.quip.teacher import SIDES, Places, answered_again, relabelled
 from allpairs.learner.pipelines.quip.two_stage import two_stage
 
 
@@ -62,11 +60,8 @@ def _without_teacher(
 
 
 def _no_question_generation(run: Run, folder: Path, progress: Progress) -> None:
-    """Train on the known questions alone, which a student with a warm start has done."""
-    if (known := warm_start(run)) is not None:
-        shutil.copytree(known, folder, dirs_exist_ok=True)
-    else:
-        teach(run, folder, [known_questions(run, Texts(run).examples)], progress)
+    """Train on the known questions alone."""
+    teach(run, folder, [known_questions(run, Texts(run).examples)], progress)
 
 
 def _gold_answers(run: Run, folder: Path, progress: Progress) -> None:
@@ -92,7 +87,7 @@ def _unsupervised(run: Run, folder: Path, progress: Progress) -> None:
         _without_teacher(passages, first, unsupervised(passages, first, each, rng), places)
         for passages, first in passages_of(run)
     )
-    teach(run, folder, parts, progress, warm=False)
+    teach(run, folder, parts, progress)
 
 
 def _concatenated(run: Run, folder: Path, progress: Progress) -> None:
@@ -120,20 +115,17 @@ def _in_two_stages(run: Run, progress: Progress) -> Iterator[AskedPassages]:
     """Yield the questions shard by shard. Raises _NothingToLearnError at the end if there were none."""
     config, places = run.config, Places(run.config)
     generator, reader = load_generator(str(run.of("generator"))), load_reader(str(run.of("teacher")))
-    count, written, learned = -(-len(Texts(run)) // size_of(run)), 0, 0
+    count, written = -(-len(Texts(run)) // size_of(run)), 0
     for number, (passages, first) in enumerate(passages_of(run)):
         hear = part_of(progress, number / count, (number + 1) / count)
         questions = two_stage(generator, passages, first, config.generator, part_of(hear, 0.0, 0.7))
         texts, words = [passages[one.passage - first] for one in questions], [one.question for one in questions]
         labels = relabelled(reader, words, texts, config.teacher, places, part_of(hear, 0.7, 1.0))
-        kept, sure = confident(questions, labels, config.teacher)
-        written, learned = written + len(questions), learned + len(kept)
-        if kept:
-            yield asked(passages, first, kept, sure)
+        written += len(questions)
+        if questions:
+            yield asked(passages, first, questions, labels)
     if not written:
         raise _NothingToLearnError("the generator wrote no answer with a question; train it longer (generator.epochs)")
-    if not learned:
-        raise _NothingToLearnError("the teacher is sure of no answer; lower teacher.least_confidence")
 
 
 def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
