@@ -105,9 +105,9 @@ translations: .venv/dev
 lock: .venv/dev
 	$(BIN)/python -m scripts.lock
 
-# The lock against published advisories: make audit ADVISORIES=all.zip (CONTRIBUTING.md says where that file is).
+# The lock against PyPI's published advisories; a version about which PyPI does not answer is an error.
 audit: .venv/dev
-	$(BIN)/python -m scripts.audit_packages $(ADVISORIES)
+	$(BIN)/uv tool run pip-audit@2.10.1 --strict --no-deps --disable-pip -r requirements.lock
 
 # Some tests start a server of their own.
 postgres:
