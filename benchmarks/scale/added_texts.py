@@ -35,7 +35,7 @@ from allpairs.learner.scoring.make_reference import make_reference
 from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
 from allpairs.learner.scoring.matcher import save_matcher
 from allpairs.learner.scoring.score import Blend
-from benchmarks.scale.faults import installation
+from tests.helpers.services.installation import installation
 from tests.helpers.tiny import tiny_tokenizer
 
 NAME, DIMENSION = "Large", 384

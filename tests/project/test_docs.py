@@ -122,7 +122,7 @@ def test_every_command_of_a_page_exists(document: Path) -> None:
 @pytest.mark.parametrize("document", [page for page in DOCUMENTS if page != LOG], ids=lambda path: path.name)
 def test_every_benchmark_of_a_page_exists(document: Path) -> None:
     for module in re.findall(
-        r"(?:python -m |`)((?:benchmarks|scripts)(?:\.\w+)*)[ `]", document.read_text(encoding="utf-8")
+        r"(?:python -m |`)((?:benchmarks|scripts|tests\.system)(?:\.\w+)*)[ `]", document.read_text(encoding="utf-8")
     ):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), f"{document.name} names {module}"

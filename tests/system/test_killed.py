@@ -8,10 +8,10 @@ from sqlalchemy import Engine
 
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import writing
-from benchmarks.scale.faults import Annotator, compared, faults
-from benchmarks.scale.interrupted import Found, Outcome, interrupted, look
-from benchmarks.scale.interrupted_acts import ACTS, Act, Place
 from tests.helpers.factories import make_project
+from tests.system.kills.faults import Annotator, compared, faults
+from tests.system.kills.interrupted import Found, Outcome, interrupted, look
+from tests.system.kills.interrupted_acts import ACTS, Act, Place
 
 
 @pytest.mark.slow

@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.labelling.queue import record
 from benchmarks.browser import BROWSERS, browser_path
-from benchmarks.scale.torture import counted, torture
-from benchmarks.scale.torture_acts import ACTS
 from tests.helpers.browser import Desk
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.machine import Require
+from tests.system.kills.torture import counted, torture
+from tests.system.kills.torture_acts import ACTS
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Count the labels that are pressed, stored, lost and doubled while the labelling card is maltreated in a browser.
 
-    python -m benchmarks.scale.torture [--presses 1000] [--tests held,fast,…] [--seed 0]
+    python -m tests.system.kills.torture [--presses 1000] [--tests held,fast,…] [--seed 0]
 
 Needs requirements-dev.txt and Chromium. Each test has a project and an app of its own. A press counts once the card has
 taken it as an answer, keys that fell on an empty card are counted apart. A press is lost if its answer is not stored as
@@ -20,9 +20,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import free_port
-from benchmarks.scale.torture_acts import ACTS, Person
 from tests.helpers.browser import WAIT, App, Desk, open_card, workless_database
 from tests.helpers.factories import make_project, make_round
+from tests.system.kills.torture_acts import ACTS, Person
 
 TEXTS, BATCH, SPARE = 90, 500, 700  # texts of a project, its batch, and pairs beyond the presses: none run out
 SENT = """() => Object.keys(localStorage).every((name) => !/^allpairs:\\d+:/.test(name))"""

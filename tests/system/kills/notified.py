@@ -1,8 +1,8 @@
 """Count what webhooks are told if app and worker are killed while eight people label and a round trains.
 
-    python -m benchmarks.scale.notified [--kills 50] [--seed 0] [--database sqlite|postgresql]
+    python -m tests.system.kills.notified [--kills 50] [--seed 0] [--database sqlite|postgresql]
 
-As `benchmarks.scale.faults`, but two people label each pair, one answer in ten is wrong, and known pairs measure each
+As `tests.system.kills.faults`, but two people label each pair, one answer in ten is wrong, and known pairs measure each
 round. A webhook is told everything; its receiver takes a while to answer, so that some kills fall between a message
 and its receipt. What should have been told is counted from the database's other rows.
 """
@@ -23,8 +23,8 @@ from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.projects.webhook_addresses import VARIABLE
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Delivery, Gold, Item, Job, Project, Round
-from benchmarks.scale.faults import Outcome, Work, command, faults
 from tests.helpers.services.webhooks import Receiver, add_webhook, receiving
+from tests.system.kills.faults import Outcome, Work, command, faults
 
 SLIPS, TARGET, DELAY = 0.1, 0.3, 0.3  # share of wrong answers; target precision; seconds until an answer
 

@@ -1,6 +1,6 @@
 """Count what is left half-done if a process is killed while it imports, exports or deletes.
 
-    python -m benchmarks.scale.interrupted [--kills 50] [--seed 0] [--database sqlite|postgresql] [--only ACT]
+    python -m tests.system.kills.interrupted [--kills 50] [--seed 0] [--database sqlite|postgresql] [--only ACT]
 
 Each act runs in a process of its own, which gets SIGKILL at a random moment of the act. After each kill the act must be
 either done or not begun, the database whole, every answer of another project stored once; and the act, done again, must
@@ -24,9 +24,9 @@ from allpairs.db.maintenance.garbage import garbage, remove
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import artifacts, home, make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer, now
-from benchmarks.scale.faults import Victim, command
-from benchmarks.scale.interrupted_acts import ACTS, Act, Place, answer_all, make_sources
 from tests.helpers.factories import make_project, make_round
+from tests.system.kills.faults import Victim, command
+from tests.system.kills.interrupted_acts import ACTS, Act, Place, answer_all, make_sources
 
 LATE = 0.8  # share of the act after which every second kill comes: around the commit
 

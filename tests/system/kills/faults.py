@@ -1,6 +1,6 @@
 """Count what is lost, doubled or left undone if app and worker are killed while eight people label and a round trains.
 
-    python -m benchmarks.scale.faults [--kills 50] [--seed 0] [--database sqlite|postgresql]
+    python -m tests.system.kills.faults [--kills 50] [--seed 0] [--database sqlite|postgresql]
 
 The app is a process that treats messages as the Label page treats a browser's; the worker is the real one. At seeded
 moments one of them gets SIGKILL and is started again. An annotator keeps unacknowledged answers and sends them again,
@@ -11,12 +11,11 @@ import argparse
 import multiprocessing
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client, Connection, Listener
 from multiprocessing.process import BaseProcess
@@ -34,7 +33,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer, Job, Round
 from tests.helpers.factories import make_project
-from tests.helpers.services.servers import running_postgres
+from tests.helpers.services.installation import installation
 from tests.helpers.tiny import tiny_encoder
 
 ANNOTATORS, TOPICS = 8, 12
@@ -288,22 +287,6 @@ def compared(
         wrong=list(problems(engine)),
         seconds=seconds,
     )
-
-
-@contextmanager
-def installation(database: str) -> Iterator[Path]:
-    """Yield a folder with an installation of its own, which the environment names."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ |= {"ALLPAIRS_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-        os.environ.pop("ALLPAIRS_DATABASE_URL", None)
-        if database == "sqlite":
-            yield folder
-            return
-        (folder / "server").mkdir()
-        with running_postgres(folder / "server") as url:
-            os.environ["ALLPAIRS_DATABASE_URL"] = url
-            yield folder
 
 
 def command(about: str | None, run: Callable[..., Any], acts: Sequence[str] = ()) -> int:
