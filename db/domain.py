@@ -229,14 +229,6 @@ def version_of(guidelines: str) -> str:
     return sha256(guidelines.encode()).hexdigest()[:8]
 
 
-RENAMED = {"crowding": "hubness", "second_look": "double_check", "rush": "fast_answers"}  # settings, old name to new
-
-
-def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings, or details of a model, under today's names."""
-    return {RENAMED.get(name, name): value for name, value in given.items()}
-
-
 # Settings that a stored project or experiment has, all of them; nobody writes them all.
 STORED = {"encoder", "lexical", "initialization", "batch_norm", "warm_start"}
 REMOVED = {"per_neighbourhood", "reranker", "batch_order"}  # settings that a stored project may still have
@@ -257,14 +249,9 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _renamed(cls, given: Any) -> Any:
-        """Accept the names of earlier versions: databases, archives and experiment files contain them."""
-        if not isinstance(given, dict):
-            return given
-        now = renamed(given)
-        if now.keys() >= STORED:  # by a version that had no second stage
-            now = {"second_stage": "off"} | without_removed(now)
-        return now | {"search": "exact"} if now.get("search") == "faiss-flat" else now
+    def _of_stored(cls, given: Any) -> Any:
+        """Leave out what a project was stored with and this version has no more."""
+        return without_removed(given) if isinstance(given, dict) and given.keys() >= STORED else given
 
     question: str = Field("Do these two texts mean the same?", description="The question that annotators answer.")
     guidelines: str = Field("", description="Guidelines for annotators, in Markdown.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from allpairs.annotate.projects.projects import checked_settings
 from allpairs.db.corpus.cells import shown
-from allpairs.db.domain import DEFAULT_ENCODER, Settings, renamed
+from allpairs.db.domain import DEFAULT_ENCODER, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import is_there
 from allpairs.db.files.home import place_of
@@ -26,10 +26,9 @@ def arrived_settings(stored: dict[str, Any], encoder: str | None, note: Callable
     encoder: takes the place of a folder; note: is told what was left out. Raises InputError for a value that the form
     would not take, and for a folder if there is no encoder in its place.
     """
-    given = renamed(stored)
-    if unknown := [field for field in given if field not in Settings.model_fields]:
+    if unknown := [field for field in stored if field not in Settings.model_fields]:
         note(left_out("settings", unknown))
-    settings = checked_settings({field: value for field, value in given.items() if field not in unknown}).model_dump()
+    settings = checked_settings({field: value for field, value in stored.items() if field not in unknown}).model_dump()
     settings["encoder"] = arrived_encoder(settings["encoder"], encoder)
     if settings["rater_use"] != "measure":
         note("settings: verdicts of a machine rater only measure here, until the settings say otherwise")

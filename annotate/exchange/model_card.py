@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.monitor.rounds import Report, read_report, round_name, threshold
 from allpairs.annotate.projects.projects import Contents, project_contents
 from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
-from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side, renamed
+from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side
 from allpairs.db.estimate import stored_estimate
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
@@ -171,7 +171,7 @@ def _method(evaluation: Evaluation) -> str:
 
 
 def _score(matcher: Matcher, kind: str) -> str:
-    details = renamed(matcher.details)
+    details = matcher.details
     lexical, hubness = details.get("lexical", {}), details.get("hubness", 0.0)
     weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
     lines = ["## How the score is computed", "", "- Semantic similarity: the cosine of the two vectors."]

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.text.measures import estimate
-from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings, Split, renamed
+from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings, Split
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.label_counts import Tally, label_tally
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
@@ -149,7 +149,7 @@ def why_unmeasured(report: Report) -> str:
 
 def card(matcher: Matcher) -> list[tuple[str, str]]:
     """Return what is known of a matcher, as names and values."""
-    details = renamed(matcher.details)
+    details = matcher.details
     rows = [
         ("Round", str(matcher.number)),
         ("Base encoder", matcher.encoder),

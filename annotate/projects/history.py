@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.access.roles import Right
 from allpairs.annotate.access.transactions import require
-from allpairs.db.domain import RENAMED, version_of
+from allpairs.db.domain import version_of
 from allpairs.db.projects.events import count_events, events_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Event
@@ -50,7 +50,7 @@ def changes(event: Event, titles: Mapping[str, str] | None = None) -> list[str]:
 def _by_name(old: dict[str, Any], new: dict[str, Any], titles: Mapping[str, str]) -> Iterator[str]:
     for name in dict.fromkeys([*old, *new]):
         values = [_short(_told(name, which[name])) for which in (old, new) if name in which]
-        yield f"{titles.get(RENAMED.get(name, name), name)}: {' → '.join(values)}"
+        yield f"{titles.get(name, name)}: {' → '.join(values)}"
 
 
 def _told(name: str, value: Any) -> Any:

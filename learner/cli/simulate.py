@@ -52,7 +52,6 @@ def simulate(
     max_length: Annotated[int, typer.Option(help="Most tokens of a text that the encoder reads.")] = 128,
     distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
     hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
-    crowding: Annotated[float | None, typer.Option(hidden=True)] = None,
     lexical: Annotated[
         bool, typer.Option(help="Use lexical features as far as the labels show that they help; new projects do.")
     ] = False,
@@ -77,7 +76,7 @@ def simulate(
     from allpairs.learner.loop.simulated_labels import composition_of
 
     values = {name: value for name, value in given.items() if name in Settings.model_fields}
-    values |= {"evaluation_share": test_fraction, "hubness": hubness if crowding is None else crowding}
+    values |= {"evaluation_share": test_fraction}
     settings = checked_settings(values, _as_option)
     composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.db.domain import Distance, renamed
+from allpairs.db.domain import Distance
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.data.lexical_features import DIMENSIONS, Lexicon
@@ -37,7 +37,7 @@ class Blend:
         Raises ValueError, TypeError or AttributeError if they are broken.
         """
         lexical = {str(kind): float(weight) for kind, weight in details.get("lexical", {}).items()}
-        return cls(float(renamed(details).get("hubness", 0.0)), lexical)
+        return cls(float(details.get("hubness", 0.0)), lexical)
 
     def joined(self, vectors: np.ndarray, lexicon: Lexicon | None) -> np.ndarray:
         """Return the vectors (texts, d) with columns for lexical features and one for the offset, without hubness.

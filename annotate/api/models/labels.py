@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from allpairs.annotate.api.models.base import LARGEST, STORED, Asked, Given, as_whole
 from allpairs.annotate.labelling.queue import HELD, Reason
@@ -20,7 +20,6 @@ class Lease(Asked):
     )
     audit_batch: bool = Field(
         False,
-        validation_alias=AliasChoices("audit_batch", "sitting"),  # the name in earlier versions
         description="Lease from the newest audit batch, which is used for measuring, instead of the training batch.",
     )
 

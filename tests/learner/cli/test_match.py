@@ -16,7 +16,7 @@ from tests.helpers.services.commands import learn
 
 def test_why_a_pair_matches(files: Files, tmp_path: Path) -> None:
     model = tmp_path / "out" / "model"
-    learn(*files.simulate(tmp_path / "out", "--crowding", 0.25, "--lexical"))
+    learn(*files.simulate(tmp_path / "out", "--hubness", 0.25, "--lexical"))
     known = json.loads((model / "matcher.json").read_text())
     assert known["lexical"]
     learn("match", "--model", model, *files.items, "--top", 9, "--why", "--out", tmp_path / "m.csv")

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from allpairs.db.domain import Search, Settings
+from allpairs.db.domain import Search
 from allpairs.db.progress import no_progress
 from allpairs.learner.runtime.protocol import LOCAL
 from allpairs.learner.search import inverted_file
@@ -156,7 +156,3 @@ def test_so_many_neighbours_are_searched_as_memory_holds(monkeypatch: pytest.Mon
     near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0))
     assert near.neighbours == 3
     assert "3 neighbours" in near.words(5) and "instead of 5" in near.words(5)
-
-
-def test_the_flat_index_of_earlier_versions_is_the_exact_search() -> None:
-    assert Settings.model_validate({"search": "faiss-flat"}).search == "exact"
