@@ -5,7 +5,7 @@ from typing import Any
 
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import LEFT_OUT, counted, estimate, is_old
+from allpairs.annotate.text.measures import counted, estimate
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 
@@ -144,8 +144,6 @@ def _weight(stratum: dict[str, Any]) -> float:
 
 def _below(evaluation: Evaluation) -> str:
     """Return what the labels say of the pairs below the highest ones, where most pairs and few positives are."""
-    if is_old(evaluation):
-        return LEFT_OUT
     strata = [stratum for stratum in evaluation.audit["strata"] if stratum["far"]]
     if not strata:
         return "Pairs of every rank are drawn, so the figures hold over all pairs."

@@ -1,7 +1,6 @@
 """A project's rounds as data frames for the pages."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -74,7 +73,6 @@ def strata_table(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row for each stratum of the audit, highest first: size, labels, and weight of each label.
 
     `share` is the estimated share of positives with its 95% interval; `top`: whether it belongs to the highest pairs.
-    An earlier version knew only an upper bound of the share below these.
     """
     rows = [
         {
@@ -85,19 +83,15 @@ def strata_table(evaluation: Evaluation) -> pd.DataFrame:
             "sampled": stratum["sampled"],
             "positives": stratum["positives"],
             "weight": stratum["size"] / stratum["sampled"] if stratum["sampled"] else None,
-            **_share(stratum, evaluation.audit),
+            "share": stratum["rate"],
+            "share_low": stratum["rate_low"],
+            "share_high": stratum["rate_high"],
             "top": not stratum["far"],
         }
         for stratum in evaluation.audit.get("strata", [])
     ]
     numbers = ("score_from", "score_to", "weight", "share", "share_low", "share_high")  # empty where not known
     return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
-
-
-def _share(stratum: dict[str, Any], audit: dict[str, Any]) -> dict[str, float | None]:
-    if "rate" not in stratum:
-        return {"share": None, "share_low": 0.0, "share_high": audit["far"]["high"] / stratum["size"]}
-    return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
 
 
 _STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",

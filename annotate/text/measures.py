@@ -28,7 +28,6 @@ METHODS = {
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
     "stratified": "false positives estimated from a sample of each score stratum",
 }
-LEFT_OUT = "An earlier version left out the pairs below the sampled ranks: press “Update figures” in the tab Audit."
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,6 @@ class Change:
         if self.low is None or self.high is None:
             return not self.sampled and self.value != 0
         return self.low > 0 or self.high < 0
-
-
-def is_old(evaluation: Evaluation) -> bool:
-    """Return whether an earlier version measured an audit, over the highest pairs alone."""
-    return "far" in evaluation.audit
 
 
 def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
@@ -76,7 +70,7 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
     between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
     if evaluation.by_audit:
         words = f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}"
-        return f"{words}. {LEFT_OUT}" if is_old(evaluation) else f"{words}, over all {evaluation.pairs:,} pairs."
+        return f"{words}, over all {evaluation.pairs:,} pairs."
     words = f"{between}{METHODS.get(found.method, found.method)}"
     over = f"over all {evaluation.pairs:,} pairs of evaluation items, {counted(evaluation.positives or 0, 'positive')}."
     return f"{words[0].upper()}{words[1:]} {over}"

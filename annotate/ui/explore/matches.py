@@ -15,7 +15,7 @@ from allpairs.annotate.explore.groups import Answered, answered_pairs, matches_a
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.monitor.rounds import DIGITS
 from allpairs.annotate.review.last_answer import state_of_labels
-from allpairs.annotate.text.measures import LEFT_OUT, counted, is_old
+from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.state import engine, may
@@ -116,8 +116,6 @@ def _words(found: Round, expected: matches.Expected | None, mean: float | None) 
     if expected is None:
         return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
-    if is_old(evaluation):
-        words.append(LEFT_OUT)
     times = found.exploration.times if found.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)

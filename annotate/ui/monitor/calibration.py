@@ -18,7 +18,6 @@ METHODS = {
 }
 SAMPLED = "Negatives are estimated from a sample; the binomial intervals (95%) ignore that and are too narrow."
 NOTHING = "There is no plot: the score of this round is not informative, so it has no probabilities."
-OLDER = "There is no plot yet: an earlier version measured this round. Press “Update figures” in the tab Audit."
 
 
 def calibration(report: Report) -> None:
@@ -33,7 +32,7 @@ def calibration(report: Report) -> None:
     matcher, evaluation = by_number[number]
     table = reliability_table(matcher, evaluation)
     if table.empty:
-        st.caption(OLDER if evaluation.by_audit and "reliability" not in evaluation.audit else NOTHING)
+        st.caption(NOTHING)
         return
     st.write(in_words(table))
     plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))

@@ -19,7 +19,6 @@ from allpairs.annotate.text.measures import (
     estimate,
     in_figures,
     interval,
-    is_old,
     method_in_words,
     signed,
     stored_change,
@@ -71,7 +70,7 @@ def all_figures(report: Report) -> None:
             _measure(report, name, in_full=True)
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation.estimates)
-        _row("Within the sampled ranks" if is_old(evaluation) else "Over all pairs", OVER_ALL, evaluation.estimates)
+        _row("Over all pairs", OVER_ALL, evaluation.estimates)
     if evaluation.audit.get("estimates"):
         _row("With the positives that nobody named", UNNAMED, evaluation.audit["estimates"], _beside(evaluation))
     top = evaluation.audit.get("top")

@@ -26,7 +26,6 @@ from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
-FAR = "below the pool"  # the last stratum of an earlier version's designs, with 99 % of all pairs
 ALIKE, OTHERS = "similar", "other"  # begin the names of a divided band's strata
 FOLDER = "design"  # begins the name of a design's folder
 
@@ -91,17 +90,17 @@ def read_designs(session: Session, project_id: int, data: ProjectData) -> list[D
 
 
 def _with_verdicts(session: Session, design: Design, data: ProjectData) -> Drawn:
-    drawn, rater = _read(design, data).among(data), rater_of_design(session, design)
+    drawn, rater = _read(design).among(data), rater_of_design(session, design)
     return drawn if rater is None else replace(drawn, verdicts=verdicts_of(session, rater), rater=setup_of(rater).name)
 
 
-def _read(design: Design, data: ProjectData) -> Drawn:
-    bands = [stratum.get("band", at) for at, stratum in enumerate(design.strata)]
+def _read(design: Design) -> Drawn:
+    bands = [stratum["band"] for stratum in design.strata]
     first = [design.strata[at] for at in np.unique(bands, return_index=True)[1]]
     edges = np.array([stratum["low"] for stratum in first])
-    cuts = np.array([stratum.get("cut") for stratum in first], dtype=np.float64)  # None is NaN
+    cuts = np.array([stratum["cut"] for stratum in first], dtype=np.float64)  # None is NaN
     sizes = np.array([stratum["size"] for stratum in design.strata], dtype=np.int64)
-    top = sum(stratum.get("top", stratum["name"] != FAR) for stratum in design.strata)
+    top = sum(stratum["top"] for stratum in design.strata)
     strata = Strata(edges, cuts, sizes, top)
     stored = load_arrays(artifacts() / design.folder / "decks.npz", "restore it from a back-up")
     order = SamplingOrder(stored["left"], stored["right"], stored["stratum"], stored["score"])
@@ -109,13 +108,8 @@ def _read(design: Design, data: ProjectData) -> Drawn:
     names = [stratum["name"] for stratum in design.strata]
     lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
     rescored = from_arrays(stored, len(vectors))
-    rows = stored["rows"] if "rows" in stored else data.measuring_by(0)  # an earlier version knew no later texts
+    rows = stored["rows"]
     return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
-
-
-def is_old(names: list[str]) -> bool:
-    """Return whether an earlier version made the design with strata of these names: one for all pairs below the top."""
-    return names[-1] == FAR
 
 
 def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
@@ -145,7 +139,7 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
         same = newest is not None and (newest.matcher_id, newest.details.get("texts", 0)) == (matcher.id, data.version)
-        if newest is None or not same or is_old([one["name"] for one in newest.strata]):
+        if newest is None or not same:
             session.add(row)
 
 

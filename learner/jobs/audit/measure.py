@@ -29,7 +29,7 @@ from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.reliability import by_tenth
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
-from allpairs.learner.jobs.audit.designs import Drawn, is_old, make_design, read_designs
+from allpairs.learner.jobs.audit.designs import Drawn, make_design, read_designs
 from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_usable
 from allpairs.learner.jobs.data.evaluation_snapshot import (
     Seen,
@@ -228,7 +228,7 @@ def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: P
 
 
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
-    """Make a new design if the newest one is an earlier version's, or its top lacks many of the newest model's.
+    """Make a new design if the newest one's top lacks many of the newest model's pairs.
 
     Also if more than a tenth of the texts for evaluation has come or gone since.
     """
@@ -236,6 +236,6 @@ def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: P
         matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
         newest = read_designs(session, project_id, data)[-1]
     beyond = evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND
-    if beyond or is_old(newest.names) or newest.changed_by(data) > MOST_CHANGED:
+    if beyond or newest.changed_by(data) > MOST_CHANGED:
         make_design(engine, data, matcher, see(data, matcher, None, progress), progress)
         measure_models(engine, project_id, data, progress, {})

@@ -3,7 +3,6 @@
 import math
 import re
 import tomllib
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -24,9 +23,7 @@ from allpairs.annotate.monitor.round_tables import (
 )
 from allpairs.annotate.monitor.rounds import Report, card, read_report, threshold, why_unmeasured
 from allpairs.annotate.text import palette
-from allpairs.annotate.text.measures import method_in_words
 from allpairs.db.domain import AnswerKind, Purpose, Split
-from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, TextChange
 from tests.helpers.factories import make_project, make_round
@@ -155,20 +152,6 @@ def test_the_strata_are_listed_from_the_highest_down(audited: Report) -> None:
     assert table["score_from"].is_monotonic_decreasing and list(table["top"]) == [True] * 10 + [False]
     assert (table["weight"] * table["sampled"] - table["size"]).abs().max() < 1e-6
     assert (table["share_low"] <= table["share"]).all() and (table["share"] <= table["share_high"]).all()
-
-
-def test_an_earlier_versions_last_stratum_has_no_share(engine: Engine) -> None:
-    strata = [
-        {"name": "pairs 1 to 32", "low": 0.5, "high": 1.0, "size": 32, "sampled": 5, "positives": 2, "far": False,
-         "rate": 0.4, "rate_low": 0.2, "rate_high": 0.6},
-        {"name": "below the pool", "low": -1.0, "high": 0.5, "size": 4_000, "sampled": 5, "positives": 0, "far": True},
-    ]  # fmt: skip
-    parts: dict[str, Any] = {"strata": strata, "far": {"size": 4_000, "sampled": 5, "positives": 0, "high": 1_800.0}}
-    _, evaluation = read_report(engine, make_audited_project(engine, **parts)).measured[-1]
-    last = strata_table(evaluation).iloc[-1]
-    assert math.isnan(last["share"]) and last["share_high"] == pytest.approx(1_800 / 4_000)
-    assert strata_chart.describe_strata(strata_table(evaluation)).endswith("pairs 1 to 32.")
-    assert method_in_words("recall", Estimate(0.5, 0.4, 0.6, "audit", 9), evaluation).endswith("in the tab Audit.")
 
 
 def test_too_few_audit_labels_are_an_audit_without_figures(engine: Engine) -> None:

@@ -264,15 +264,6 @@ def test_calibration_is_that_of_the_chosen_round(engine: Engine, home: Path) -> 
         assert described(page, "Calibration of Round 1")
 
 
-def test_an_audit_from_before_calibration_says_how_to_get_it(engine: Engine, home: Path) -> None:
-    project_id = make_audited_project(engine, rounds=2)
-    with writing(engine) as session:
-        for matcher, evaluation in matchers_with_evaluations(session, project_id):
-            if evaluation is not None and matcher.number:
-                evaluation.audit = {name: part for name, part in evaluation.audit.items() if name != "reliability"}
-    assert any("“Update figures”" in caption.value for caption in open_page(**CURVES).caption)
-
-
 def test_false_positives_can_be_checked_with_known_pairs(engine: Engine, home: Path) -> None:
     make_measured_project(engine, name="Gold")
     make_audited_project(engine, name="Audited")
