@@ -137,7 +137,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         reserve = min(READ * size, MOST_READ) if rated else min(size, MOST_RESERVE)
-        layer = layer_of(plan, "first" if plan.get("first") else "layer")  # jobs of earlier versions have one
+        layer = layer_of(plan, "first")
         background = background_of(engine, project_id, data, settings, progress)
         vectors, rescored = load_vectors(vectors_path(project_id, job_id)), rescored_of(project_id, job_id, plan, data)
         batch = choose(

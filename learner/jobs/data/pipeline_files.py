@@ -89,8 +89,6 @@ def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, fol
 
 def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
     """Return the project that the source pairs come from: that of the number, whatever has its name by now."""
-    if chosen.project.strip() and chosen.source_id is None:
-        raise InputError("an earlier version queued this run, without checking who may use its source: start it again")
     project = project_of(session, project_id)
     source = project
     if chosen.source_id is not None:

@@ -15,7 +15,7 @@ Plan = dict[str, Any]
 
 def teaching_of_plan(plan: Plan) -> Teaching | None:
     """Return the rater that teaches this round's model, if one does."""
-    found = plan.get("rater")  # jobs of earlier versions have none
+    found = plan.get("rater")
     return Teaching(*(found[name] for name in ("rater", "name", "newest", "weight"))) if found else None
 
 
@@ -35,6 +35,5 @@ def planned_data(session: Session, project_id: int, plan: Plan) -> ProjectData:
 
     Texts that were withdrawn meanwhile are missing at once.
     """
-    data = read_project(session, project_id, plan.get("newest"))  # jobs of earlier versions have neither
-    began = plan.get("settings")
-    return data if began is None else replace(data, settings=Settings.model_validate(began))
+    data = read_project(session, project_id, plan["newest"])
+    return replace(data, settings=Settings.model_validate(plan["settings"]))

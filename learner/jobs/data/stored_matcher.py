@@ -45,7 +45,7 @@ def store_matcher(
             **({"texts": plan["version"]} if plan.get("version") else {}),
             **plan["blend"],
             **taught_by(plan),
-            **plan.get("known", {}),  # jobs of earlier versions have none
+            **plan["known"],
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
         },
