@@ -25,7 +25,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard, publish
 from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.maintenance.row_checks import column_checks, wrong_in
-from allpairs.db.maintenance.transfer import LATER, MAPPED, TABLES, Arrival, Numbering, Row, lacking
+from allpairs.db.maintenance.transfer import MAPPED, TABLES, Arrival, Numbering, Row, lacking
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
@@ -103,9 +103,7 @@ class _Import:
             with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
-                rows = {Project.__tablename__: 1} | {
-                    name: self._add(arrival, name) for name in list(TABLES)[1:] if name in self.tables
-                }
+                rows = {Project.__tablename__: 1} | {name: self._add(arrival, name) for name in list(TABLES)[1:]}
                 arrival.set_cutoffs()
                 self._settle(session, arrival, place)
                 new = {"archive": self.path.name}
@@ -136,8 +134,8 @@ class _Import:
             for name in tables.keys() - TABLES.keys()
         ]
         for name, table in TABLES.items():
-            if name in LATER and name not in tables:
-                continue
+            if name not in tables:
+                raise ValueError(f"table {name} is missing")
             if missing := lacking(table, tables[name]["columns"]):
                 raise ValueError(f"table {name} lacks {', '.join(missing)}")
             if unknown := [column for column in tables[name]["columns"] if column not in table.columns]:

@@ -66,14 +66,6 @@ _MOVED: tuple[type[Base], ...] = (
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
     GroupUpdate, GroupChange, GroupedItem, MachineRater, PairVerdict,
 )  # fmt: skip
-# Tables that archives of earlier versions of Allpairs do not have.
-LATER = frozenset(
-    model.__tablename__
-    for model in (
-        Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask, TextChange, IdentifierChange,
-        Publication, ShadowCounts, GroupUpdate, GroupChange, GroupedItem, MachineRater, PairVerdict,
-    )
-)  # fmt: skip
 # Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold
 # secrets), and labels, which follow from the answers.
 _LEFT: tuple[type[Base], ...] = (

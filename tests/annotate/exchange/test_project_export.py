@@ -19,7 +19,7 @@ from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.projects import delete_project, list_projects, update_settings
 from allpairs.db.domain import PublicationKind, Settings, Verdict, version_of
 from allpairs.db.errors import InputError
-from allpairs.db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
+from allpairs.db.maintenance.transfer import LEFT_BEHIND, TABLES
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.projects.projects import MAX_NAME
 from allpairs.db.projects.publications import COUNTED, add_counts, end_publications
@@ -389,18 +389,24 @@ def test_columns_that_are_missing_get_their_default(engine: Engine, project: int
         import_project(engine, rewritten(older, tmp_path / "no.zip", without("items", "text")))
 
 
-def test_tables_that_earlier_versions_did_not_have_are_empty(engine: Engine, project: int, tmp_path: Path) -> None:
-    def earlier(name: str, content: bytes) -> bytes | None:
-        if name == "manifest.json":
+def test_missing_tables_are_refused_and_unknown_ones_left_out(engine: Engine, project: int, tmp_path: Path) -> None:
+    def changed(missing: str, unknown: str) -> Callable[[str, bytes], bytes]:
+        def change(name: str, content: bytes) -> bytes:
+            if name != "manifest.json":
+                return content
             known = json.loads(content)
-            known["tables"] = {table: what for table, what in known["tables"].items() if table not in LATER}
-            return json.dumps(known | {"tables": known["tables"] | {"moods": {"rows": 0, "columns": []}}}).encode()
-        return None if name.removeprefix("tables/").removesuffix(".jsonl") in LATER else content
+            known["tables"].pop(missing, None)
+            return json.dumps(known | {"tables": known["tables"] | {unknown: {"rows": 0, "columns": []}}}).encode()
 
-    export_project(engine, NAME, tmp_path / "one.zip")
-    arrived = import_project(engine, rewritten(tmp_path / "one.zip", tmp_path / "old.zip", earlier), "Earlier")
-    assert arrived.rows.keys() == TABLES.keys() - LATER and arrived.rows["answers"] == 100
-    assert arrived.notes == ["this version of Allpairs has no table 'moods', so it was left out"]
+        return change
+
+    archive = tmp_path / "one.zip"
+    export_project(engine, NAME, archive)
+    with pytest.raises(InputError, match="table raters is missing"):
+        import_project(engine, rewritten(archive, tmp_path / "old.zip", changed("raters", "moods")))
+    arrived = import_project(engine, rewritten(archive, tmp_path / "new.zip", changed("", "moods")))
+    assert arrived.rows.keys() == TABLES.keys()
+    assert "this version of Allpairs has no table 'moods', so it was left out" in arrived.notes
 
 
 def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, project: int, tmp_path: Path) -> None:
