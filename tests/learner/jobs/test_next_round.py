@@ -387,14 +387,6 @@ def test_a_first_batch_has_non_matches_below_200_matches(engine: Engine, encoder
     assert matcher_of(engine, 1).labels == 40
 
 
-def test_a_job_that_an_earlier_version_began_goes_on(engine: Engine, project: int) -> None:
-    job_id, plan = start(engine, project), steps.make_plan(project)
-    del plan["settings"]
-    plan |= steps.encode_items(job_id, project, plan)
-    steps.make_batch(job_id, project, plan, steps.evaluate_matcher(job_id, project, plan))
-    assert newest(engine, project)[0].number == 1
-
-
 def test_a_rounds_acts_are_announced_once_if_steps_run_twice(engine: Engine, project: int) -> None:
     add_webhook(engine, project)
     run(engine, project)
