@@ -172,7 +172,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     show(page, "Groups")
     with reading(engine) as session:
         answers = session.scalar(select(func.count()).select_from(Answer)) or 0
-    page.get_by_role("button", name="Label all pairs as matches").first.click()
+    page.get_by_role("button", name="Label all pairs").first.click()
     expect(page.get_by_text("with yes?")).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="with yes").click()
     expect(page.get_by_text("Your last group")).to_be_visible(timeout=WAIT)
@@ -192,7 +192,7 @@ def test_a_chosen_pair_is_the_next_to_label(page: Page, explored: tuple[App, Eng
     open_explore(page, app)
     show(page, "Mistakes")
     page.get_by_role("radio", name="Missed positives").click()
-    expect(page.get_by_text("the model finds least likely")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("finds least likely")).to_be_visible(timeout=WAIT)
     drawn(page)  # no row of the other list is left
     rows = page.locator("[class*=st-key-pair_]").filter(has_not_text="evaluation pair").filter(has_not_text="label:")
     row = rows.filter(has_not_text="in the batch").first

@@ -156,7 +156,7 @@ def test_the_overview_leads_through_the_demo(own: tuple[App, Engine], page: Page
     page.goto(app.url)
     panel = page.locator(".st-key-next_step")
     menu = page.locator(".st-key-menu")
-    expect(panel).to_contain_text("40 pairs of batch 1 are left", timeout=30_000)
+    expect(panel).to_contain_text("40 pairs of batch 1", timeout=30_000)
     panel.get_by_role("button", name="Label pairs").click()
     expect(page.locator(".pair")).to_be_visible(timeout=30_000)
     expect(page).to_have_title("Label · Help desk (demo) · Allpairs")

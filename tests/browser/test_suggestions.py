@@ -46,7 +46,7 @@ def test_a_passage_is_chosen_and_its_questions_are_read(page: Page, app: App, de
     suggest = page.get_by_role("button", name="Suggest", exact=True)
     expect(suggest).to_have_count(1, timeout=15_000)  # that of the passage before goes when the page is drawn whole
     suggest.click()
-    expect(page.get_by_test_id("stMain").get_by_text("Asking: waiting for a worker")).to_be_visible(timeout=15_000)
+    expect(page.get_by_test_id("stMain").get_by_text("Asking: waiting")).to_be_visible(timeout=15_000)
     with writing(desk.engine) as session:
         passage = select(Item).where(Item.project_id == desk.project_id, Item.text.contains("out part 17."))
         item = session.scalars(passage).one()

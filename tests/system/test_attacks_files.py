@@ -162,15 +162,15 @@ def test_brackets_without_end(tmp_path: Path) -> None:
 def test_more_columns_than_anybody_has(tmp_path: Path) -> None:
     names = ",".join(f"c{i}" for i in range(200_000))
     (tmp_path / "a.csv").write_text(f"{names}\n{names}\n")
-    assert "columns, but the limit is" in said_of(tmp_path / "a.csv", "c1")
+    assert "columns, but the limit" in said_of(tmp_path / "a.csv", "c1")
     (tmp_path / "a.jsonl").write_text(json.dumps({f"c{i}": i for i in range(200_000)}) + "\n")
-    assert "columns, but the limit is" in said_of(tmp_path / "a.jsonl", "c1")
-    with pytest.raises(InputError, match="columns, but the limit is"):
+    assert "columns, but the limit" in said_of(tmp_path / "a.jsonl", "c1")
+    with pytest.raises(InputError, match="columns, but the limit"):
         preview(tmp_path / "a.jsonl", 5)
 
 
 def test_a_file_name_that_leads_elsewhere_keeps_its_last_part(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="no such file"):
         column_names(tmp_path / ".." / ".." / "no.csv")
 
 

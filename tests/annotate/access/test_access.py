@@ -128,13 +128,13 @@ def test_two_first_accounts_at_once_leave_one_refused(engine: Engine, monkeypatc
     said = at_once(lambda name: people.add_first(engine, name, PASSWORD, at()), "Anna", "Ben")
     (row,) = people.list_people(engine, at())
     assert row.administrator
-    assert said == ["somebody else has just made the first account: sign in, or ask them for an invitation"]
+    assert len(said) == 1 and "made the first account" in said[0]
 
 
 def test_of_two_names_that_look_alike_one_is_refused_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "add_event", slowly(people.add_event))
     (said,) = at_once(lambda name: people.add(engine, name, PASSWORD, at()), "map", "rnap")
-    assert "is taken, or looks like" in said and len(people.list_people(engine, at())) == 1
+    assert "is taken" in said and len(people.list_people(engine, at())) == 1
 
 
 def test_the_last_administrators_cannot_disable_each_other(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,10 +236,10 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, proj
     person_id, mine = make_member(engine, project, R.ANNOTATOR)
     _record(mine, project, "annotator")
     people.set_role(engine, person_id, project, R.VIEWER, at(1))
-    with pytest.raises(Refused, match="as viewer of 'Mine' you may not label its pairs"):
+    with pytest.raises(Refused, match="viewer of 'Mine'"):
         _record(mine, project, "annotator")
     people.set_role(engine, person_id, project, None, at(2))
-    with pytest.raises(Refused, match=f"project {project} was removed, or you have no role in it"):
+    with pytest.raises(Refused, match=f"project {project} was removed"):
         _record(mine, project, "annotator")
     people.set_role(engine, person_id, project, R.ANNOTATOR, at(3))
     people.disable(engine, person_id, at(4))
@@ -268,9 +268,9 @@ def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int
         assert [found.name for found in all_projects(session, archived=True)] == ["Mine"]
         assert project_of(session, project).name == "Mine"
         for look in (lambda: project_of(session, other), lambda: live_project(session, other)):
-            with pytest.raises(InputError, match="there is no project number"):
+            with pytest.raises(InputError, match="no project number"):
                 look()
-        with pytest.raises(InputError, match="there is no project named 'Other'; the projects are 'Mine'"):
+        with pytest.raises(InputError, match=r"named 'Other'; .* 'Mine'"):
             project_named(session, "Other")
     assert [found.name for found in read_overviews(mine, archived=True)] == ["Mine"]
     assert lifecycle.list_archive(mine) == [] and lifecycle.list_bin(mine) == []

@@ -24,7 +24,7 @@ def test_a_password_is_stored_as_argon2id_with_a_salt_of_its_own() -> None:
     assert passwords.is_password(one, PASSWORD) and not passwords.is_password(one, PASSWORD + "!")
     assert not passwords.is_password(None, PASSWORD) and not passwords.is_password("", PASSWORD)
     for wrong in ("short", "x" * 9, "x" * 1001):
-        with pytest.raises(InputError, match="it must have 10 to 1,000"):
+        with pytest.raises(InputError, match="10 to 1,000"):
             passwords.hash_of(wrong)
 
 
@@ -143,10 +143,10 @@ def test_five_failures_of_a_name_make_it_wait_and_nobody_else(engine: Engine) ->
         with pytest.raises(InputError, match=logins.WRONG):
             log_in(engine, password="wrong", address=f"1.1.1.{minute}", minutes=minute)
     for name in ("Anna", "ANNA"):
-        with pytest.raises(logins.TooMany, match="try again in 11 minutes"):
+        with pytest.raises(logins.TooMany, match="in 11 minutes"):
             log_in(engine, name, minutes=4)
     assert log_in(engine, "Ben", minutes=4)
-    with pytest.raises(logins.TooMany, match=r"try again in 1 minute$"):
+    with pytest.raises(logins.TooMany, match=r"in 1 minute$"):
         log_in(engine, minutes=14.9)
     assert log_in(engine, minutes=15.1)  # asking while it waits makes nobody wait longer
 

@@ -56,7 +56,7 @@ def test_no_new_project_looks_like_another(engine: Engine) -> None:
         lambda: duplicate_project(engine, made, labels=False, name=CYRILLIC),
     )
     for one in tries:
-        with pytest.raises(InputError, match=r"'Anna' exists already, and .* looks the same; choose another name$"):
+        with pytest.raises(InputError, match=r"'Anna' exists .* looks the same"):
             one()
     assert "looks the same" in name_problem(engine, CYRILLIC) and name_problem(engine, "Anne") == ""
     bin_project(engine, made)
@@ -97,7 +97,7 @@ def test_nobody_new_looks_like_somebody(engine: Engine, name: str) -> None:
         lambda: invitations.accept_by_subject(engine, token, name, "https://one.example", "1", at()),
     )
     for one in tries:
-        with pytest.raises(InputError, match="is taken, or looks like a name that is"):
+        with pytest.raises(InputError, match="is taken, or looks"):
             one()
     assert invitations.accept_as_new(engine, token, "Anne", PASSWORD, at())
 

@@ -116,14 +116,14 @@ def test_every_page_says_what_is_the_matter(engine: Engine, home: Path, monkeypa
     vera = open_page(APP, project=NAME)
     people.set_role_by_name(engine, "Vera", NAME, None, now())
     for file, words in every_page(vera):
-        assert file in ("projects", "rest_api", "account") or f"There is no project named {NAME}" in words, file
+        assert file in ("projects", "rest_api", "account") or f"project named {NAME}" in words, file
         assert "Empty" not in words and "Busy" not in words
 
     monkeypatch.setattr(state, "login_token", lambda: who[WHO])
     states = (
         (archive_project, f"{NAME} is archived", 1),
         (bin_project, f"{NAME} is in the bin", 3),  # the frame says it in the same way on each page
-        (delete_project, f"There is no project named {NAME}", 4),
+        (delete_project, f"project named {NAME}", 4),
     )
     for put_away, where, step in states:
         put_away(engine, project_id)

@@ -60,7 +60,7 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
         assert sum(label.annotator == "Carl" for label in current_labels(session, project_id)) == 20
     wrong = run("allpairs_wrong")
     assert wrong.returncode == 1 and wrong.stderr.startswith("401: this token"), wrong.stderr
-    assert "there are: Help desk questions" in run(token, "nothing").stderr
+    assert "Help desk questions" in run(token, "nothing").stderr
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project_id)).all()
     make_groups(engine, project_id, [items[:2], items[2:4]])

@@ -75,8 +75,8 @@ def test_a_project_is_copied_archived_binned_and_restored(folder: Path, capsys: 
     assert states(capsys) == {"Q": "active"}
     assert states(capsys, "--all") == {"Q copy": "archived", "Q": "active", "Other": "binned"}
     assert "'Other' is in the bin" in failure(capsys, "project", "show", "Other")
-    assert "in the bin; choose another name" in failure(capsys, "project", "duplicate", "Q", "--as", "Other")
-    assert "neither archived nor in the bin" in failure(capsys, "project", "restore", "Q")
+    assert "choose another name" in failure(capsys, "project", "duplicate", "Q", "--as", "Other")
+    assert "neither archived nor" in failure(capsys, "project", "restore", "Q")
     for name in ("Other", "Q copy"):
         assert annotate("project", "restore", name) == 0
     assert states(capsys) == {"Other": "active", "Q copy": "active", "Q": "active"}
@@ -89,7 +89,7 @@ def test_what_columns_hold_is_guessed_and_can_be_corrected(folder: Path, capsys:
     (folder / "pens.csv").write_text(f"id,title,size\n{rows}")
     create = ["project", "create", "P", "--left", "pens.csv", "--text-column", "title", "--text-column", "size"]
     assert "no text column 'cost'" in failure(capsys, *create, "--kind", "cost=code")
-    assert "one of text, name, code" in failure(capsys, *create, "--kind", "size=big")
+    assert "text, name, code" in failure(capsys, *create, "--kind", "size=big")
     assert annotate(*create, "--kind", "size=code") == 0
     engine = make_engine()
     with reading(engine) as session:
@@ -144,7 +144,7 @@ def test_an_import_can_skip_mistakes_and_says_which(folder: Path, capsys: pytest
     assert "row 3, column 'id2'" in failure(capsys, "labels", "import", "Q", "labels.csv")
     assert annotate("labels", "import", "Q", "labels.csv", "--skip", "--problems", "p.csv") == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:2] == ["1 labels stored", "1 rows not stored: unknown id"] and out[2].startswith("  row 3: the project")
+    assert out[0].startswith("1 labels") and "unknown id" in out[1] and "row 3:" in out[2]
     assert len((folder / "p.csv").read_text().splitlines()) == 2
 
 
@@ -152,7 +152,7 @@ def test_a_project_goes_out_and_comes_in(folder: Path, capsys: pytest.CaptureFix
     assert annotate("project", "create", "Q", "--left", "q.csv", "--gold", "gold.csv") == 0
     capsys.readouterr()
     assert annotate("project", "export", "Q", "--out", "q.zip") == 0
-    assert capsys.readouterr().out == "10 texts, 0 answers and 0 models in q.zip\n"
+    assert "10 texts, 0 answers" in capsys.readouterr().out
     assert annotate("project", "import", "q.zip") == 0
     out, error = capsys.readouterr()
     assert out == "Q (2): 10 texts, 0 answers\n"
@@ -190,7 +190,7 @@ def test_a_failure_that_is_nobodys_input_is_one_line_too(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", "postgresql://127.0.0.1:1/nothing?connect_timeout=1")
-    assert "The database does not answer" in failure(capsys, "project", "list", code=1)
+    assert "database does not answer" in failure(capsys, "project", "list", code=1)
 
 
 @pytest.mark.parametrize(
@@ -261,4 +261,4 @@ def test_an_exported_history_is_verified(folder: Path, capsys: pytest.CaptureFix
     last = (folder / "history.csv").read_text().splitlines()[-1].rpartition(",")[2]
     assert capsys.readouterr().out == f"2 rows, none changed; last checksum {last}\n"
     (folder / "history.csv").write_text((folder / "history.csv").read_text().replace("negative", "positive"))
-    assert failure(capsys, "labels", "verify", "history.csv").startswith("error: history.csv, row 3: the chain breaks")
+    assert "row 3: the chain breaks" in failure(capsys, "labels", "verify", "history.csv")

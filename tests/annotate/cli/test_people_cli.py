@@ -68,7 +68,7 @@ def test_bad_input_is_one_line(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with_password(monkeypatch, "short")
-    assert "it must have 10 to 1,000" in failure(capsys, "people", "add", "Anna")
+    assert "10 to 1,000" in failure(capsys, "people", "add", "Anna")
     assert "nobody is named 'Anna'" in failure(capsys, "people", "disable", "Anna")
     assert "belong together" in failure(capsys, "people", "add", "Anna", "--issuer", "x")
     assert "no role 'boss'" in failure(capsys, "people", "role", "Anna", "boss")

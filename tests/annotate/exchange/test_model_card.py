@@ -54,7 +54,7 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
 
 def test_the_bare_cosine_has_figures_of_its_own(engine: Engine) -> None:
     project_id = make_measured_project(engine, rounds=2)
-    assert "p and the figures do not hold for it" in card(engine, project_id, 1)
+    assert "figures do not hold" in card(engine, project_id, 1)
     measured = {"value": 0.7125, "low": 0.7125, "high": 0.7125, "method": "exact", "labels": 0}
     moves = {"texts": 900, "mean": 0.0123, "in_95_percent_at_most": 0.0456, "most": 0.2}
     with writing(engine) as session:
@@ -72,19 +72,19 @@ def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:
     add_matcher(engine, project_id, 1, {"pairs": 0, "positives": 0, "estimates": {}, "curve": {}, "histogram": {}})
     text = card(engine, project_id, 1)
     assert "2 × 1 texts" in text and "--left left.csv --right right.csv --threshold" in text
-    assert "is subtracted from each of the text's scores, twice that in the shorter list" in text
+    assert "twice that in the shorter" in text
 
 
 def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
     text = card(engine, make_audited_project(engine, rounds=2), 1)
     assert "| Average precision | 0.440 | 0.360 to 0.520 |" in text
-    assert "95% interval 0.360 to 0.520, from 200 audit labels, over all" in text
+    assert "0.360 to 0.520, from 200" in text
     assert "| Positives | 1,348 | 1,020 to 1,790 |" in text
 
 
 def test_what_was_not_measured_is_not_claimed(engine: Engine) -> None:
     text = card(engine, make_audited_project(engine, rounds=2, needed=9), 1)
-    assert "It has not been evaluated." in text and "Average precision" not in text
+    assert "not been evaluated" in text and "Average precision" not in text
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) ->
         number=0, folder=None, encoder="all-MiniLM-L6-v2"), ""):  # fmt: skip
         pass
     gone = Matcher(number=3, folder="nowhere", encoder="e")
-    with pytest.raises(InputError, match=r"folder of round 3 is missing.*train again"), matcher_archive("p", gone, ""):
+    with pytest.raises(InputError, match="round 3 is missing"), matcher_archive("p", gone, ""):
         pass
 
 

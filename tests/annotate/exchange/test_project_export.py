@@ -274,7 +274,7 @@ def test_models_may_stay_behind(
     assert exported.models == [] and [name for name in files(tmp_path / "one.zip") if "model" in name] == []
     arrived = import_project(elsewhere("other"), tmp_path / "one.zip")
     (note,) = arrived.notes
-    assert "no model of round 1, 2" in note
+    assert "model of round 1, 2" in note
     assert arrived.rows["evaluations"] == 3
 
 
@@ -406,7 +406,7 @@ def test_missing_tables_are_refused_and_unknown_ones_left_out(engine: Engine, pr
         import_project(engine, rewritten(archive, tmp_path / "old.zip", changed("raters", "moods")))
     arrived = import_project(engine, rewritten(archive, tmp_path / "new.zip", changed("", "moods")))
     assert arrived.rows.keys() == TABLES.keys()
-    assert "this version of Allpairs has no table 'moods', so it was left out" in arrived.notes
+    assert any("'moods'" in note for note in arrived.notes)
 
 
 def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -423,8 +423,9 @@ def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, proje
 
     export_project(engine, NAME, tmp_path / "one.zip")
     arrived = import_project(engine, rewritten(tmp_path / "one.zip", tmp_path / "later.zip", later), "Later")
-    assert arrived.notes == ["gold: this version of Allpairs has no 'mood', so it was left out",
-                             "settings: this version of Allpairs has no 'speed', so it was left out"]  # fmt: skip
+    gold, settings = arrived.notes
+    assert gold.startswith("gold:") and "'mood'" in gold
+    assert settings.startswith("settings:") and "'speed'" in settings
     with reading(engine) as session:
         assert session.scalar(select(func.count()).where(Gold.project_id == arrived.project_id)) == 30
         assert "speed" not in session.get_one(Project, arrived.project_id).settings

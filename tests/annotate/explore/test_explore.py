@@ -76,7 +76,7 @@ def test_preparing_waits_beside_the_job_at_work(engine: Engine, project: int) ->
     assert work.job is not None and (work.job.id, work.job.kind, work.job.state) == (first, EXPLORE, "waiting")
     with reading(engine) as session:
         assert open_job(session, project) is None
-    with pytest.raises(InputError, match="a round is being prepared: wait"):
+    with pytest.raises(InputError, match="being prepared: wait"):
         prepared.ask(engine, project, 2)
     jobs.cancel(engine, first)
     assert prepared.ask(engine, project, 2) != first
@@ -288,7 +288,7 @@ def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, fo
     assert labels == {
         (ids[0], ids[2]): (NEGATIVE, "bo"), (ids[0], ids[1]): (POSITIVE, "ada"), (ids[1], ids[2]): (POSITIVE, "ada")
     }  # fmt: skip
-    with pytest.raises(InputError, match="labelled already or belong to the evaluation set"):
+    with pytest.raises(InputError, match="labelled already or belong"):
         exploring_groups.answer_group(engine, project, "ada", items)
     answer(engine, project, (ids[1], ids[2]), NEGATIVE)  # thought better of it: the undo leaves that alone
     act, number = exploring_groups.last_act(engine, project, "ada") or ("", 0)
@@ -311,7 +311,7 @@ def test_a_group_that_completes_the_batch_asks_for_the_next(engine: Engine, proj
 def test_large_groups_are_not_answered_at_once(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(46)])
     for items, what in ((item_ids(engine, project_id), "1,035 pairs"), (list(range(1001)), "1,001 texts")):
-        with pytest.raises(InputError, match=f"the group has {what}, but at most 1,000 pairs"):
+        with pytest.raises(InputError, match=f"{what}, but at most 1,000"):
             exploring_groups.open_pairs(engine, project_id, items)
 
 
@@ -374,15 +374,15 @@ def test_what_cannot_be_chosen_says_why(engine: Engine, project: int) -> None:
             pick(engine, project, "ada", (ids[pair[0]], ids[pair[1]]), 0.7, None)
         return str(problem.value)
 
-    assert refused(0, 1).startswith("there is no batch yet")
+    assert "no batch yet" in refused(0, 1)
     make_round(engine, project, 1)
-    assert refused(0, 1).startswith("this pair is already in batch 1")
-    assert refused(6, 7).startswith("both of its texts are in the evaluation set")
-    assert refused(0, 7).startswith("one of its texts is in the evaluation set")
+    assert "already in batch 1" in refused(0, 1)
+    assert refused(6, 7).startswith("both of its texts")
+    assert refused(0, 7).startswith("one of its texts")
     answer(engine, project, (ids[2], ids[3]), UNSURE)
-    assert refused(2, 3) == "this pair is already labelled: unsure"
+    assert "labelled: unsure" in refused(2, 3)
     add_job(engine, project, "train", state="running")
-    assert refused(3, 4).startswith("the next batch is being prepared")
+    assert "being prepared" in refused(3, 4)
     assert len(_tasks(engine)) == 1
 
 

@@ -384,7 +384,7 @@ def test_an_audit_is_asked_for_with_its_arguments(engine: Engine, project: int, 
     with reading(engine) as session:
         job = session.get_one(Job, job_id)
         assert (job.kind, job.state, job.project_id) == ("audit", "waiting", project)
-    with pytest.raises(InputError, match="another job is running: wait until it is done"):
+    with pytest.raises(InputError, match="another job is running"):
         request_audit(engine, project, 60)
     assert request_audit(engine, project, 0) == job_id  # it brings the figures up to date as well
 
@@ -407,7 +407,7 @@ def test_one_job_of_a_project_is_at_work(engine: Engine, project: int, queue: li
     }
     set_job(engine, project, kind, "running")
     for other in ask.keys() - {kind}:
-        with pytest.raises(InputError, match="another job is running: wait until it is done"):
+        with pytest.raises(InputError, match="another job is running"):
             ask[other]()
     set_job(engine, project, kind, "failed")
     for other in ask:
@@ -422,9 +422,9 @@ def test_nothing_is_drawn_while_an_audit_batch_is_open(
 ) -> None:
     audit_batch = make_audit_batch(engine, project, 2)
     act(engine, tasks_of(engine, audit_batch)[0], N)
-    with pytest.raises(InputError, match="the last audit batch has 1 unlabelled pair: label or drop"):
+    with pytest.raises(InputError, match=r"1 unlabelled pair.* drop"):
         request_audit(engine, project, 60)
-    with pytest.raises(InputError, match="the last audit batch has 1 unlabelled pair"):
+    with pytest.raises(InputError, match="1 unlabelled pair"):
         request_correction(engine, project, 1, 0.5, 50)
     assert queue == []
     request_audit(engine, project, 0)
@@ -437,7 +437,7 @@ def test_training_needs_a_training_answer_since_the_last_one(
     train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
     set_job(engine, project, "next_round", "done")
     act(engine, audit, P)
-    with pytest.raises(InputError, match="no new answers to train on since batch 1"):
+    with pytest.raises(InputError, match="since batch 1"):
         request_round(engine, project)
     act(engine, train, P)
     set_job(engine, project, "audit", "done")  # a job that measures in between has trained on nothing

@@ -268,7 +268,7 @@ def test_the_newest_job_and_the_note_of_the_batch_are_shown(engine: Engine, proj
             session.add(Job(id=f"job-{number}", project_id=project, kind="next_round", created_at=at))
     standing = look(engine, project, "ann")
     assert standing.job is not None and standing.job.id == "job-1"
-    assert standing.note == "All answers so far are negative."
+    assert "answers so far are negative" in standing.note
 
 
 def test_a_batch_without_pairs_means_that_nothing_is_left(engine: Engine, asked: list[int]) -> None:

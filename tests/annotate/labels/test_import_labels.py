@@ -76,9 +76,8 @@ def test_rows_with_problems_are_skipped_and_reported(engine: Engine, project: in
         problems = list(csv.DictReader(stream))
     assert sorted(int(row["row"]) for row in problems) == sorted(row for rows in TROUBLES.values() for row in rows)
     assert next(row["id1"] for row in problems if row["row"] == "9") == "'=cmd"
-    assert [row["what"] for row in problems if row["row"] == "3"] == [
-        "the project's label of this pair is negative and stays"
-    ]
+    (what,) = (row["what"] for row in problems if row["row"] == "3")
+    assert "negative and stays" in what
 
 
 def test_a_corrected_problem_file_can_be_imported(engine: Engine, project: int, file: Path) -> None:

@@ -258,7 +258,7 @@ def test_an_annotator_name_beyond_the_column_is_refused(engine: Engine, tmp_path
     make(engine)
     path = tmp_path / "labels.csv"
     path.write_text(f"id1,id2,label,annotator\nid 0,id 1,1,{'x' * 201}\n")
-    with pytest.raises(InputError, match="column 'annotator': the name has 201"):
+    with pytest.raises(InputError, match=r"column 'annotator': .* 201"):
         import_labels(engine, "Questions", path)
 
 

@@ -50,7 +50,7 @@ def test_values_stay_as_they_are() -> None:
 
 def test_an_error_is_in_the_language_and_in_english_elsewhere() -> None:
     error = InputError("the name {name!r} has unprintable characters; remove them", name="A\0")
-    assert str(error) == "the name 'A\\x00' has unprintable characters; remove them"
+    assert r"'A\x00' has unprintable" in str(error)
     assert GERMAN.error(error).startswith("der Name 'A\\x00'")
     assert GERMAN.error(InputError("{a} was not translated")) == "{a} was not translated"
 

@@ -129,15 +129,10 @@ def test_the_plots_say_what_they_show(engine: Engine) -> None:
     tally, times = read_tally(engine, project_id), read_times(engine, project_id)
     days, people, paces = days_table(tally), annotators_table(tally), pace_table(times)
     said = activity_charts.describe_days(days, EVERYBODY)
-    assert said == (
-        "Labels by day, Everybody: 325 labels on 4 days, most on 2026-03-05 (135), last on 2026-03-05 (135). "
-        "132 positives, 185 negatives, 8 unsure."
-    )
-    assert (
-        activity_charts.describe_annotators(people)
-        == "Labels by annotator: ada 217 (89 positive), ben 108 (43 positive)."
-    )
-    assert "times above 60 counted as 60: Everybody 5.3 (" in activity_charts.describe_pace(paces)
+    assert "325 labels on 4" in said and said.count("2026-03-05 (135)") == 2
+    assert said.endswith("132 positives, 185 negatives, 8 unsure.")
+    assert "ada 217 (89 positive), ben 108 (43 positive)" in activity_charts.describe_annotators(people)
+    assert "60 counted as 60" in activity_charts.describe_pace(paces)
     for chart in (
         activity_charts.days_chart(days),
         activity_charts.annotators_chart(people),

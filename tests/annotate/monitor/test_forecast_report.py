@@ -60,7 +60,7 @@ def test_hours_are_labels_times_seconds_draw_by_draw() -> None:
 
 def test_a_target_ahead_is_told_with_intervals() -> None:
     said = in_words(found(), 0.66)
-    assert said.startswith("**About ") and " more labels** to an average precision of 0.66 (95% interval " in said
+    assert said.startswith("**About ") and "precision of 0.66 (95%" in said
     assert " of labelling (" in said and f"within {REACH} times" in said
     assert "of labelling" not in in_words(found(times=[]), 0.66)
 
@@ -68,15 +68,15 @@ def test_a_target_ahead_is_told_with_intervals() -> None:
 def test_a_target_out_of_sight_is_said_plainly() -> None:
     flat = found([(512, 0.301), (1280, 0.322), (2432, 0.332), (4160, 0.328)])
     said = in_words(flat, 0.8)
-    assert said.startswith("**An average precision of 0.8 looks unreachable")
-    assert "97.5% of the curves stay below 0." in said
+    assert "0.8 looks unreachable" in said
+    assert "97.5% of the curves" in said
     assert "already" in in_words(flat, 0.25)
 
 
 def test_an_interval_without_an_upper_end_is_said() -> None:
     goal = found().learning.goal(0.72)
     assert isinf(goal.interval[2]) and not isinf(goal.interval[1])
-    assert "or more: over 2.5% of the curves take more than 25,320 labels)" in in_words(found(), 0.72)
+    assert "more than 25,320 labels" in in_words(found(), 0.72)
 
 
 def test_the_band_begins_at_the_newest_round_and_widens() -> None:
@@ -106,5 +106,5 @@ def test_the_plot_is_described_with_its_figures() -> None:
     measured, band = measured_table(one.points), band_table(one, 0.7, np.random.default_rng(2))
     assert len(outlook_chart(measured, band, 0.7).to_dict()["layer"]) == 7
     said = describe_outlook(measured, band, in_words(one, 0.7))
-    assert said.startswith("Forecast of average precision: 0.639 measured at 844 labels, 0.")
+    assert "0.639 measured at 844" in said
     assert "95% interval" in said and "*" not in said

@@ -84,7 +84,7 @@ def test_answers_are_narrowed_down(engine: Engine, project: int) -> None:
     note.set_value("because").run()
     assert history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).shown[0].answer.note == "because"
     page.text_input(key="answers_words").set_value("no such words").run()
-    assert page.info[0].value == "No answer matches the search."
+    assert "No answer matches" in page.info[0].value
 
 
 def test_fewer_pages_than_before_begin_again(engine: Engine, project: int) -> None:

@@ -84,15 +84,15 @@ def test_what_cannot_be_asked_for_is_said(
 
 def test_without_known_pairs_the_page_says_why(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, ["a", "b", "c", "d"], evaluation=0)
-    assert open_page().info[0].value.startswith("This project has no known pairs")
+    assert "no known pairs" in open_page().info[0].value
     add_gold(engine, project_id, 1, split=Split.TRAIN)
-    assert open_page().info[0].value.startswith("No known positive is a pair of evaluation items")
+    assert "pair of evaluation items" in open_page().info[0].value
 
 
 def test_without_a_project_results_are_still_shown(engine: Engine, home: Path) -> None:
     finished_experiment(experiment_folder("by-hand"), name="By *hand*")
     page = open_page()
-    assert page.info[0].value.startswith("There is no project yet.")
+    assert "no project yet" in page.info[0].value
     assert page.selectbox[0].options[0].startswith("By *hand*, ")
 
 
@@ -113,14 +113,13 @@ def test_a_finished_experiment_shows_its_curves_and_tables(engine: Engine, proje
     add_job(engine, project, "e", kind="experiment", state="done")
     finished_experiment(experiment_folder("e"))
     page = open_page()
-    assert [head.value for head in page.subheader][:2] == [
-        "Curves: All rows, questions",
-        "Figure 4: Uncertainty sampling and as much static retrieval, questions",
-    ]
+    curves, figure = [head.value for head in page.subheader][:2]
+    assert curves == "Curves: All rows, questions"
+    assert figure.startswith("Figure 4:") and figure.endswith(", questions")
     charts = page.get("vega_lite_chart") or page.get("arrow_vega_lite_chart")
     assert len(charts) == 4
     shown = said(page)
-    assert "Done, 4 of 4 runs done on Questions" in shown
+    assert "4 of 4 runs" in shown
     assert "### Table 3: Strategies" in shown
     assert "| uncertainty | 0.405 ± 0.064 | 0.505 ± 0.064 |" in shown  # t of one degree is 12.706, its half 0.005 each
     assert [expander.label for expander in page.expander] == ["New experiment", "Compare encoders", "4 runs"]
@@ -171,8 +170,8 @@ def test_failed_runs_give_their_reasons(engine: Engine, project: int) -> None:
     state["cells"][0] |= {"state": "failed", "error": "the encoder is *gone*"}
     (folder / STATE).write_text(json.dumps(state))
     page = open_page()
-    assert page.error[0].value == "No run could be finished"
-    assert page.warning[0].value == "questions, uncertainty, seed 0: the encoder is \\*gone\\*"
+    assert "No run" in page.error[0].value
+    assert "seed 0: the encoder is \\*gone\\*" in page.warning[0].value
     assert "3 of 4 runs done" in said(page)
 
 
@@ -183,7 +182,7 @@ def test_an_experiment_can_be_deleted(engine: Engine, project: int) -> None:
     page.button(key="delete_e").click().run()
     assert not experiment_folder("e").exists()
     assert list_experiments(engine) == []
-    assert page.caption[-1].value == "There are no experiments yet."
+    assert "no experiments yet" in page.caption[-1].value
 
 
 def test_an_experiment_at_work_is_not_deleted(engine: Engine, project: int) -> None:
@@ -216,7 +215,7 @@ def test_one_experiment_at_a_time_and_no_other_job_waits_for_it(
     enqueued: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = experiments.request(engine, project, WISH)
-    with pytest.raises(InputError, match="an experiment on this project is running"):
+    with pytest.raises(InputError, match="experiment on this project"):
         experiments.request(engine, project, WISH)
     training = jobs.request_round(engine, project)
     assert [arguments[:3] for arguments in enqueued] == [

@@ -1,5 +1,6 @@
 """The page Explore, without a browser and without a worker."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,9 @@ def choose_round(page: AppTest, project: int, number: int) -> AppTest:
 
 
 def test_without_a_project_or_a_model(engine: Engine, home: Path) -> None:
-    assert "There is no project yet" in open_page().info[0].value
+    assert "no project yet" in open_page().info[0].value
     make_project(engine, ["a", "b"])
-    assert "There is no model yet" in open_page().info[0].value
+    assert "no model yet" in open_page().info[0].value
 
 
 def jobs_of(engine: Engine) -> list[tuple[str, str]]:
@@ -92,7 +93,7 @@ def test_a_round_is_prepared_by_itself_once(engine: Engine, project: int) -> Non
     end(engine, "failed")
     for again in (page.run(), choose_round(open_page("Matches"), project, 1)):
         assert jobs_of(engine) == [(EXPLORE, "failed")] and again.error[0].value == "The disk is full"
-        assert "This round is not prepared. All texts are encoded again with its model." in captions(again)
+        assert "not prepared" in captions(again)
     assert page.button(key="prepare_1").label == "Try again"
     page.button(key="prepare_1").click().run()
     assert jobs_of(engine) == [(EXPLORE, "failed"), (EXPLORE, "waiting")] and not page.error
@@ -135,7 +136,7 @@ def test_how_far_the_preparation_is_and_why_it_failed(engine: Engine, project: i
 
 def test_matches_with_what_to_expect_of_them(engine: Engine, project: int) -> None:
     page = open_page("Matches")
-    assert "All 7 pairs and 3 known pairs are prepared (it took 3 s)." in captions(page)
+    assert "7 pairs and 3 known" in captions(page)
     assert metrics(page) == {"Matches": "3", "Estimated precision": "100.0%", "Estimated recall": "25.0%",
                              "p at the threshold": "0.500"}  # fmt: skip
     page.slider(key=page.slider[0].key).set_value(0.3).run()
@@ -176,7 +177,7 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
     explore(engine, project, 2, SCORED, KNOWN[:2])
     ids, page = item_ids(engine, project), open_page("Matches")
     page.button(key=f"pick_{project}_{ids[3]}_{ids[4]}").click().run()
-    assert "next pair of batch 1" in captions(page)
+    assert "pair of batch 1" in captions(page)
     with reading(engine) as session:
         first = session.scalars(select(Task).order_by(Task.position).limit(1)).one()
     assert (first.left_id, first.right_id, first.strategy) == (ids[3], ids[4], "picked")
@@ -186,12 +187,12 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
     add_job(engine, project, "n", kind=NEXT_ROUND, state="running")
     page = open_page("Matches")
     assert not [key for key in keys(page) if key and key.startswith("pick_")]
-    assert "No pair can be chosen for labelling now: the next batch is being prepared" in captions(page)
+    assert "being prepared" in captions(page)
 
 
 def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
     page = open_page()
-    assert "Round 2. All texts are encoded again" in captions(page)
+    assert "Round 2. All texts" in captions(page)
     page.text_area(key="search_text").set_value("new text")
     page.button[0].click().run()
     with reading(engine) as session:
@@ -203,7 +204,7 @@ def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
         session.get_one(Job, job.id).state = "done"
     page.run()
     assert "score 0.700, p 0.600" in captions(page) and literal("price -1.20") in captions(page)
-    assert "**Nearest to “new text”**, round 2" in [text.value for text in page.markdown]
+    assert "“new text”**, round 2" in "\n".join(text.value for text in page.markdown)
 
 
 def test_an_item_is_found_by_words_and_searched(engine: Engine, project: int) -> None:
@@ -234,7 +235,7 @@ def test_before_training_a_search_shows_similarity_and_says_so(engine: Engine, p
     with writing(engine) as session:
         session.get_one(Job, job.id).state = "done"
     page.run()
-    assert "similarity 0.700" in captions(page) and "No model is trained yet" in captions(page)
+    assert "similarity 0.700" in captions(page) and "No model is trained" in captions(page)
     assert "What each part adds" not in captions(page)
     assert [score_in_words(0.1, p) for p in (0.0001, 0.9999, 0.5)] == [
         "score 0.100, p < 0.001", "score 0.100, p > 0.999", "score 0.100, p 0.500",
@@ -263,13 +264,13 @@ def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project
     explore(engine, project, 2, SCORED)
     ids, page = item_ids(engine, project), open_connected()
     assert "2 groups of 6 texts" in captions(page)
-    assert "**4 texts** · 3 of 6 pairs match (coherence 0.50)" in captions(page)
+    assert "3 of 6 pairs match (coherence 0.50)" in captions(page)
     key = f"group_{project}_{ids[0]}_4"
     page.button(key=f"{key}_ask").click().run()
     question = "Answer 3 unlabelled pairs with yes?"
     assert any(text.value.startswith(question) for text in page.markdown) and labels(engine, project) == []
     page.button(key=f"{key}_yes").click().run()
-    assert "3 pairs answered with yes." in captions(page)
+    assert "3 pairs answered" in captions(page)
     assert {pair[:2] for pair in labels(engine, project)} == {(ids[0], ids[1]), (ids[0], ids[2]), (ids[1], ids[2])}
     page.button(key="undo_group").click().run()
     assert not page.exception and labels(engine, project) == [] and "undo_group" not in keys(page)
@@ -285,7 +286,7 @@ def test_groups_by_another_clustering_and_their_weakest_links(engine: Engine, pr
     page.get_by_key("groups_order").set_value("Weakest link first").run()
     assert [one.label[:25] for one in page.expander] == ["Weakest link: score 0.700", "Weakest link: score 0.750"]
     page.get_by_key(HOW).set_value(Clustering.AVERAGE).run()
-    assert "Against connected matches: 1 group stays, 1 divides." in captions(page) and len(page.expander) == 3
+    assert "1 group stays, 1 divides" in captions(page) and len(page.expander) == 3
     assert "- **\\*text\\* " in "\n".join(text.value for text in page.markdown)  # the representative
 
 
@@ -298,16 +299,16 @@ def test_groups_show_their_ids_and_what_changed(engine: Engine, project: int) ->
     page = open_connected()
     assert "**g1 (2 texts), g3 (1 text), g2 (1 text)** · **4 texts**" in captions(page)
     (expander,) = (one for one in page.expander if one.label == "What changed")
-    assert "keeps 3 groups of 7 texts: " in expander.caption[0].value
+    assert "3 groups of 7" in expander.caption[0].value
     (coming,) = (one for one in page.expander if one.label == "What would change")
     said = [line for line in captions(page).splitlines() if line.startswith("If these were the project's groups")]
     assert len(said) == 1 and len(coming.markdown) == 1
     second, first = (one.value.replace("\\", "").splitlines()[2:] for one in expander.markdown)
-    assert second == [
-        "- **g3** made of 3 texts, divided from g1 · added: left-2, left-3, left-4",
-        "- **g1** divided; texts went to g3: 4 → 2 texts · removed: left-2, left-3",
-    ]
-    assert first[0] == "- **g2** made of 2 texts · added: left-6, left-7" and first[1].startswith("- **g1** made of 4")
+    made, divided = second
+    assert re.fullmatch(r"- \*\*g3\*\* made .* 3 texts, .* g1 .*: left-2, left-3, left-4", made)
+    assert re.fullmatch(r"- \*\*g1\*\* divided; .* g3: 4 → 2 texts .*: left-2, left-3", divided)
+    assert re.fullmatch(r"- \*\*g2\*\* made .* 2 texts .*: left-6, left-7", first[0])
+    assert first[1].startswith("- **g1** made of 4")
 
 
 def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:
@@ -319,17 +320,17 @@ def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, proj
     assert labels(engine, project) == [] and f"{key}_ask" in keys(page)
     explore(engine, project, 2, [(6, 7, 0.9)])
     page = open_page("Groups")
-    assert f"group_{project}_{ids[6]}_2_ask" not in keys(page) and "There is nothing to answer" in captions(page)
+    assert f"group_{project}_{ids[6]}_2_ask" not in keys(page) and "nothing to answer" in captions(page)
 
 
 def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
     page = open_page("Mistakes")
-    assert "2 of 2 pairs have p ≥ ½." in captions(page)
+    assert "2 of 2 pairs" in captions(page)
     assert captions(page).index("score 0.800") < captions(page).index("score 0.700")
     page.get_by_key("mistakes").set_value("Missed positives").run()
-    assert "0 of 1 pair have p < ½." in captions(page) and "score 0.900" in captions(page)
+    assert "0 of 1 pair" in captions(page) and "score 0.900" in captions(page)
     explore(engine, project, 2, SCORED)
-    assert "No pair is known to be a non-match yet." in open_page("Mistakes").info[0].value
+    assert "known to be a non-match" in open_page("Mistakes").info[0].value
 
 
 def test_two_rounds_are_compared(engine: Engine, project: int) -> None:
@@ -338,7 +339,7 @@ def test_two_rounds_are_compared(engine: Engine, project: int) -> None:
     end(engine, "done")
     explore(engine, project, 1, [(0, 1, 0.1), (3, 4, 0.7)], KNOWN, all_pairs=7)
     page = open_page("Compare")
-    assert "All known pairs and the best 20,000 of each round, 7 in total" in captions(page)
+    assert "best 20,000 of each round, 7" in captions(page)
     changes = [text.value.split(" · ")[0] for text in page.caption if "→" in text.value]
     assert (len(changes), changes[0]) == (7, "**p 0.000 → 0.988**")
 
@@ -354,10 +355,10 @@ def test_comparing_takes_two_trained_rounds(engine: Engine, home: Path) -> None:
     for number, said in ((0, "there is none yet"), (1, "there is one so far")):
         add_matcher(engine, project_id, number, FIGURES)
         page = open_page("Compare")
-        assert f"This takes two trained rounds; {said}." in page.info[0].value
+        assert said in page.info[0].value
 
 
 def test_rounds_that_agree_say_so(engine: Engine, project: int) -> None:
     explore(engine, project, 1, [(0, 1, -0.9)])
     explore(engine, project, 2, [(0, 1, -0.9)])
-    assert open_page("Compare").info[0].value == "Round 1 and round 2 give the same probabilities."
+    assert "the same probabilities" in open_page("Compare").info[0].value

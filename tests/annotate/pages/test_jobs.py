@@ -44,7 +44,7 @@ def test_each_job_shows_its_state_and_only_open_ones_can_end(engine: Engine, pro
     page = open_page()
     shown = [text.value for text in page.markdown]
     assert [name for text in shown for name in states if name in text] == list(reversed(states))
-    assert "running, requested 26 min ago" in [text.value for text in page.caption]
+    assert "requested 26 min ago" in "\n".join(text.value for text in page.caption)
     assert [bar.proto.text for bar in page.get("progress")] == [
         "encoding texts, 50%", "waits for “Train and prepare the next batch” (encoding texts, 50%)"
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_waiting_job_names_its_cause_to_those_who_may_see_it(
 def test_jobs_of_other_projects_are_not_shown(engine: Engine, project: int) -> None:
     add_job(engine, project - 1, "other", state="running")
     page = open_page()
-    assert page.info[0].value == "There are no jobs yet."
+    assert "no jobs yet" in page.info[0].value
     assert keys(page) == ["train_now"]
 
 
@@ -131,7 +131,7 @@ def test_old_jobs_are_counted_not_shown(engine: Engine, project: int) -> None:
     for number in range(23):
         add_job(engine, project, f"job-{number}", state="done")
     page = open_page()
-    assert page.caption[-1].value == "3 older jobs are not shown."
+    assert "3 older jobs" in page.caption[-1].value
 
 
 def test_workers_that_are_alive_are_listed(engine: Engine, project: int) -> None:
@@ -151,5 +151,5 @@ def test_without_a_worker_the_page_names_the_command(engine: Engine, project: in
 
 def test_without_a_project_workers_are_still_shown(engine: Engine, home: Path) -> None:
     page = open_page()
-    assert page.info[0].value.startswith("There is no project yet.")
+    assert "no project yet" in page.info[0].value
     assert page.code[0].value == COMMAND

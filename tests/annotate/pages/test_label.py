@@ -102,7 +102,7 @@ def test_the_project_of_the_address_is_shown_and_can_be_changed(
 def test_an_unknown_project_is_named_and_no_other_is_shown(engine: Engine, project: int) -> None:
     page = opened(SCRIPT, project="Gone")
     page.switch_page("../pages/label.py").run()
-    assert "There is no project named Gone" in page.main.warning[0].value
+    assert "project named Gone" in page.main.warning[0].value
     assert not page.main.header and not page.main.button and page.sidebar.selectbox[0].value is None
     assert page.query_params["project"] == "Gone"
     page.selectbox(key="chosen_instead").select("Questions").run()
@@ -125,7 +125,7 @@ def test_annotators_of_a_project_put_away_hear_where_it_is(
 
 
 def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., AppTest]) -> None:
-    assert "There is no project yet" in open_page().info[0].value
+    assert "no project yet" in open_page().info[0].value
 
 
 def test_a_red_line_says_that_no_worker_is_alive(
@@ -158,7 +158,7 @@ def test_the_work_under_way_is_shown(
 def test_the_note_of_the_batch_is_shown(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
     with writing(engine) as session:
         session.scalars(select(Round)).one().note = "All answers so far are negative."
-    assert "All answers so far are negative" in open_page(PAGE).info[0].value
+    assert "answers so far are negative" in open_page(PAGE).info[0].value
 
 
 def test_who_finds_everything_leased_is_told_until_when(
@@ -233,8 +233,9 @@ def test_an_audit_batch_is_chosen_and_labelled_to_its_end(
     click(page, first, "positive")
     assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
     click(page, second, "unsure")
-    assert f"The {title.lower()} is complete. The figures are on the page “Monitor”." in page.text[0].value
-    assert [link.proto.label for link in page.main.get("page_link")] == ["See the figures on the page “Monitor”"]
+    assert f"The {title.lower()} is complete." in page.text[0].value
+    (link,) = page.main.get("page_link")
+    assert "“Monitor”" in link.proto.label
     assert not [button for button in page.button if button.key == "make_next_batch"]
     assert measured == [kind]
     choose(page, audited, "batch")
@@ -256,7 +257,7 @@ def test_an_audit_batch_can_be_ended_early(
     assert button.label == "Drop 2 pairs"
     button.click().run()
     assert not page.exception
-    assert "The audit batch is complete" in page.text[0].value
+    assert "audit batch is complete" in page.text[0].value
     assert measured == ["audit"]
     with reading(engine) as session:
         assert session.get_one(Round, audit_batch).size == 1
@@ -294,7 +295,8 @@ def test_a_measurement_under_way_is_shown_for_what_it_is(
         )  # fmt: skip
     page.run()
     assert not page.exception
-    assert [bar.text for bar in page.main.progress] == ["Updating the figures: waiting for a worker"]
+    (bar,) = page.main.progress
+    assert "Updating the figures" in bar.text
     assert text in page.text[0].value
 
 

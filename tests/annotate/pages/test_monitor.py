@@ -11,7 +11,6 @@ from allpairs.annotate.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.projects.change_texts import undo
 from allpairs.annotate.projects.next_step import next_step, read_standing
-from allpairs.annotate.text.formatting import literal
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -55,7 +54,7 @@ def test_the_newest_round_is_shown_with_its_method(engine: Engine, home: Path) -
     assert headings(page)[0] == "Round 4, after 325 labels"
     assert [metric.label for metric in page.metric] == ["Average precision"]
     assert page.metric[0].delta.startswith("+0.0") and page.metric[0].proto.delta_description == "since round 3"
-    assert "Exact over all 200,600 pairs of evaluation items, 600 positives." in [text.value for text in page.caption]
+    assert "200,600 pairs of evaluation items, 600" in "\n".join(text.value for text in page.caption)
 
 
 def test_before_training_there_is_nothing_to_compare(engine: Engine, home: Path) -> None:
@@ -118,7 +117,7 @@ def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None
     rounds.set_value([1, 2, 3]).run()
     assert "Round 1 0." in described(page, "Precision against recall")
     page.pills(key="curve_rounds_4").set_value([]).run()
-    assert "Choose a round to see its curve." in [text.value for text in page.caption]
+    assert "to see its curve" in "\n".join(text.value for text in page.caption)
 
 
 def test_the_threshold_belongs_to_trained_rounds(engine: Engine, home: Path) -> None:
@@ -146,7 +145,7 @@ def test_figures_at_the_threshold_and_given_pairs_have_own_rows(engine: Engine, 
     assert text.index("**At the 50% threshold**") < text.index("**Over all pairs**")
     assert text.index("**Over all pairs**") < text.index("**On the known pairs**")
     assert text[text.index("**On the known pairs**") + 1 :][:2] == ["##### 0.912", "##### 0.884"]
-    assert any("say little about all pairs" in caption.value for caption in open_page(**CURVES).caption)
+    assert any("little about all pairs" in caption.value for caption in open_page(**CURVES).caption)
 
 
 def test_an_audited_project_shows_intervals_and_highest_pairs(engine: Engine, home: Path) -> None:
@@ -154,9 +153,9 @@ def test_an_audited_project_shows_intervals_and_highest_pairs(engine: Engine, ho
     page = open_page()
     assert headings(page)[0] == "Round 4, after 325 labels"
     captions = [caption.value for caption in page.caption]
-    assert any("95% interval 0.520 to 0.680, from 200 audit labels" in caption for caption in captions)
+    assert any("0.520 to 0.680, from 200" in caption for caption in captions)
     assert page.metric[0].delta == "+0.020" and page.metric[0].proto.color == 2  # grey: it may be chance
-    assert any("Most of that comes from pairs below the highest 65,536" in text.value for text in page.markdown)
+    assert any("below the highest 65,536" in text.value for text in page.markdown)
     page = open_page(**CURVES)
     assert any("95% interval −0.010 to +0.050" in caption.value for caption in page.caption)
     said = [text.value for text in page.markdown if text.value]
@@ -168,14 +167,14 @@ def test_the_tab_audit_shows_the_strata(engine: Engine, home: Path) -> None:
     page = open_page(**AUDIT)
     (strata,) = [table.value for table in page.dataframe]
     assert strata["top"].tolist() == [True] * 10 + [False]
-    assert described(page, "Estimated share of positives in each of 11 strata")
+    assert "11 strata" in described(page, "Estimated share of positives")
     assert open_page(**MODEL).get("download_button")[-1].proto.label == "Audit labels as CSV"
 
 
 def test_an_audit_counts_unnamed_positives_beside_the_known_ones(engine: Engine, home: Path) -> None:
     make_measured_project(engine, rounds=2, audit_needs=38)
     page = open_page(**AUDIT)
-    assert any("38 more audit labels until the first figures" in caption.value for caption in page.caption)
+    assert any("38 more audit labels" in caption.value for caption in page.caption)
     assert "Strata of the audit" not in headings(page)
     assert not any("nobody named" in text.value for text in open_page(**CURVES).markdown)
     make_measured_project(engine, name="Audited", rounds=2, audit_needs=0)
@@ -184,7 +183,7 @@ def test_an_audit_counts_unnamed_positives_beside_the_known_ones(engine: Engine,
     found = said.index("**With the positives that nobody named**")
     assert said.index("**At the 50% threshold**") < found < said.index("**Among the highest 65,536 pairs alone**")
     assert "##### 1,348" in said[found : found + 8]
-    assert any("their precision is a lower bound" in caption.value for caption in page.caption)
+    assert any("a lower bound" in caption.value for caption in page.caption)
     assert page.metric[0].delta is not None
     assert any("without the known ones" in text.value for text in open_page().markdown)
     assert "Strata of the audit" in headings(open_page(**AUDIT))
@@ -212,7 +211,7 @@ def test_highest_pairs_that_are_all_pairs_are_not_shown_apart(engine: Engine, ho
     make_audited_project(engine, below=None, top={"pairs": 4_498_500, "estimates": figures})
     said = [text.value for page in (open_page(), open_page(**CURVES)) for text in page.markdown]
     assert not any("Among the highest" in text or "Most of that comes" in text for text in said)
-    assert any("480 more audit labels would halve it" in text for text in said)
+    assert any("480 more audit labels" in text for text in said)
 
 
 def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:
@@ -223,23 +222,23 @@ def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) ->
     (said,) = [text.value for text in page.markdown if "to an average precision of 0.8 (95% interval" in text.value]
     assert " of labelling (" in said
     target.set_value(0.99).run()
-    assert any("**An average precision of 0.99 looks unreachable:**" in text.value for text in page.markdown)
+    assert any("0.99 looks unreachable" in text.value for text in page.markdown)
     assert "looks unreachable" in described(page, "Forecast of average precision")
 
 
 def test_two_trained_rounds_are_too_few_for_a_forecast(engine: Engine, home: Path) -> None:
     make_measured_project(engine, rounds=3)
     page = open_page(**CURVES)
-    assert any(caption.value.startswith("A forecast needs 3 trained rounds") for caption in page.caption)
+    assert any("needs 3 trained rounds" in caption.value for caption in page.caption)
     assert not [box for box in page.number_input if str(box.key).startswith("forecast_target")]
 
 
 def test_work_is_shown_by_day_and_annotator(engine: Engine, home: Path) -> None:
     make_measured_project(engine)
     page = open_page(**PEOPLE)
-    assert described(page, "Labels by day").startswith("Labels by day, Everybody: 325 labels on 4 days")
+    assert "Everybody: 325 labels on 4" in described(page, "Labels by day")
     page.selectbox(key="days_of_2").set_value("ben").run()
-    assert described(page, "Labels by day").startswith("Labels by day, ben: 108 labels on 4 days")
+    assert "ben: 108 labels on 4" in described(page, "Labels by day")
     assert "ada 217 (89 positive)" in described(page, "Labels by annotator")
     assert "counted as 60: Everybody" in described(page, "Median seconds per label")
 
@@ -320,7 +319,7 @@ def test_without_gold_the_page_invites_to_audit_tasks(engine: Engine, home: Path
 def test_too_few_audit_labels_are_counted_until_first_figures(engine: Engine, home: Path) -> None:
     make_audited_project(engine, rounds=1, needed=38, labels=12)
     page = open_page()
-    assert page.info[0].value.startswith("**38 more audit labels until the first figures** (12 so far).")
+    assert "38 more audit labels" in page.info[0].value
     assert not page.metric
 
 
@@ -344,7 +343,7 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
     assert asked == [(project_id, 0), (project_id, 60)] and not page.error
     page.number_input(key="audit_draw").set_value(80)
     page.button(key="draw_audit").click().run()
-    assert page.error[0].value == literal("An audit batch is open: finish it or drop it.")
+    assert "audit batch is open" in page.error[0].value
 
 
 def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +359,7 @@ def test_groups_are_measured_by_an_entity_audit(engine: Engine, home: Path, monk
     found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": of_round, "3": of_round}}
     make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
     page = open_page(**AUDIT)
-    assert "Audited on 38 of 40 drawn texts, with 431 labelled pairs." in [caption.value for caption in page.caption]
+    assert "38 of 40 drawn texts" in "\n".join(caption.value for caption in page.caption)
     told = "B³ F1 of the groups of Round 4, with its 95% interval: Connected matches 0.800 (0.700 to 0.900); Average"
     assert described(page, "B³ F1").startswith(told)
     page.selectbox(key="entities_figure").set_value("Whole groups, precision").run()
@@ -389,10 +388,10 @@ def test_known_pairs_measure_groups_and_come_before_an_audit(
     found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": audited}}
     make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
     page = open_page(**AUDIT)
-    assert "Exact, by the known pairs." in [caption.value for caption in page.caption]
-    assert described(page, "B³ F1") == "B³ F1 of the groups of Round 4, exact: Average linkage 0.750."
+    assert "by the known pairs" in "\n".join(caption.value for caption in page.caption)
+    assert "Round 4, exact: Average linkage 0.750" in described(page, "B³ F1")
     page.selectbox(key="entities_method").set_value("entity audit").run()
-    assert described(page, "B³ F1").endswith("with its 95% interval: Average linkage 0.800 (0.700 to 0.900).")
+    assert "0.800 (0.700 to 0.900)" in described(page, "B³ F1")
     said = "Groups: B³ F1 **0.750** (exact, by the known pairs), average linkage, round 4."
     assert said in [text.value for text in open_page().markdown]
 
@@ -400,7 +399,7 @@ def test_known_pairs_measure_groups_and_come_before_an_audit(
 def test_an_entity_audit_says_that_it_waits_for_complete_texts(engine: Engine, home: Path) -> None:
     make_design(engine, make_measured_project(engine), DesignKind.ENTITIES, weights=[5.0] * 30)
     captions = [caption.value for caption in open_page(**AUDIT).caption]
-    assert "30 texts drawn. The figures of the audit come when 20 are complete." in captions
+    assert any("when 20 are complete" in caption for caption in captions)
 
 
 def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:
@@ -413,7 +412,7 @@ def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:
     page.run()
     assert not page.exception
     links = [link.proto.label for link in page.get("page_link")]
-    assert any(label.startswith("4 pairs of the current audit batch") for label in links)
+    assert any(label.startswith("4 pairs of the current") for label in links)
 
 
 def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home: Path) -> None:
@@ -421,18 +420,18 @@ def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home
     make_round(engine, project_id, 5)
     page = open_page()
     assert "no figures yet" in page.info[0].value
-    assert "No pair is labelled yet." in [text.value for text in open_page(**PEOPLE).caption]
+    assert "No pair is labelled" in "\n".join(text.value for text in open_page(**PEOPLE).caption)
 
 
 def test_a_project_without_a_round_says_what_comes(engine: Engine, home: Path) -> None:
     make_project(engine, ["a", "b"], name="**new**")
     page = open_page()
-    assert page.info[0].value.startswith("There is no round yet.")
+    assert "no round yet" in page.info[0].value
     assert "**" not in page.caption[0].value
 
 
 def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
-    assert open_page().info[0].value.startswith("There is no project yet.")
+    assert "no project yet" in open_page().info[0].value
 
 
 def test_the_project_of_the_address_is_shown(engine: Engine, home: Path) -> None:
@@ -450,7 +449,7 @@ def test_a_running_job_shows_how_far_it_is_and_can_be_cancelled(
     cancelled: list[str] = []
     monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
     page = open_page()
-    assert page.get("progress")[0].proto.text == "Train and prepare the next batch: training, 43%, about 2 min left"
+    assert "training, 43%, about 2 min" in page.get("progress")[0].proto.text
     assert not [button for button in page.button if button.key == "train_now"]
     page.button(key="cancel_j").click().run()
     assert cancelled == ["j"]
@@ -471,10 +470,10 @@ def test_train_now_asks_for_a_round_and_shows_what_hinders_it(
     monkeypatch.setattr(jobs, "request_round", request)
     page = open_page()
     page.button(key="train_now").click().run()
-    assert page.error[0].value == literal("Nothing of batch 1 has been answered yet.")
+    assert "batch 1" in page.error[0].value
     page.button(key="train_now").click().run()
     assert asked == [project_id] * 2
-    assert page.get("progress")[0].proto.text == "Train and prepare the next batch: waiting for a worker"
+    assert "waiting for a worker" in page.get("progress")[0].proto.text
 
 
 def test_the_page_is_drawn_anew_when_the_job_ends(engine: Engine, home: Path) -> None:
@@ -485,5 +484,5 @@ def test_the_page_is_drawn_anew_when_the_job_ends(engine: Engine, home: Path) ->
         session.get_one(Job, "j").state = "failed"
         session.get_one(Job, "j").error = "The disk is full: make room and try again."
     page.run()
-    assert page.error[0].value == "The disk is full: make room and try again\\."
+    assert "disk is full" in page.error[0].value
     assert page.button(key="train_now").label == "Try again"

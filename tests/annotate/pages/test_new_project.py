@@ -48,8 +48,8 @@ def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Pat
     page.switch_page("../pages/new_project.py").run()
     assert disabled(page)
     fill(page, new_name="Help desk", left_path=str(folder / "q.csv"), gold_path=str(folder / "gold.csv"))
-    assert "8 texts; known pairs: 3 positive (1 of them implied by others), 1 negative" in said(page)
-    assert "2 rows share their text with another row" in said(page)
+    assert "3 positive (1 of them implied" in said(page)
+    assert "2 rows share" in said(page)
     assert list(page.dataframe[0].value["text"][:2]) == ["How do I do *0*?", "How do I do *1*?"]
     assert not disabled(page)
     page.button(key="new_settings_paper").click().run()
@@ -62,7 +62,7 @@ def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Pat
         assert [job.project_id for job in session.scalars(select(Job))] == [summary.project.id]
     assert page.query_params["project"] == "Help desk"
     assert not [button for button in page.button if button.key == "create"]  # this is the label page
-    assert "Preparing the first batch: waiting for a worker" in said(page)
+    assert "first batch: waiting" in said(page)
 
 
 def test_the_separator_is_shown_and_can_be_changed(engine: Engine, tmp_path: Path) -> None:
@@ -186,11 +186,11 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     page = open_page(NEW)
     fill(page, new_name="Products", new_kind=page.radio(key="new_kind").options[1])
     upload(page, "left", folder / "q.csv")
-    assert "Right list: choose a file in step 1" in said(page)
+    assert "Right list: choose a file" in said(page)
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
     assert [box.value for box in page.multiselect] == [["text"], ["body"]]
-    assert "8 × 1 texts; no known pairs" in said(page)
+    assert "8 × 1 texts" in said(page)
     assert not disabled(page)
 
 
@@ -205,7 +205,7 @@ def test_problems_are_listed_and_nothing_can_be_stored(engine: Engine, folder: P
     fill(page, gold_path="")
     assert not disabled(page)
     page.multiselect[0].set_value([]).run()
-    assert "Choose at least one text column." in said(page)
+    assert "one text column" in said(page)
     assert disabled(page)
 
 
@@ -213,7 +213,7 @@ def test_names_and_settings_are_checked_before_storing(engine: Engine, folder: P
     make_project(engine, ["a", "b"], name="Taken")
     page = open_page(NEW)
     fill(page, new_name="Taken", left_path=str(folder / "q.csv"))
-    assert "A project named 'Taken' exists already" in said(page)
+    assert "'Taken' exists already" in said(page)
     assert disabled(page)
     fill(page, new_name="Free")
     assert not disabled(page)
@@ -225,7 +225,7 @@ def test_names_and_settings_are_checked_before_storing(engine: Engine, folder: P
     page.number_input(key="new_settings_first").set_value(2).run()
     page.number_input(key="new_settings_evaluation_share").set_value(0.99).run()
     page.button(key="create").click().run()
-    assert "too few for a pair" in said(page)  # one item would be left for training
+    assert "too few" in said(page)  # one item would be left for training
     with pytest.raises(InputError):
         project_by_name(engine, "Free")
 

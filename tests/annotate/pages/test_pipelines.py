@@ -1,6 +1,7 @@
 """The page “Pipelines” and its service, without a browser and without a model."""
 
 import inspect
+import re
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -92,16 +93,15 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
     page = open_page()
     key = f"run_{project}_{NAME}"
     about = type(MiningConfig().biencoder).model_fields["steps"].description
-    assert page.get_by_key(f"{key}_biencoder_steps").help == f"{about} (at least 1, at most 100,000)"
+    assert re.fullmatch(rf"{re.escape(about)} .*1,.* 100,000.*", page.get_by_key(f"{key}_biencoder_steps").help)
     assert {"Bi-encoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
     assert "Reader" not in {part.label for part in page.expander}  # a project's pairs have no answers
     assert inspect.getdoc(type(MiningConfig().biencoder)) in said(page)
     page.get_by_key(f"{key}_biencoder_steps").set_value(0)
     page.get_by_key(f"{key}_downstream_amounts").set_value("0, many").run()
-    assert [error.value for error in page.error] == [
-        "Bi\\-encoder, Steps: should be greater than or equal to 1, not 0\\.",
-        "Downstream, Amounts, value 2: should be a valid integer, unable to parse string as an integer, not 'many'\\.",
-    ]
+    steps, amounts = (error.value for error in page.error)
+    assert re.match(r"Bi\\-encoder, Steps: .* 1, not 0", steps)
+    assert re.match("Downstream, Amounts, value 2: .* integer, not 'many'", amounts)
     page.button(key=f"{key}_start").click().run()
     assert asked == []
 
@@ -109,13 +109,13 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
 def test_without_positive_pairs_the_page_says_why(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, ["a", "b", "c", "d"])
     page = open_page()
-    assert page.info[0].value.startswith("It needs at least 2 positive pairs")
-    with pytest.raises(InputError, match="no labelled and no known ones"):
+    assert "at least 2 positive" in page.info[0].value
+    with pytest.raises(InputError, match="no labelled and no known"):
         pipelines.request(engine, project_id, NAME, {}, {})
 
 
 def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
-    assert open_page().info[0].value.startswith("There is no project yet.")
+    assert "no project yet" in open_page().info[0].value
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_one_run_at_a_time_and_no_other_job_waits_for_it(
     enqueued: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = pipelines.request(engine, project, NAME, {}, {})
-    with pytest.raises(InputError, match="a pipeline on this project is running"):
+    with pytest.raises(InputError, match="pipeline on this project"):
         pipelines.request(engine, project, NAME, {}, {})
     training = jobs.request_round(engine, project)
     assert [arguments[:3] for arguments in enqueued] == [
@@ -169,8 +169,8 @@ def test_a_finished_run_shows_its_figures_and_tables(engine: Engine, project: in
     finished_run(engine, project, "r")
     page = open_page()
     shown = said(page)
-    assert "### How many pairs are left" in shown and "| kept | 5 |" in shown
-    assert "2 positive labels are the seed" in shown
+    assert "pairs are left" in shown and "| kept | 5 |" in shown
+    assert "2 positive labels" in shown
     assert len(page.get("vega_lite_chart") or page.get("arrow_vega_lite_chart")) == 1
     assert page.selectbox(key="run_shown_r").options[0].startswith("Few-shot mining, ")
 
@@ -194,7 +194,7 @@ def test_a_run_of_another_project_is_not_there(engine: Engine, project: int) -> 
     other = make_project(engine, ["a", "b"], name="Other")
     finished_run(engine, project, "r")
     for act in (partial(pipelines.delete, run_id="r"), partial(pipelines.made, run_id="r", number=0)):
-        with pytest.raises(InputError, match="this project has no run r"):
+        with pytest.raises(InputError, match="no run r"):
             act(engine, other)
     assert pipelines.list_runs(engine, other) == []
 
@@ -238,26 +238,26 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
     page.number_input(key="sample_r_0_draw").set_value(12)
     page.button(key="sample_r_0_start").click().run()
     assert not page.exception
-    assert "0 of 12 sampled pairs are labelled." in said(page)
+    assert "0 of 12 sampled" in said(page)
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == mined)).all()
     for place, task in enumerate(tasks):
         answer = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
         record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": answer}])
     page = open_page()
-    assert "Of all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)." in said(page)
+    assert "**75%** are right" in said(page)
     row = page.dataframe[0].value.iloc[0]
     assert (row["Ranks"], row["Sampled"], row["Right"], row["Precision (95% interval)"]) == (
         "1 to 12", 12, 9, "75% (75% to 75%)",
     )  # fmt: skip
     page.button(key="sample_r_0_start").click().run()
-    assert page.error[0].value.startswith("Every mined pair is already in a sample")
+    assert "already in a sample" in page.error[0].value
 
 
 def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "training_r_0")
     page.number_input(key="training_r_0_best").set_value(5).run()
-    assert "**5 pairs** will be labelled positive by **few-shot-mining**" in said(page)
+    assert "**5 pairs** will be" in said(page)
     page.button(key="training_r_0_use").click().run()
     assert used(engine, mined, "r") == 5
     page = opened_popover(page, "training_r_0")
@@ -268,7 +268,7 @@ def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: 
 
 def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "encoder_r_1")
-    assert "All 12 texts are encoded again by " in said(page)
+    assert "12 texts are encoded" in said(page)
     page.button(key="encoder_r_1_use").click().run()
     assert not page.exception
     with reading(engine) as session:

@@ -51,7 +51,7 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     assert page.multiselect(key="study_r_0_models").value == list(BEGUN)
     page.number_input(key="study_r_0_passages").set_value(60)
     page.button(key="study_r_0_start").click().run()
-    assert "6 test passages: choose 6 or fewer" in page.error[-1].value
+    assert "choose 6 or fewer" in page.error[-1].value
     page.number_input(key="study_r_0_passages").set_value(6)
     page.number_input(key="study_r_0_seed").set_value(3)
     page.button(key="study_r_0_start").click().run()
@@ -86,7 +86,7 @@ def test_a_rater_answers_by_turns_and_continues_after_a_reload(engine: Engine, p
     assert progress(open_page(annotator="ann")) == "3 of 3"
     assert progress(open_page(annotator="bob")) == "1 of 3"
     say(page, third, True, True, True, True)
-    assert "You have rated all 3 questions" in said(page)
+    assert "rated all 3" in said(page)
     with reading(engine) as session:
         stored = [tuple(one.scores[name] for name in CRITERIA) for one in ratings_of(session, study)]
     assert stored == [(True, True, True, True), (False,) * 4, (True,) * 4]
@@ -129,16 +129,16 @@ def test_results_stand_beside_the_papers(engine: Engine, project: int) -> None:
     assert scores.iloc[5].tolist() == ["– the paper", "50", "0.70", "0.44", "0.62", "0.88"]
     assert scores.iloc[6].tolist()[:2] == ["back-training minus self-training", "4 of 4"]
     assert agreement["Coefficient"][0] == "Agreement" and agreement["Naturalness"][0].startswith("0.55 (0.")
-    assert "11 questions rated by two or more of 2 raters" in text
+    assert "11 questions rated" in text
     assert "ann: 12 of 12 · bob: 11 of 12" in text
-    assert page.warning[0].value.startswith("The results name the models")  # bob is not through
+    assert "results name the models" in page.warning[0].value  # bob is not through
     assert len(page.get("link_button")) == 2
 
 
 def test_without_a_study_the_page_says_where_one_comes_from(engine: Engine, project: int) -> None:
-    assert "Have people rate the questions" in open_page().info[0].value
+    assert "people rate" in open_page().info[0].value
     make_study(engine, project)
     page = open_page(study="x")  # an address that names none leads to the newest
     assert progress(page) == "1 of 12"
     page.session_state["rate_shown"] = "Results"
-    assert page.run().info[0].value == "Nobody has rated a question yet."
+    assert "Nobody has rated" in page.run().info[0].value

@@ -45,7 +45,7 @@ def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     assert "audit_rater_read" not in {button.key for button in open_page(MONITOR, tab="Audit").button}
     add_rater(engine, project)
     page = open_page(MONITOR, tab="Audit")
-    assert "judge has read 1,500 pairs" in said(page) and "70%" in said(page)
+    assert "read 1,500 pairs" in said(page) and "70%" in said(page)
     page.get_by_key("audit_rater_pairs").set_value(50)
     page.get_by_key("audit_rater_read").click().run()
     assert "no audit yet" in said(page) and not asked
@@ -79,7 +79,7 @@ def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int)
     set_up(engine, project, one.setup.model_copy(update={"model": "n"}))  # in another browser
     page = page.run()
     assert page.get_by_key(f"rater_{project}_2_True_model").value == "n"
-    assert "both texts of each pair go to localhost" in said(page)
+    assert "go to localhost" in said(page)
     page.get_by_key("rater_estimate").click().run()
     assert "4 pairs" in said(page) and "2 minutes" in said(page)
     with writing(engine) as session:
@@ -103,11 +103,11 @@ def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
         pairs = list(combinations(session.scalars(select(Item.id).order_by(Item.id)), 2))
     assert "Machine rater" not in [part.value for part in monitor(project).subheader]
     rater_id = add_rater(engine, project)
-    assert "no pair that people answered" in said(monitor(project))
+    assert "people answered" in said(monitor(project))
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:20]])
     add_verdicts(engine, rater_id, [(pair, Verdict.NO, 0.2) for pair in pairs[:20]])
     page = monitor(project)
-    assert "calibration error of its probabilities: 0.20" in said(page)
+    assert "probabilities: 0.20" in said(page)
     tables = [table.value for table in page.dataframe]
     assert any("1.00 (0.84–1.00), n = 20" in str(table.to_numpy().tolist()) for table in tables)
 

@@ -99,7 +99,7 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
     for token in (None, "wrong"):
         monkeypatch.setattr(state, "login_token", lambda token=token: token)
         page = opened(project="Mine")
-        assert "You are not signed in." in read(page) and "Mine" not in read(page)
+        assert "not signed in" in read(page) and "Mine" not in read(page)
         assert not page.sidebar.selectbox and not page.button
         body = page.get("html")[0].proto.body
         assert 'href="./login"' in body and 'data-leave="?next="' in body and f"<script>{LEAVE_SCRIPT}</script>" in body
@@ -120,7 +120,7 @@ def test_worker_files_are_named_by_installation_administrators(
     read(page)
     labels = [field.label for field in page.text_input]
     assert ("File of questions" in labels, "File of opinions" in labels) == (shown, shown)
-    assert any("name files on the worker" in one.value for one in page.caption) != shown
+    assert any("files on the worker" in one.value for one in page.caption) != shown
 
 
 def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[..., AppTest], engine: Engine) -> None:
@@ -135,7 +135,7 @@ def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[...,
 def test_who_is_disabled_sees_nothing_more(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER)
     people.disable(engine, people.id_of(engine, "viewer"), now())
-    assert "You are not signed in." in read(page.run())
+    assert "not signed in" in read(page.run())
 
 
 def test_a_viewer_is_offered_nothing_that_changes_anything(enter: Callable[..., AppTest]) -> None:
@@ -202,7 +202,7 @@ def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], e
     assert logins.log_in(engine, "viewer", "a new password", "2.2.2.2", now())
     page.run()
     page.button(key="log_out_everywhere").click().run()
-    assert "You are not signed in." in read(page)
+    assert "not signed in" in read(page)
     assert next(row.browsers for row in people.list_people(engine, now()) if row.name == "viewer") == 0
 
 
@@ -224,11 +224,11 @@ def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest
     page.button(key=f"withdraw_{row.id}").click().run()
     assert not tokens.list_tokens(engine, viewer) and "nightly" not in read(page)
     press(page, "Create token")
-    assert "what the token is for" in read(page)
+    assert "the token is for" in read(page)
     page.text_input(key="token_purpose").input("nothing")
     page.button_group(key="token_scopes").set_value([])
     press(page, "Create token")
-    assert "one or more of read, label" in read(page)
+    assert "more of read, label" in read(page)
 
 
 def press(page: AppTest, label: str) -> None:
@@ -300,7 +300,7 @@ def test_an_invitation_makes_an_account_without_password(
     page.button(key="join").click().run()
     assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
     assert [(row.name, role) for row, role in people.members(engine, project, now())] == [("Olga", Role.ANNOTATOR)]
-    assert "this invitation was already used" in read(vouched(token, **KNOWN | {"sub": "43"})).lower()
+    assert "already used" in read(vouched(token, **KNOWN | {"sub": "43"})).lower()
 
 
 def test_provider_groups_make_an_account_and_set_roles(
@@ -320,7 +320,7 @@ def test_provider_groups_make_an_account_and_set_roles(
 
     assert standing() == ({"Mine": Role.ANNOTATOR}, False)
     old = vouched(**KNOWN, age=1_000, groups=["owners"])
-    assert not ticket_on(old) and "You are not signed in" in read(old)
+    assert not ticket_on(old) and "not signed in" in read(old)
     assert standing() == ({"Mine": Role.ANNOTATOR}, False)
     vouched(**KNOWN, groups=["owners"])
     assert standing() == ({}, True)

@@ -106,10 +106,10 @@ def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, projec
     assert "Effects of the change" not in "\n".join(text.value for text in page.markdown)
     field(page, project, "encoder").set_value("bge-small").run()
     (said,) = [text.value for text in page.markdown if text.value.startswith("- ")]
-    assert said.replace("\\", "").startswith("- All 2 texts are encoded again by bge-small")
+    assert "2 texts are encoded" in said.replace("\\", "")
     field(page, project, "encoder").set_value(DEFAULTS["encoder"])
     field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
-    assert "No further effects: each field says what it does." in [text.value for text in page.markdown]
+    assert "No further effects" in "\n".join(text.value for text in page.markdown)
     assert stored(engine).model_dump() == DEFAULTS
 
 
@@ -117,10 +117,9 @@ def test_each_impossible_value_is_named_and_nothing_is_saved(engine: Engine, pro
     page = open_page()
     field(page, project, "first").set_value(1)
     field(page, project, "encoder").set_value("").run()
-    assert [line.value.replace("\\", "").replace("\u2060", "") for line in page.error] == [
-        "First batch: should be greater than or equal to 2, not 1.",
-        "Encoder: should have at least 1 character, not ''.",
-    ]
+    first, encoder = (line.value.replace("\\", "").replace("\u2060", "") for line in page.error)
+    assert first.startswith("First batch:") and first.endswith("2, not 1.")
+    assert encoder.startswith("Encoder:") and encoder.endswith("not ''.")
     page.button(key="save").click().run()
     assert len(page.error) == 2 and stored(engine).model_dump() == DEFAULTS
 
@@ -166,7 +165,7 @@ def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> 
 
 
 def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
-    assert open_page().info[0].value.startswith("There is no project yet.")
+    assert "no project yet" in open_page().info[0].value
 
 
 def test_the_browser_is_told_of_every_initial_value_in_every_run(project: int) -> None:

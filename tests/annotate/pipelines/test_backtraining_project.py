@@ -76,9 +76,7 @@ def test_a_projects_own_pairs_are_the_source(engine: Engine, project: int, tmp_p
     questions, passages = rows(begun.files["questions"]), rows(begun.files["passages"])
     assert [text for _, text in questions] == QUESTIONS[:16] and [text for _, text in passages] == PASSAGES
     assert [int(id_) for id_, _ in passages] == items(engine, project, Side.RIGHT)
-    assert begun.words.endswith(
-        "16 questions, 20 passages. A fifth of them set thresholds and choose models; 4 measure the result."
-    )
+    assert "16 questions, 20 passages" in begun.words and "4 measure" in begun.words
 
 
 def test_another_projects_pairs_are_the_source(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -89,12 +87,12 @@ def test_another_projects_pairs_are_the_source(engine: Engine, project: int, tmp
     begun = written(engine, project, tmp_path, project="Other", source_id=other)
     assert rows(begun.files["source_pairs"]) == [("how old", "very old")] * 5
     assert rows(begun.files["dev_pairs"]) == PAIRS[:4] and "test_pairs" not in begun.files
-    assert begun.words.startswith("From the project 'Other': 5 of 5 known pairs") and "4 pairs set" in begun.words
+    assert "'Other': 5 of 5" in begun.words and "4 pairs set" in begun.words
 
 
 def test_one_list_and_unknown_projects_are_refused(engine: Engine, project: int, tmp_path: Path) -> None:
     one_list = make_project(engine, ["a", "b"], name="One")
-    assert pipelines.hindrance(engine, one_list, NAME).startswith("It needs a project of two lists")
+    assert "project of two lists" in pipelines.hindrance(engine, one_list, NAME)
     assert pipelines.hindrance(engine, project, NAME) == ""  # another project's pairs may do
     for chosen, said in (({}, "at least 2 positive pairs"), ({"project": "None"}, "there is no project named 'None'")):
         with pytest.raises(InputError, match=said):
@@ -116,7 +114,7 @@ def test_a_project_is_read_by_its_number_and_not_by_its_name(
     assert chosen["source_id"] == checked
     delete_project(engine, checked)
     add_gold(engine, make_project(engine, ["a secret"] * 5, right=["kept"] * 5, name="Other"), range(5))
-    with pytest.raises(InputError, match="there is no project number"):
+    with pytest.raises(InputError, match="no project number"):
         written(engine, project, tmp_path, **chosen)
     with pytest.raises(InputError, match="source_id"):  # nobody but the check names it
         pipelines.request(engine, project, NAME, {}, {"source_id": 1})

@@ -125,7 +125,7 @@ def test_a_sample_is_drawn_in_bands_and_labels_give_precision(engine: Engine, pr
 def test_a_draw_goes_on_where_the_last_one_ended(engine: Engine, project: int, pairs: list[Pair]) -> None:
     draw(engine, project, 30)
     first = sample(engine, project)
-    with pytest.raises(InputError, match="the last audit batch has 30 unlabelled pairs"):
+    with pytest.raises(InputError, match="30 unlabelled pairs"):
         draw(engine, project, 30)
     answer(engine, first[:-1], POSITIVE)
     answer(engine, first[-1:], UNSURE)
@@ -139,7 +139,7 @@ def test_a_draw_goes_on_where_the_last_one_ended(engine: Engine, project: int, p
     answer(engine, second, NEGATIVE)
     assert draw(engine, project, 1000) == 240
     answer(engine, sample(engine, project), NEGATIVE)
-    with pytest.raises(InputError, match="every mined pair is already in a sample"):
+    with pytest.raises(InputError, match="already in a sample"):
         draw(engine, project, 10)
 
 
@@ -184,12 +184,12 @@ def test_a_complete_sample_asks_for_no_job(
 def test_another_audit_batch_goes_before(engine: Engine, project: int, pairs: list[Pair], kind: str) -> None:
     make_design(engine, project)
     make_audit_batch(engine, project, 2)
-    with pytest.raises(InputError, match="the last audit batch has 2 unlabelled pairs"):
+    with pytest.raises(InputError, match="2 unlabelled pairs"):
         draw(engine, project, 10)
     with writing(engine) as session:
         session.query(Task).filter(Task.project_id == project).delete()
     add_job(engine, project, "job-1", kind=kind, state="running")
-    with pytest.raises(InputError, match="a running job may add an audit batch"):
+    with pytest.raises(InputError, match="running job may add"):
         draw(engine, project, 10)
 
 
@@ -203,7 +203,7 @@ def test_pairs_that_may_not_train_are_refused(engine: Engine, project: int) -> N
     assert labels(engine, project) == {}
     other = make_project(engine, ["a", "b"], name="Other")
     finished_run(engine, other, "o", [(items[0], items[1])])
-    with pytest.raises(InputError, match="the project has no pair"):
+    with pytest.raises(InputError, match="has no pair"):
         use_as_training(engine, other, "o", PAIRS, 1)
 
 
@@ -214,22 +214,22 @@ def test_mined_pairs_are_read_once_each(tmp_path: Path) -> None:
     assert [(one.pair, one.score) for one in read_mined(path, symmetric=True)] == [((1, 3), 0.9), ((1, 2), 0.6)]
     assert [one.pair for one in read_mined(path, symmetric=False)] == [(3, 1), (1, 3), (1, 2)]
     path.write_text('{"x_id": "1"}\n')
-    with pytest.raises(InputError, match=r"mined\.jsonl, line 1: not a mined pair"):
+    with pytest.raises(InputError, match=r"mined\.jsonl, line 1"):
         read_mined(path, symmetric=True)
 
 
 def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: int, pairs: list[Pair]) -> None:
     _, lines = plan_encoder(engine, project, "r", BIENCODER)
-    assert lines[0].startswith("All 30 texts are encoded again by ")
+    assert "30 texts are encoded" in lines[0]
     use_encoder(engine, project, "r", BIENCODER)
     with reading(engine) as session:
         settings = Settings.model_validate(session.get_one(Project, project).settings)
     assert Path(settings.encoder) == (results_folder("r") / "biencoder").resolve()
     assert plan_encoder(engine, project, "r", BIENCODER)[1] == []
-    with pytest.raises(InputError, match="'Questions' uses the encoder of the run"):
+    with pytest.raises(InputError, match="'Questions' uses the encoder"):
         delete(engine, project, "r")
     update_settings(engine, make_project(engine, ["a", "b"], name="Other"), settings)
-    with pytest.raises(InputError, match="'Other' uses the encoder of the run r"):
+    with pytest.raises(InputError, match="'Other' uses the encoder"):
         delete_project(engine, project)
     bin_project(engine, project)
     assert empty_bin(engine, now() + 2 * KEPT) == []
@@ -243,7 +243,7 @@ def test_of_two_towers_there_is_no_encoder_for_both_texts(engine: Engine, projec
     assert plan_encoder(engine, project, "r", BIENCODER)[0].encoder == str((folder / "query").resolve())
     (folder / "passage").mkdir()
     (folder / "passage" / "modules.json").write_text("[]")
-    with pytest.raises(InputError, match="it needs one encoder for both texts"):
+    with pytest.raises(InputError, match="one encoder"):
         plan_encoder(engine, project, "r", BIENCODER)
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list
     for number in (BIENCODER, CROSSENCODER, PAIRS):
         with pytest.raises(InputError, match="a project cannot use"):
             use_encoder(engine, project, "r", number)
-    with pytest.raises(InputError, match="is not a list of pairs"):
+    with pytest.raises(InputError, match="not a list"):
         use_as_training(engine, project, "r", BIENCODER, 1)
     with pytest.raises(InputError, match="has no output number"):
         made(engine, project, "r", 7)

@@ -45,7 +45,7 @@ def test_a_preview_keeps_no_other_job_waiting(engine: Engine, project: int) -> N
 
 def test_one_preview_at_a_time(engine: Engine, project: int) -> None:
     first = batch_preview.ask(engine, project, ENTERED)
-    with pytest.raises(InputError, match="a preview is being made: wait until it is done"):
+    with pytest.raises(InputError, match="preview is being made"):
         batch_preview.ask(engine, project, ENTERED)
     cancel(engine, first)
     assert batch_preview.ask(engine, project, ENTERED) != first

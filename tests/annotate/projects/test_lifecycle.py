@@ -76,14 +76,14 @@ def test_a_deleted_project_is_restored_whole(engine: Engine, project: int) -> No
     assert names(engine) == []
     (binned,) = list_bin(engine)
     assert (binned.name, binned.until - binned.deleted_at) == ("Help desk", timedelta(days=7))
-    with pytest.raises(InputError, match="in the bin: restore it first"):
+    with pytest.raises(InputError, match="in the bin"):
         project_summary(engine, "Help desk")
     with pytest.raises(InputError, match="already in the bin"):
         bin_project(engine, project)
     restore_project(engine, project)
     assert project_summary(engine, "Help desk") == summary
     assert row_counts(engine) == before | {"events": 2}
-    with pytest.raises(InputError, match="neither archived nor in the bin"):
+    with pytest.raises(InputError, match="neither archived nor"):
         restore_project(engine, project)
 
 
@@ -154,7 +154,7 @@ def test_the_running_app_empties_the_bin(engine: Engine, project: int) -> None:
 def test_a_name_in_the_bin_is_taken(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     bin_project(engine, project)
-    with pytest.raises(InputError, match="'Help desk' is in the bin; choose another name"):
+    with pytest.raises(InputError, match="'Help desk' is in the bin"):
         duplicate_project(engine, other, labels=False, name="Help desk")
 
 

@@ -79,7 +79,7 @@ def test_a_crash_in_the_middle_leaves_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize(("n", "right"), [(2, 0), (1, 0)])
 def test_a_split_without_training_pairs_is_refused(engine: Engine, n: int, right: int) -> None:
-    with pytest.raises(InputError, match="too few for a pair"):
+    with pytest.raises(InputError, match="too few"):
         create_project(engine, "Small", corpus(n, right), Settings(evaluation_share=0.6))
 
 
@@ -106,7 +106,7 @@ def test_projects_are_listed_newest_first_with_their_labels(engine: Engine) -> N
 
 
 def test_an_unknown_project_is_named_with_those_there_are(engine: Engine) -> None:
-    with pytest.raises(InputError, match="no project named 'Nope'; there are no projects"):
+    with pytest.raises(InputError, match="named 'Nope'"):
         project_by_name(engine, "Nope")
     create_project(engine, "Questions", corpus(), SETTINGS)
     with pytest.raises(InputError, match="'Nope'; the projects are 'Questions'"):

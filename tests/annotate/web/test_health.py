@@ -50,7 +50,7 @@ def test_an_app_that_cannot_write_is_not_ready(engine: Engine) -> None:
     artifacts().parent.mkdir(parents=True, exist_ok=True)
     artifacts().write_text("a file in its place")
     status, said = ask("/readyz")
-    assert status == 503 and said.startswith("cannot write to the artifact folder: ")
+    assert status == 503 and "artifact folder:" in said
     assert str(artifacts()) not in said
 
 
@@ -66,4 +66,4 @@ def test_a_worker_is_asked_for_without_loading_it(engine: Engine, capsys: pytest
     assert said["rack-1"][0] == 0
     status, sentence = said["old"]
     assert status == 1 and re.search(r"\bold\b.*\b9\d s\b", sentence)
-    assert said["nobody"] == (1, "no worker named nobody has ever reported")
+    assert said["nobody"][0] == 1 and "worker named nobody" in said["nobody"][1]

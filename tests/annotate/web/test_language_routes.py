@@ -76,7 +76,7 @@ def test_what_went_wrong_is_said_in_the_language(site: TestClient, engine: Engin
     make_person(engine, "Anna")
     form = {"Origin": SITE} | GERMAN
     wrong = site.post("/login", data={"name": "Anna", "password": "wrong"}, headers=form)
-    assert wrong.status_code == 401 and "Der Name oder das Passwort ist falsch: prüfen" in wrong.text
+    assert wrong.status_code == 401 and "Passwort ist falsch" in wrong.text
     for _ in range(5):
         wrong = site.post("/login", data={"name": "Anna", "password": "wrong"}, headers=form)
     assert wrong.status_code == 429 and "in 15 Minuten" in wrong.text
@@ -89,17 +89,14 @@ def test_an_invitation_is_read_in_the_language(site: TestClient, engine: Engine)
     page = site.get(path, headers=GERMAN).text
     assert "Sie sind eingeladen" in page and "<b>&lt;Fragen&gt;</b>" in page and "annotiert und sieht" in page
     new = {"name": "Anna", "password": PASSWORD, "again": "another one"}
-    assert (
-        "Die beiden Passwörter sind verschieden: geben"
-        in site.post(path, data=new, headers={"Origin": SITE} | GERMAN).text
-    )
+    assert "Passwörter sind verschieden" in site.post(path, data=new, headers={"Origin": SITE} | GERMAN).text
     short = {"name": "Anna", "password": "kurz", "again": "kurz"}
     assert (
         "Das Passwort hat 4 Zeichen; erlaubt sind 10"
         in site.post(path, data=short, headers={"Origin": SITE} | GERMAN).text
     )
     gone = site.get("/invitation/unknown", headers=GERMAN)
-    assert gone.status_code == 404 and "bitten Sie um eine neue." in gone.text
+    assert gone.status_code == 404 and "um eine neue" in gone.text
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_it_is_known_when_somebody_was_here_last(site: TestClient, engine: Engin
 def test_a_wrong_password_says_nothing_of_the_name(site: TestClient, engine: Engine) -> None:
     make_person(engine, "Anna")
     said = [log_in(site, name, "wrong").text.replace(name, "") for name in ("Anna", "Zelda")]
-    assert said[0] == said[1] and "The name or the password is wrong" in said[0]
+    assert said[0] == said[1] and "password is wrong" in said[0]
     assert log_in(site, "<script>alert(1)</script>", "wrong").text.count("<script") == 0
 
 
@@ -100,7 +100,7 @@ def test_too_many_failures_are_told_how_long_to_wait(site: TestClient, engine: E
     make_person(engine, "Anna")
     assert [log_in(site, password="wrong").status_code for _ in range(5)] == [401] * 5
     answer = log_in(site)
-    assert answer.status_code == 429 and "try again in 15 minutes." in answer.text
+    assert answer.status_code == 429 and "in 15 minutes" in answer.text
     assert "set-cookie" not in answer.headers
 
 

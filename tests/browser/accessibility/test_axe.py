@@ -152,7 +152,6 @@ def test_progress_names_its_stages_but_not_its_figures(site: App, signed_in: Pag
     change(engine, state="done", stage="")
     expect(page.get_by_text("Last job done")).to_be_visible()
     page.wait_for_function("() => window.heard.length >= 2")  # text would be evaluated at every look: forbidden here
-    assert page.evaluate("window.heard") == [
-        "Train and prepare the next batch: encoding texts, 60%, about 2 min left",
-        "Train and prepare the next batch: done",
-    ]
+    running, done = page.evaluate("window.heard")
+    assert running.endswith(": encoding texts, 60%, about 2 min left")
+    assert done.endswith(": done")

@@ -33,7 +33,7 @@ def test_a_held_key_answers_one_pair_or_each_that_was_shown(page: Page, make_des
     hold(page, "2", 20)
     settle(page, 1)
     page.keyboard.press("?")
-    page.get_by_label("Holding a key answers pair after pair").check()
+    page.get_by_label("Holding a key").check()
     page.keyboard.press("Escape")
     hold(page, "2", 5_000, "Batch 1 is complete")
     settle(page, 61)
@@ -107,7 +107,7 @@ def test_offline_answers_are_stored_after_reconnection(
     page.keyboard.press("z")
     expect(page.locator(".saved")).to_contain_text("kept in this browser", timeout=15_000)
     strip = page.locator("#allpairs-strip")
-    expect(strip).to_contain_text("answers are safe in this browser", timeout=15_000)
+    expect(strip).to_contain_text("safe in this browser", timeout=15_000)
     assert len(desk.answers) < 9  # the connection may have ended a moment after the first key
     context.set_offline(False)
     settle(page, 9)
@@ -324,12 +324,12 @@ def test_audit_pairs_are_answered_like_others_and_show_scores(page: Page, make_d
     assert "score" not in page.locator(".pair").inner_text()
     assert "audit" not in page.content()
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("Last answer: Yes · audit pair, not used for training")
+    expect(page.locator(".last")).to_have_text(re.compile("Yes .* audit pair"))
     page.keyboard.press("z")
     for _ in range(5):
         page.keyboard.press("2")
     settle(page, 8)
-    expect(page.locator(".counts")).to_have_text("Batch 1: 6 of 6 answered · 4 + 2 for measuring · 1 positive")
+    expect(page.locator(".counts")).to_have_text(re.compile(r"Batch 1: 6 of 6 .* 4 \+ 2 .* 1 positive"))
     assert desk.labels == [P] + [N] * 5
 
 
@@ -342,19 +342,19 @@ def test_an_audit_batch_is_labelled_to_its_end_before_the_batch(page: Page, make
     batch = shown(page)
     page.keyboard.press("s")
     page.get_by_role("radio", name="Audit batch (3 left)").click()
-    expect(page.locator(".counts")).to_have_text("Audit batch: 0 of 3 answered · 0 positive")
+    expect(page.locator(".counts")).to_have_text(re.compile("Audit batch: 0 of 3 .* 0 positive"))
     expect(page.locator("[data-act=undo]")).to_be_disabled()
     page.clock.fast_forward(PAUSE)
     assert shown(page) != batch
     for key in ("1", "z", "2", "2", "1"):
         page.keyboard.press(key)
-    expect(page.locator(".empty")).to_contain_text("The audit batch is complete")
+    expect(page.locator(".empty")).to_contain_text("audit batch is complete")
     settle(page, 6)
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
-    expect(page.get_by_test_id("stProgress").get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
+    expect(page.get_by_test_id("stProgress").get_by_text("Updating the figures")).to_be_visible()
     assert [label for label in desk.labels if label] == [N, N, P]
     page.get_by_role("radio", name="Batch", exact=True).click()
-    expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in total)")
+    expect(page.locator(".counts")).to_have_text(re.compile(r"Batch 1: 0 of 2 .* 0 positive \(1 in"))
     expect(page.get_by_role("radio")).to_have_count(0)
     page.clock.fast_forward(PAUSE)
     page.keyboard.press("2")
@@ -435,16 +435,16 @@ def test_a_complete_batch_asks_for_the_next_and_uses_the_reserve(page: Page, mak
     expect(page.get_by_test_id("stProgress").get_by_text("Preparing the next batch")).to_be_visible(timeout=15_000)
     expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 0 positive")
     expect(page.locator(".pair")).to_be_visible()
-    expect(page.locator(".pace")).to_have_text("Done. The next batch is being prepared; these are extra pairs.")
+    expect(page.locator(".pace")).to_contain_text("extra pairs")
     with writing(desk.engine) as session:
         session.execute(update(Job).values(state="running", fraction=0.5, seconds_left=130.0))
     expect(page.get_by_test_id("stProgress")).to_have_count(1)  # of the training: the card counts the batch
     expect(page.get_by_test_id("stProgress")).to_contain_text("about 2 min left")
     page.keyboard.press("1")
     settle(page, 3)
-    expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 1 extra · 0 positive (1 in total)")
+    expect(page.locator(".counts")).to_have_text(re.compile(r"Batch 1: 2 of 2 .* 1 extra .* 0 positive \(1 in"))
     make_round(desk.engine, desk.project_id, 2)
-    expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 2 answered · 0 positive (1 in total)", timeout=10_000)
+    expect(page.locator(".counts")).to_have_text(re.compile(r"Batch 2: 0 of 2 .* 0 positive \(1 in"), timeout=10_000)
 
 
 def test_pairs_of_others_are_not_shown_and_the_page_says_so(
@@ -454,7 +454,7 @@ def test_pairs_of_others_are_not_shown_and_the_page_says_so(
     open_card(page, f"{desk.url}&annotator=ann")
     other = context.new_page()
     other.goto(f"{desk.url}&annotator=bob")
-    expect(other.locator(".empty")).to_contain_text("Other annotators have all remaining pairs", timeout=15_000)
+    expect(other.locator(".empty")).to_contain_text("Other annotators have", timeout=15_000)
     expect(other.locator(".empty")).to_contain_text("free in 10 minutes")
 
 

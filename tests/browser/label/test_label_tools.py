@@ -1,5 +1,7 @@
 """Labelling tools in a real browser: custom keys, notes, text size, several candidates at once."""
 
+import re
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy import delete, select, update
@@ -126,7 +128,7 @@ def test_the_pace_counts_no_idle_time(page: Page, make_desk: MakeDesk) -> None:
     for seconds in (2, 2, 4, 600, 600, 600):
         page.clock.fast_forward(seconds * 1_000)
         page.keyboard.press("2")
-    expect(page.locator(".pace")).to_have_text("60.0 s per pair · about 24 min left")
+    expect(page.locator(".pace")).to_have_text(re.compile("60.0 s .* 24 min"))
 
 
 def test_right_to_left_texts_begin_at_the_right(page: Page, make_desk: MakeDesk) -> None:
@@ -203,7 +205,7 @@ def test_an_entity_audit_is_answered_text_by_text(page: Page, make_desk: MakeDes
         page.locator(".candidate-text", has_text=wanted).click()
     picture(page, "entity-audit")
     page.locator("[data-act=submit]").click()
-    expect(page.locator(".empty")).to_contain_text("The entity audit is complete.", timeout=15_000)
+    expect(page.locator(".empty")).to_contain_text("entity audit is complete", timeout=15_000)
     with reading(desk.engine) as session:
         labels = {label.left_id: label.answer for label in current_labels(session, desk.project_id)}
         named = {item: session.get_one(Item, item).text for item in labels}

@@ -51,7 +51,7 @@ def test_no_labels_imply_nothing() -> None:
 def test_too_many_are_refused_but_contradictions_are_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     labels = {(1, 2): True, (2, 3): True, (3, 4): True, (5, 6): True, (6, 7): True, (5, 7): False}
-    with pytest.raises(InputError, match="imply 3 pairs, but the limit is 2; the largest group has 4 texts"):
+    with pytest.raises(InputError, match=r"3 pairs, .* limit is 2; .* 4 texts"):
         of(labels)
     assert [one.path for one in links_between(labels).contradictions(9)] == [(5, 6, 7)]
 

@@ -36,7 +36,7 @@ def test_a_folder_knows_what_was_written_in_it(tmp_path: Path) -> None:
     flip_bit(tmp_path / "below/b")
     (tmp_path / "a").unlink()
     assert sorted(damaged(tmp_path)) == [tmp_path / "a", tmp_path / "below/b"]
-    with pytest.raises(InputError, match=r"is damaged or missing.*back-up, or remove"):
+    with pytest.raises(InputError, match=r"damaged or missing.*back-up"):
         require_whole(tmp_path)
     (tmp_path / FILE).write_text("{")
     with pytest.raises(InputError, match=FILE):
@@ -50,7 +50,7 @@ def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
     add_details(folder, labels=3)  # which changes the one file that has no checksum
     assert load_matcher(str(folder)).layer == OutputLayer(2.0, -1.0)
     flip_bit(folder / "model.safetensors")
-    with pytest.raises(InputError, match=r"model/model\.safetensors is damaged or missing"):
+    with pytest.raises(InputError, match=r"model/model\.safetensors is damaged"):
         load_matcher(str(folder))
 
 
@@ -69,7 +69,7 @@ def test_damaged_vectors_are_refused(tmp_path: Path) -> None:
     assert (load_vectors(path) == vectors).all()
     flip_bit(path)
     assert not is_whole(path)
-    with pytest.raises(InputError, match=r"vectors\.npy is damaged or missing: .*the job again"):
+    with pytest.raises(InputError, match=r"vectors\.npy is damaged .*job again"):
         load_vectors(path)
 
 
@@ -78,7 +78,7 @@ def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
     save_arrays(path, left=np.arange(1000))
     assert (load_arrays(path, "")["left"] == np.arange(1000)).all()
     flip_bit(path)
-    with pytest.raises(InputError, match=r"decks\.npz is damaged or missing: a remedy"):
+    with pytest.raises(InputError, match=r"decks\.npz is damaged .* a remedy"):
         load_arrays(path, "a remedy")
     with pytest.raises(InputError, match="prepare the round again"):
         _arrays(path)

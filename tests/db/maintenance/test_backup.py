@@ -179,7 +179,7 @@ def test_only_audits_keep_a_folder(engine: Engine, labelled: int, kind: DesignKi
     with writing(engine) as session:
         session.add(Design(project_id=labelled, number=1, kind=kind, pairs=1, strata=[], folder="gone"))
     found = list(problems(engine))
-    assert ["folder of design 1 is missing" in problem for problem in found] == [True] * (kind == DesignKind.AUDIT)
+    assert ["design 1 is missing" in problem for problem in found] == [True] * (kind == DesignKind.AUDIT)
 
 
 @pytest.fixture
@@ -200,12 +200,13 @@ def test_the_commands(
     code, out, _ = command("backup", "--out", str(tmp_path / "b"), "--json")
     assert (code, json.loads(out)["rows"]["answers"]) == (0, 4)
     assert command("backup", "--out", str(tmp_path / "b"))[0] == 2
-    assert command("upgrade")[:2] == (0, "the tables are already up to date\n")
+    code, out, _ = command("upgrade")
+    assert code == 0 and "already up to date" in out
     elsewhere("other")
     left = artifacts() / "before"
     left.mkdir(parents=True)
     code, out, err = command("restore", str(tmp_path / "b"))
-    assert (code, "1 projects, 4 texts and 4 answers" in out) == (0, True), err
+    assert (code, "4 texts and 4 answers" in out) == (0, True), err
     assert (artifacts() / str(labelled) / "model" / "weights").read_text() == "weights"
     assert not left.exists() and len(list(artifacts().parent.glob("artifacts-before-*/before"))) == 1
     assert command("check") == (0, "no damage found\n", "")

@@ -260,7 +260,7 @@ def test_beams_end_at_a_sign_and_go_on_from_there(tmp_path: Path, architecture: 
     other = continued(generator, SOURCES[:1], ["cats |"], settings)[0]
     assert other.startswith("cats |") and len(other) > len("cats |")
     assert continued(generator, [], [], settings) == []
-    with pytest.raises(InputError, match="tokenizer has no token for '§'"):
+    with pytest.raises(InputError, match="no token for '§'"):
         beginnings(generator, SOURCES, "§", 4, settings)
 
 

@@ -72,7 +72,7 @@ def test_the_command_prints_the_gain_and_refuses_non_rankers(folder: Path, corpu
     command = ["evaluate", "--model", str(folder / "reranker"), *files]
     done = CliRunner().invoke(app, [*command, "--against", str(folder / "tiny")])
     assert done.exit_code == 0 and "gain" in json.loads(done.stdout)
-    with pytest.raises(InputError, match="--against must rank all pairs"):
+    with pytest.raises(InputError, match="--against must rank"):
         evaluate_corpus(str(folder / "tiny"), corpus, Method(), against=str(folder / "reranker"))
-    with pytest.raises(InputError, match="reads pairs one by one, and --audit ranks all pairs"):
+    with pytest.raises(InputError, match="one by one, and --audit"):
         evaluate_audit(str(folder / "reranker"), corpus, folder / "gold.csv", 0)

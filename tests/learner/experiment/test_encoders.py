@@ -89,7 +89,7 @@ def test_a_label_held_out_teaches_nothing(folder: Path) -> None:
 
 def test_what_cannot_be_compared_is_one_line(folder: Path) -> None:
     data = {"words": {"left": "texts.csv", "split": "split.csv"}}
-    with pytest.raises(InputError, match="dataset 'words' has no labels"):
+    with pytest.raises(InputError, match="'words' has no labels"):
         comparison(folder, datasets=data)
     with pytest.raises(InputError, match="has no gold"):
         comparison(folder, datasets=data, rows=[{"name": "u", "strategy": "uncertainty"}])
@@ -97,5 +97,5 @@ def test_what_cannot_be_compared_is_one_line(folder: Path) -> None:
         comparison(folder, rows=[{"name": "e", "kind": "encoder"}, {"name": "u", "strategy": "uncertainty"}])
     write(folder / "labels.csv", ("id1", "id2", "label"), [(1, 9, 1), (1, 2, 0)])
     experiment = comparison(folder)
-    with pytest.raises(InputError, match="1 positive and 1 negative labels of training pairs are too few"):
+    with pytest.raises(InputError, match="1 positive and 1 negative"):
         run_cell(cells_of(experiment)[0], experiment.datasets["words"], folder / "out", False, lambda *_: None)

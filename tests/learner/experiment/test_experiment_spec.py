@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said_in_a_line(
 
 def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text("name = ")
-    with pytest.raises(InputError, match=r"e\.toml is not valid TOML: "):
+    with pytest.raises(InputError, match=r"e\.toml .* TOML:"):
         read_experiment(tmp_path / "e.toml")
     with pytest.raises(InputError, match=r"gone\.toml cannot be read"):
         read_experiment(tmp_path / "gone.toml")

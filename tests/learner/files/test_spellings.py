@@ -116,7 +116,7 @@ def test_an_optional_column_in_other_letters_is_not_left_out(tmp_path: Path, col
     read, text = READERS[reader]
     path = tmp_path / "file.csv"
     path.write_text(re.sub("$", ",x", text.strip(), flags=re.MULTILINE).replace(",x", f",{column}", 1), "utf-8")
-    with pytest.raises(InputError, match=f"has a column '{column}': rename it to '{column.lower()}'"):
+    with pytest.raises(InputError, match=f"'{column}': rename .* '{column.lower()}'"):
         read(path)
 
 
@@ -124,7 +124,7 @@ def test_pairs_whose_labels_have_another_name_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "gold.csv"
     path.write_text("id1,id2,is_match\n0,1,1\n2,3,0\n", encoding="utf-8")
     (note,) = corpus_of(tmp_path, gold=path).notes
-    assert "every pair counts as positive" in note
+    assert "pair counts as positive" in note
     assert "'is_match'" in note
 
 
@@ -135,9 +135,7 @@ def test_a_whole_number_with_a_point_is_a_separate_id(tmp_path: Path) -> None:
     items.write_text("id,text\n7,a\n7.1,b\n1,c\n", encoding="utf-8")
     for ids, column in (("7.0,1", "id1"), ("1,7.0", "id2")):
         path.write_text(f"id1,id2\n{ids}\n", encoding="utf-8")
-        with pytest.raises(
-            InputError, match=rf"row 2, column '{column}': the id '7\.0' is not among the 3 ids of the list"
-        ):
+        with pytest.raises(InputError, match=rf"row 2, column '{column}': the id '7\.0' is not"):
             load_corpus(items, gold=path)
     path.write_text("id1,id2\n7.0,1\n", encoding="utf-8")
     items.write_text("id,text\n7,a\n7.0,b\n1,c\n", encoding="utf-8")

@@ -229,7 +229,7 @@ def test_other_recalls_and_the_same_round_are_not_compared(engine: Engine, proje
 def test_a_larger_draw_goes_on_where_the_first_ended(engine: Engine, project: int) -> None:
     run(engine, project, draw=5)
     small = pairs(newest(engine)[1])
-    with pytest.raises(InputError, match="an audit batch is open: label it first"):
+    with pytest.raises(InputError, match="audit batch is open"):
         run(engine, project, draw=12)
     answer(engine, newest(engine)[1], lambda i: NEGATIVE)
     run(engine, project, draw=12)
@@ -247,7 +247,7 @@ def test_every_step_may_run_twice(engine: Engine, project: int) -> None:
     assert (count(engine, Design), count(engine, Round), count(engine, Task)) == (1, 1, 20)
     answer(engine, newest(engine)[1], lambda i: POSITIVE if i % 3 else NEGATIVE)
     told = [(steps.measure_corrections(job_id, project), newest(engine)[0].details["result"]) for _ in range(2)]
-    assert told[0] == told[1] and told[0][0] == "1 of 1 corrections have figures"
+    assert told[0] == told[1] and told[0][0].startswith("1 of 1")
 
 
 def test_nothing_to_check_is_a_precision_of_one(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,11 +296,11 @@ def test_a_project_of_two_lists(engine: Engine, encoders: list[Path]) -> None:
 
 
 def test_an_unknown_round_and_a_project_without_gold_are_told(engine: Engine, project: int) -> None:
-    with pytest.raises(InputError, match="round 7 has no model"):
+    with pytest.raises(InputError, match="round 7"):
         run(engine, project, number=7)
     with writing(engine) as session:
         session.query(Gold).delete()
-    with pytest.raises(InputError, match="none of the known positives"):
+    with pytest.raises(InputError, match="none of the known"):
         run(engine, project)
 
 

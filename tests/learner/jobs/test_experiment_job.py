@@ -129,7 +129,7 @@ def test_the_job_leaves_results_and_says_how_far_it_is(engine: Engine, project: 
     assert "AP on Quora 2017 | 8 labels | 20 labels" in (experiment_folder(job_id) / "report.md").read_text()
     with reading(engine) as session:
         stage = session.get_one(Job, job_id).stage
-    assert stage.startswith("0 of 1 runs done · Quora 2017 uncertainty seed 0: round ")
+    assert "uncertainty seed 0: round" in stage
     # Again, as after a crash between the steps: what is finished stays.
     mark = next(experiment_folder(job_id).rglob("done.json"))
     before = mark.stat().st_mtime_ns
@@ -164,7 +164,7 @@ def test_encoders_are_compared_on_the_labels_that_train(engine: Engine, project:
 
 def test_a_job_without_a_finished_run_fails_with_the_reason(engine: Engine, project: int) -> None:
     job_id = start(engine, project)
-    with pytest.raises(InputError, match=r"no run of Small finished.* there is no folder \./gone"):
+    with pytest.raises(InputError, match=r"no run of Small .*\./gone"):
         steps.run_experiment(job_id, {**definition("./gone"), "datasets": steps.write_files(job_id, project)})
     stored = read_stored(job_id)
     assert stored is not None and stored.runs[0].state == "failed"

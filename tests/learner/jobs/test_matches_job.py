@@ -119,7 +119,7 @@ def test_a_reranker_orders_the_pairs_and_changes_none(
     about = read_matches(project)
     assert about is not None and about.reranker == "run-1/model"
     monkeypatch.setattr(steps, "MOST_READ", 10)
-    with pytest.raises(InputError, match="at most 10: choose a higher threshold"):
+    with pytest.raises(InputError, match="at most 10"):
         steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
 
 
@@ -254,7 +254,7 @@ def test_the_newest_text_by_a_column(engine: Engine, encoder: Path) -> None:
     run(engine, project_id)
     find(engine, project_id, 0, -1.0, Grouping(representative=Representative.NEWEST, newest_by="year"))
     assert [row["id"] for row in rows(project_id, GROUPS) if row["representative"]] == ["left-1"]
-    with pytest.raises(InputError, match="no text column 'age': use name, year"):
+    with pytest.raises(InputError, match="'age': use name, year"):
         find(engine, project_id, 0, -1.0, Grouping(representative=Representative.NEWEST, newest_by="age"))
 
 
@@ -299,13 +299,13 @@ def test_no_match_makes_empty_files_and_a_wrong_round_is_named(engine: Engine, e
     run(engine, project_id)
     assert find(engine, project_id, 0, 2.0).pairs == 0
     assert rows(project_id, PAIRS) == [] == rows(project_id, GROUPS)
-    with pytest.raises(InputError, match="round 7 has no model"):
+    with pytest.raises(InputError, match="round 7"):
         find(engine, project_id, 7, 0.5)
 
 
 def test_too_many_pairs_are_refused(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "MOST", 10)
-    with pytest.raises(InputError, match=r"435 pairs score -1 or more, but at most 10 .*higher threshold"):
+    with pytest.raises(InputError, match=r"435 pairs .* at most 10"):
         find(engine, project, 0, -1.0)
     assert read_matches(project) is None
 

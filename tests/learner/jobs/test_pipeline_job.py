@@ -102,7 +102,7 @@ def test_labels_go_before_known_pairs(engine: Engine, project: int, tmp_path: Pa
     label(engine, project, (1, 3, yes))
     begun = written(engine, project, tmp_path)
     assert rows(begun.files["seed_pairs"]) == [("text 0", "text 2"), ("text 1", "text 3")]
-    assert begun.words.startswith("2 positive labels are the seed.")
+    assert begun.words.startswith("2 positive labels")
     assert written(engine, project, tmp_path, source="known pairs").words.startswith("5 of 5 known pairs")
 
 
@@ -112,7 +112,7 @@ def test_labels_go_before_known_pairs(engine: Engine, project: int, tmp_path: Pa
 )
 def test_too_few_positive_pairs_are_refused(engine: Engine, tmp_path: Path, chosen: dict[str, str], what: str) -> None:
     project_id = make_project(engine, TEXTS)
-    with pytest.raises(InputError, match=f"{what} of training items, but at least 2"):
+    with pytest.raises(InputError, match=f"{what} .* at least 2"):
         written(engine, project_id, tmp_path, **chosen)
 
 
@@ -152,7 +152,7 @@ def test_reranking_learns_from_labels_and_is_measured_elsewhere(engine: Engine, 
     for part in ("5 right and 2 wrong pairs", "6 passages", "3 known pairs of evaluation texts measure"):
         assert part in begun.words
     assert len(rows(ranking_data(engine, project, tmp_path, source="known pairs").files["qrels"])) == 12
-    with pytest.raises(InputError, match="1 positive labels or known pairs of training items"):
+    with pytest.raises(InputError, match="1 positive labels or known"):
         ranking_data(engine, project, tmp_path, source="labels")
 
 
@@ -163,7 +163,7 @@ def test_reranking_of_two_lists_asks_with_the_left_one(engine: Engine, tmp_path:
     ids = [str(id_) for id_ in items(engine, project_id)]
     assert rows(begun.files["qrels"]) == [(ids[0], ids[3], 1), (ids[1], ids[4], 1), (ids[2], ids[3], 1)]
     assert [row[1] for row in rows(begun.files["passages"])] == ["x", "y"]
-    assert "test_qrels" not in begun.files and begun.words.endswith("A share of their queries measures the result.")
+    assert "test_qrels" not in begun.files and "share of their queries" in begun.words
 
 
 def start(engine: Engine, project_id: int) -> str:

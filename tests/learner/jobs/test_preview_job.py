@@ -163,7 +163,7 @@ def test_a_preview_obeys_a_cancel(engine: Engine, project: int, monkeypatch: pyt
 
 
 def test_an_encoder_that_cannot_be_had_is_said(engine: Engine, project: int) -> None:
-    with pytest.raises(InputError, match="there is no folder /none"):
+    with pytest.raises(InputError, match="no folder /none"):
         preview(engine, project, encoder="/none")
 
 

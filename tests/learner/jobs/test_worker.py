@@ -93,7 +93,7 @@ def trainable(engine: Engine, tmp_path: Path) -> int:
 def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     engine = make_engine(f"sqlite:///{tmp_path}/empty.db")
     _report(engine, Me("desk", "cpu", Queue.CPU))
-    assert "the database does not answer" in caplog.text
+    assert "database does not answer" in caplog.text
     engine.dispose()
 
 
@@ -168,7 +168,7 @@ def test_a_worker_outlives_a_job_that_ran_out_of_memory(engine: Engine, tmp_path
         first = request_round(engine, project_id)
         wait_for(lambda: job_of(engine, first).state in ENDED)
         assert job_of(engine, first).state == "failed"
-        assert (job_of(engine, first).error or "").startswith("The machine ran out of memory: use fewer neighbours")
+        assert "ran out of memory" in (job_of(engine, first).error or "")
         wait_for_state(engine, request_round(engine, project_id), "done")
         assert process.poll() is None and [one.pid for one in workers(engine)] == [process.pid]
 
@@ -181,7 +181,7 @@ def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: P
         assert [(one.executor_id, one.pid) for one in workers(engine)] == [("desk", process.pid)]
 
         refused = learn("worker", "--name", "desk").refused()
-        assert refused.startswith(f"error: a worker named desk is alive (process {process.pid})")
+        assert "worker named desk" in refused and f"(process {process.pid})" in refused
 
         answer_by_turns(engine, project_id)
         job_id = request_round(engine, project_id)

@@ -192,7 +192,7 @@ def test_an_encoder_without_an_output_layer_is_a_matcher_too(tiny_folder: Path) 
 def test_a_broken_matcher_file_is_one_plain_line(tiny_folder: Path, tiny: Encoder, tmp_path: Path) -> None:
     save_matcher(Matcher(tiny, None), tmp_path / "model")
     (tmp_path / "model" / "matcher.json").write_text('{"w": "wide"')
-    with pytest.raises(InputError, match=r"matcher\.json is not a matcher's file"):
+    with pytest.raises(InputError, match=r"matcher\.json is not"):
         load_matcher(str(tmp_path / "model"))
 
 
@@ -217,7 +217,7 @@ def test_an_unknown_encoder_is_one_plain_line(name: str) -> None:
 
 
 def test_a_missing_folder_is_called_a_folder() -> None:
-    with pytest.raises(InputError, match="there is no folder /no/such/folder"):
+    with pytest.raises(InputError, match="no folder /no/such/folder"):
         load_encoder("/no/such/folder")
 
 
@@ -238,7 +238,7 @@ def test_weights_that_could_run_code_are_not_read(tiny_folder: Path, tmp_path: P
     load_encoder(str(folder))  # from the safetensors beside it
     weights.unlink()
     for load in (load_encoder, load_token_encoder, lambda name: load_cross_encoder(name, [])):
-        with pytest.raises(InputError, match=r"pytorch_model\.bin could run code when it is loaded"):
+        with pytest.raises(InputError, match=r"pytorch_model\.bin could run code"):
             load(str(folder))
     assert not run.exists()
 

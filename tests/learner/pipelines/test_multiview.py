@@ -78,7 +78,7 @@ def test_reciprocal_ranks_divide_by_judged_queries() -> None:
     assert found["RR@10"].mean() == pytest.approx(0.375) and found["Success@1"].tolist() == [0, 0, 1, 0]
     nothing = np.full((4, 3), -1)
     assert measured(nothing, [{-1}] * 4, ["RR@10"])["RR@10"].tolist() == [0, 0, 0, 0]
-    with pytest.raises(InputError, match="'Best@1' is not a measure"):
+    with pytest.raises(InputError, match="'Best@1' is not"):
         parsed(["Best@1"])
 
 

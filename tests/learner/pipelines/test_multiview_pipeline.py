@@ -169,7 +169,7 @@ def test_of_one_list_whole_groups_are_held_out_without_own_pairs(make: Make, dat
     (data / "chain.csv").write_text("\n".join(["id1,id2", *(f"{i},{i + 1}" for i in range(14))]))
     (run.folder / "run.json").unlink()
     run = make({"qrels": "chain.csv", "queries": "passages.tsv"})
-    with pytest.raises(InputError, match="join too many of the texts"):
+    with pytest.raises(InputError, match="join too many"):
         run_stage(Run(run.folder / "chain", run.inputs, run.config), pipeline_named(NAME).stages[0])
 
 
@@ -268,5 +268,5 @@ def test_what_cannot_be_used_is_refused_first(make: Make, tmp_path: Path, case: 
 def test_judgements_of_other_ids_are_told(make: Make, data: Path) -> None:
     (data / "other.tsv").write_text("x\t0\ty\t1\n" * 2)
     run = make({"test_queries": "queries.tsv", "test_qrels": "other.tsv"})
-    with pytest.raises(InputError, match="none of its queries has a right passage"):
+    with pytest.raises(InputError, match="none of its queries"):
         run_pipeline(NAME, run)

@@ -151,7 +151,7 @@ def test_paths_of_a_specification_are_relative_to_it(tmp_path: Path, did: list[s
     (tmp_path / "wanted.toml").write_text('seed = 3\n[inputs]\ntexts = "data/t.csv"')
     inputs, config = read_spec("try", tmp_path / "wanted.toml")
     assert inputs == Inputs(texts=str(tmp_path / "data" / "t.csv")) and config == Config(seed=3)
-    with pytest.raises(InputError, match="there is no pipeline 'none': choose one of few-shot-mining"):
+    with pytest.raises(InputError, match=r"pipeline 'none'.* few-shot-mining"):
         make_spec("none", {}, tmp_path / "wanted.toml")
     with pytest.raises(InputError, match="cannot read the file"):
         read_spec("try", tmp_path / "missing.toml")

@@ -39,9 +39,9 @@ def stages_of(run: Run, *names: str, progress: Any = no_progress) -> None:
 
 
 def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'no teacher' needs questions with answers: set inputs\.questions"):
+    with pytest.raises(InputError, match=r"'no teacher' .* inputs\.questions"):
         run_of(data, tmp_path / "a", {}, variants=["no teacher"])
-    with pytest.raises(InputError, match="no such column; the file has 'id', 'text'"):
+    with pytest.raises(InputError, match="the file has 'id', 'text'"):
         run_of(data, tmp_path / "b", {"paraphrases": "passages.tsv"})
     with pytest.raises(InputError, match=r"teacher\.max_length is \d+.*passage_length"):
         run_of(data, tmp_path / "c", {}, student=STUDENT | {"passage_length": 60})
@@ -91,15 +91,13 @@ def test_wrong_rows_are_said_at_the_beginning(
 def test_what_a_backbone_cannot_read_is_said_at_the_beginning(data: Path, tmp_path: Path) -> None:
     student = {"backbone": str(data / "bert"), **STUDENT, "passage_length": 100}
     teacher = {"backbone": str(data / "bert"), "max_length": 200, "question_length": 12}
-    with pytest.raises(InputError, match=r"student.passage_length is 100, but .*bert reads only 78 tokens: lower it"):
+    with pytest.raises(InputError, match=r"student.passage_length is 100.* 78 tokens"):
         run_of(data, tmp_path / "a", {}, student=student, teacher=teacher)
-    with pytest.raises(
-        InputError, match=r"paraphrases.layer is 2, but the last layer of .*bert is 1: choose a lower one"
-    ):
+    with pytest.raises(InputError, match=r"paraphrases.layer is 2.* is 1"):
         run_of(data, tmp_path / "b", {"paraphrases": "pairs.tsv"}, paraphrases={"layer": 2})
     run_of(data, tmp_path / "c", {}, paraphrases={"layer": 2})  # nothing is ranked
     squad(data / "none.json", [])
-    with pytest.raises(InputError, match=r"none.json: no question has an answer"):
+    with pytest.raises(InputError, match=r"none.json: no question"):
         run_of(data, tmp_path / "d", {"reading": "none.json"})
 
 
@@ -130,7 +128,7 @@ def test_the_files_of_questions(tmp_path: Path) -> None:
     one = read_questions(tmp_path / "m.jsonl.gz")[0]
     assert (one.answers, one.start) == (("cat", "Cat"), 9)
     (tmp_path / "bad.jsonl").write_text('{"text": 1}')
-    with pytest.raises(InputError, match=r"bad.jsonl: this is not MRQA's JSON Lines \(KeyError\('qas'\)\)"):
+    with pytest.raises(InputError, match=r"bad.jsonl: .* MRQA.*KeyError\('qas'"):
         read_questions(tmp_path / "bad.jsonl")
     (tmp_path / "none.json").write_text('{"data": []}')
     with pytest.raises(InputError, match="contains no questions"):
@@ -160,7 +158,7 @@ def test_questions_keep_the_name_of_their_data_set(tmp_path: Path) -> None:
 
 def test_broken_files_of_questions_are_said_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "spans.jsonl").write_text(mrqa(text="cat", char_spans=[]))
-    with pytest.raises(InputError, match=r"spans.jsonl: this is not MRQA's JSON Lines \(IndexError"):
+    with pytest.raises(InputError, match=r"spans.jsonl: .* MRQA.*\(IndexError"):
         read_questions(tmp_path / "spans.jsonl")
     whole = gzip.compress(mrqa(text="cat", char_spans=[[9, 11]]).encode())
     (tmp_path / "half.jsonl.gz").write_bytes(whole[:-12])

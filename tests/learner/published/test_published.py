@@ -140,11 +140,9 @@ def test_quoted_spanning_broken_and_empty_lines(tmp_path: Path) -> None:
         ("", "The other is empty?", "0"),
         ('"Why?', "Because?", "1"),
     ]
-    notes = qqp(path).notes
-    assert notes == [
-        "Left out: 2 lines without six cells.",
-        "Left out: 1 pair with an empty question.",
-    ]
+    cells, empty = qqp(path).notes
+    assert "2 lines without six" in cells
+    assert "1 pair with an empty" in empty
 
 
 def test_a_folder_a_packed_file_and_commas_read_alike(tmp_path: Path) -> None:
@@ -184,7 +182,7 @@ def test_glues_split_of_the_pairs_is_kept(tmp_path: Path) -> None:
     measured = {name for item in corpus.items if item.split == Split.EVALUATION for name in item.ids}
     assert measured == {"2", "3", "6", "7"}
     assert (tmp_path / "out" / "labels.csv").read_text() == "id1,id2,label\n1,2,1\n1,3,0\n"
-    assert any("1 row without six cells or two questions" in note for note in released.notes)
+    assert any("1 row without six cells" in note for note in released.notes)
 
 
 @pytest.mark.parametrize(
@@ -226,14 +224,15 @@ def test_titles_are_never_mixed_unless_asked_for(tmp_path: Path, titles: Titles,
     assert released.right is not None
     assert released.right[0].text == first
     assert released.right[-1].text == ("It is old ." if missing or titles == Titles.NEVER else "Town . It is old .")
-    assert any("2 of 8 rows have no title" in note for note in released.notes) == missing
+    assert any("2 of 8 rows" in note for note in released.notes) == missing
 
 
 def test_a_text_of_two_parts_only_measures(tmp_path: Path) -> None:
     left = [Text("a", "one"), Text("b", "two"), Text("c", "one")]
     gold = [GivenPair("a", "p", 1), GivenPair("b", "p", 1)]
     released = Released("made", left, [Text("p", "passage")], gold, {"a": "train", "b": "train", "c": "test"})
-    assert write_released(released, "test", tmp_path) == ["1 text is in two parts, and measures only."]
+    (note,) = write_released(released, "test", tmp_path)
+    assert note.startswith("1 text is in two")
     corpus = read_split(
         tmp_path / "split.csv", load_corpus(tmp_path / "left.csv", tmp_path / "right.csv", tmp_path / "gold.csv")
     )
@@ -261,9 +260,9 @@ def test_figures_are_of_the_closed_pairs_of_each_part(tmp_path: Path) -> None:
 def test_the_part_that_measures(tmp_path: Path) -> None:
     released = Released("made", [Text("a", "x"), Text("b", "y")], None, [], {"a": "train", "b": "dev"})
     assert evaluated_part(released, None) == evaluated_part(released, "dev") == "dev"
-    with pytest.raises(InputError, match="no part 'test' to measure on: use dev"):
+    with pytest.raises(InputError, match=r"no part 'test'.* dev"):
         evaluated_part(released, "test")
-    with pytest.raises(InputError, match="no part to measure on; it has train"):
+    with pytest.raises(InputError, match="it has train"):
         evaluated_part(everything(released), None)
 
 

@@ -147,7 +147,7 @@ def test_a_slow_endpoint_is_left() -> None:
         time.sleep(0.3)
         return said(YES, 1)
 
-    with pytest.raises(RaterError, match=r"no answer within 0\.05 seconds"):
+    with pytest.raises(RaterError, match=r"within 0\.05 seconds"):
         rate(play, timeout=0.05)
 
 
@@ -206,7 +206,7 @@ def test_a_function_rates(function: str, verdict: Verdict) -> None:
 def test_a_function_the_operator_has_not_named_is_not_imported() -> None:
     sys.modules.pop("this", None)
     setup = RaterSetup(name="x", kind=RaterKind.FUNCTION, function="this:s")
-    with pytest.raises(InputError, match="add this:s to the environment variable ALLPAIRS_RATER_FUNCTIONS"):
+    with pytest.raises(InputError, match=r"this:s to .* ALLPAIRS_RATER_FUNCTIONS"):
         open_rater(setup, {"ALLPAIRS_RATER_FUNCTIONS": "this:other"}, random.Random(0))
     assert "this" not in sys.modules
 

@@ -129,7 +129,7 @@ def test_an_endpoint_elsewhere_is_reached_through_a_tunnel(monkeypatch: pytest.M
     with proxying() as (proxy, seen):
         monkeypatch.setenv("HTTPS_PROXY", proxy)
         monkeypatch.setenv("HTTP_PROXY", proxy)
-        with pytest.raises(RaterError, match=r"the proxy 127\.0\.0\.1 refuses with status 502"):
+        with pytest.raises(RaterError, match=r"proxy 127\.0\.0\.1 .* 502"):
             Endpoint("https://models.example.org/v1", "tiny", SECRET, wait=lambda _: None).rate(PROMPT, "x", "y")
         assert len(seen) == TRIES and all(one.startswith(b"CONNECT models.example.org:443 HTTP/1.1") for one in seen)
         assert all(b"Proxy-Authorization: Basic bWU6d29yZA==" in one for one in seen)

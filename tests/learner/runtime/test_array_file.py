@@ -27,7 +27,6 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match="No space left") as raised:
         new_array_file(tmp_path / "a.npy", np.float32, (10, 3))
-    assert str(in_words(raised.value)).startswith(
-        f"The disk is full, and nothing was stored: free space for {tmp_path}"
-    )
+    said = str(in_words(raised.value))
+    assert said.startswith("The disk is full") and str(tmp_path) in said
     assert not list(tmp_path.iterdir())

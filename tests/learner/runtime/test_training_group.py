@@ -124,7 +124,7 @@ def test_a_killed_process_ends_the_training_with_advice(two: None, tmp_path: Pat
 
 
 def test_the_first_error_is_the_trainings_own(two: None, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^text 7 is empty: leave it out\n") as caught:
+    with pytest.raises(InputError, match=r"^text 7 is empty: .*\n") as caught:
         train_together(failing, (nn.Linear(1, 1), tmp_path), [], no_progress)
     assert "group_work.py" in caught.value.__notes__[0]  # where it happened, for the job's row
     said = {file.read_text() for file in tmp_path.iterdir()}  # the other one may be ended before it says anything
@@ -162,7 +162,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("written", ["0", "two", "-1", "1.5", ""])
 def test_a_number_of_processes_is_a_number(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROCESSES, written)
-    with pytest.raises(InputError, match="set it to the number of processes"):
+    with pytest.raises(InputError, match="number of processes"):
         process_count()
 
 
@@ -171,7 +171,7 @@ def test_one_process_is_the_default_and_needs_nothing(monkeypatch: pytest.Monkey
     monkeypatch.setattr(training_group, "find_spec", lambda name: None)
     assert process_count() == 1
     monkeypatch.setenv(PROCESSES, "2")
-    with pytest.raises(InputError, match=r"needs accelerate: pip install -r requirements-cluster.txt"):
+    with pytest.raises(InputError, match=r"accelerate.* requirements-cluster.txt"):
         process_count()
 
 
@@ -179,5 +179,5 @@ def test_there_is_a_gpu_for_each_process(monkeypatch: pytest.MonkeyPatch, two: N
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for gpus, fits in ((2, True), (1, False)):
         monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
-        with nullcontext() if fits else pytest.raises(InputError, match="there are 1 GPUs: set it to no more"):
+        with nullcontext() if fits else pytest.raises(InputError, match="1 GPUs"):
             process_count()

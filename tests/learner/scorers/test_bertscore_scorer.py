@@ -36,7 +36,7 @@ def test_a_pair_scores_alone_as_among_others_and_either_way(name: str) -> None:
 def test_a_layer_that_is_not_there_is_refused(name: str) -> None:
     assert load_token_scorer(f"{name}@1", TEXTS, "cpu").depth == 1
     for depth in ("0", "2", "last"):
-        with pytest.raises(InputError, match="has layers 1 to 1: write bertscore:"):
+        with pytest.raises(InputError, match="layers 1 to 1"):
             load_token_scorer(f"{name}@{depth}", TEXTS, "cpu")
 
 
@@ -48,5 +48,5 @@ def test_it_is_measured_over_all_pairs(name: str, tmp_path: Path) -> None:
     found = evaluate_corpus(name, corpus, Method(base=name.removeprefix("bertscore:")))
     assert found["pairs"] == 10 and found["positives"] == 2
     assert 0.2 <= found["average_precision"]["value"] <= 1
-    with pytest.raises(InputError, match="compares tokens, and --audit ranks all pairs"):
+    with pytest.raises(InputError, match="tokens, and --audit"):
         evaluate_audit(name, corpus, gold, 0)

@@ -106,10 +106,10 @@ def test_a_record_is_asked_for_by_its_columns(engine: Engine, encoder: Path) -> 
     project = ProjectTexts(np.arange(2), False, TextColumns({Side.LEFT: ("title", "year"), Side.RIGHT: ("name",)}))
     assert project.records([{"year": " 1999 ", "title": "A"}, {"title": "B"}], True).texts == ["A . 1999", "B"]
     assert project.records([{"name": "C"}], False).texts == ["C"] and project.records([" D "], True).texts == ["D"]
-    with pytest.raises(InputError, match="'city', but this list has 'title', 'year'"):
+    with pytest.raises(InputError, match=r"'city', .* 'title', 'year'"):
         project.records([{"city": "X"}], True)
     for nothing in ("", " ", "\u200b\xad", {"title": "\ufeff"}, {}):
-        with pytest.raises(InputError, match="nothing to read in text 1 of 1"):
+        with pytest.raises(InputError, match="text 1 of 1"):
             project.records([nothing], True)
     with pytest.raises(InputError, match="one or the other"):
         project.records(["A", {"title": "B"}], True)

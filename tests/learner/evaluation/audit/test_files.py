@@ -111,7 +111,7 @@ def test_ids_of_two_lists_belong_to_their_lists(tmp_path: Path) -> None:
     both = replace(found, items=[replace(item, split=at) for item, at in zip(found.items, splits, strict=True)])
     labels = read(tmp_path, both, "q1,p0,1,1,0,4")
     assert (labels.left.tolist(), labels.right.tolist()) == ([1], [2])
-    with pytest.raises(InputError, match="the id 'p0' is not among the 2 ids"):
+    with pytest.raises(InputError, match=r"'p0' is not among .* 2"):
         read(tmp_path, both, "p0,q1,1,1,0,4")
 
 
@@ -120,9 +120,9 @@ def test_strata_of_one_band_are_read_and_refused(tmp_path: Path, corpus: Corpus)
     rows = "q0,q1,1,1,1,1,1", "q0,q2,0,1,2,1,2", "q0,q3,0,1,3,2,2"
     assert read(tmp_path, corpus, *rows, header=header).band.tolist() == [0, 1, 1]
     assert read(tmp_path, corpus, *(row[:-2] for row in rows)).band.tolist() == [0, 1, 2]
-    with pytest.raises(InputError, match=r"stratum 1 is in band 3.*correct the column 'band'"):
+    with pytest.raises(InputError, match=r"stratum 1 .* band 3"):
         read(tmp_path, corpus, "q0,q1,1,1,1,1,3", *rows[1:], header=header)
-    with pytest.raises(InputError, match="row 3, column 'band': 'x' is not a number"):
+    with pytest.raises(InputError, match="row 3, column 'band': 'x'"):
         read(tmp_path, corpus, rows[0], "q0,q2,0,1,2,1,x", header=header)
 
 

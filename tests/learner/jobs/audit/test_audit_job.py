@@ -220,7 +220,7 @@ def test_the_next_audit_batch_goes_on_below_what_is_answered(engine: Engine, pro
 
 def test_one_audit_batch_at_a_time(engine: Engine, project: int) -> None:
     run_audit(engine, project, 12)
-    assert steps.draw_audit_batch(project, 12) == "an audit batch is open: label it first"
+    assert "audit batch is open" in steps.draw_audit_batch(project, 12)
     assert count(engine, Round) == 1
     assert count(engine, Task) == 12
 

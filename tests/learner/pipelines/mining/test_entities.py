@@ -94,13 +94,13 @@ def test_a_tagger_of_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=load))
     assert tagged("In Oslo", spacy_tagger("here")) == [("Oslo", "GPE")]
-    with pytest.raises(InputError, match=r"spaCy has no model 'there': install it \(python -m spacy download there\)"):
+    with pytest.raises(InputError, match=r"no model 'there'.* download there"):
         spacy_tagger("there")
 
 
 def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(InputError, match="spaCy is not installed: install it"):
+    with pytest.raises(InputError, match="spaCy is not installed"):
         spacy_tagger("en_core_web_sm")
 
 

@@ -119,9 +119,9 @@ def test_a_ratio_needs_cosines_above_zero(kind: Kind) -> None:
     if kind != "ratio":
         assert len(candidates(*both(cosines, 2), kind)) == 4
         return
-    with pytest.raises(InputError, match="have 0: choose the margin `distance`"):
+    with pytest.raises(InputError, match=r"have 0: .*`distance`"):
         candidates(*both(np.zeros((1, 1)), 1), kind)
-    with pytest.raises(InputError, match=r"have -0\.1: choose the margin `distance`"):
+    with pytest.raises(InputError, match=r"have -0\.1: .*`distance`"):
         candidates(*both(cosines, 2), kind)
 
 
