@@ -29,7 +29,7 @@ Make = Callable[..., Run]
 
 
 def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
-    path.write_text("\n".join([columns, *(",".join(row) for row in table_rows)]), encoding="utf-8")
+    path.write_text("\n".join([columns, *(",".join(row) for row in rows)]), encoding="utf-8")
     return path.name
 
 
