@@ -82,7 +82,7 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     if device == "cpu":  # drivers of a GPU reserve more than the machine has
         limit_memory()
     me = Me(name or socket.gethostname(), device, queue or (Queue.CPU if device == "cpu" else Queue.GPU))
-    _take_name(engine, me)
+    take_worker_name(engine, me)
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
@@ -103,12 +103,12 @@ def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
     """Report this worker as alive and look after jobs that nobody would take, until it is told to stop."""
     beats, queues = 0, queue_engine()
     while not stopping.is_set():
-        _report(engine, me)
-        with _patience():
+        renew_worker_report(engine, me)
+        with database_patience():
             route(engine, queues)
         beats += 1
         if beats % LOOK_AROUND == 0:
-            with _patience():
+            with database_patience():
                 take_over(engine, queues, me.name)
         stopping.wait(HEARTBEAT)
 
@@ -129,7 +129,7 @@ def _launch(me: Me) -> None:
     DBOS.register_queue(me.queue, worker_concurrency=1, polling_interval_sec=0.5)
 
 
-def _take_name(engine: Engine, me: Me) -> None:
+def take_worker_name(engine: Engine, me: Me) -> None:
     """Register under the name, unless another live process has it: a name's jobs resume where it starts."""
     with writing(engine) as session:
         for other in live_workers(session):
@@ -159,13 +159,13 @@ def _is_running(host: str, pid: int) -> bool:
     return host != socket.gethostname() or psutil.pid_exists(pid)
 
 
-def _report(engine: Engine, me: Me) -> None:
-    with _patience(), writing(engine) as session:
+def renew_worker_report(engine: Engine, me: Me) -> None:
+    with database_patience(), writing(engine) as session:
         _tell(session, me)
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def database_patience() -> Iterator[None]:
     """Log a database that is locked or away for a while: it must not end the running job."""
     try:
         yield

@@ -80,11 +80,11 @@ async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
     """Upgrade the database; while the app runs, keep a worker alive and, if wanted, a process that answers `match`."""
     with private_files():
         engine = _ready(is_forced)
-        tasks = [asyncio.create_task(_keep_bin(engine))]
+        tasks = [asyncio.create_task(keep_bin_emptied(engine))]
         if os.environ.get("ALLPAIRS_WORKER") != "0":
-            tasks.append(asyncio.create_task(_keep(_worker(engine))))
+            tasks.append(asyncio.create_task(keep_running(worker_keeper(engine))))
         if os.environ.get("ALLPAIRS_MATCH") == "1":
-            tasks.append(asyncio.create_task(_keep(_matching(engine))))
+            tasks.append(asyncio.create_task(keep_running(matching_keeper(engine))))
         try:
             yield
         finally:
@@ -114,7 +114,7 @@ def _ready(is_forced: Callable[[], bool]) -> Engine:
     return engine
 
 
-async def _keep_bin(engine: Engine) -> None:
+async def keep_bin_emptied(engine: Engine) -> None:
     """Remove expired projects from the bin, at the start and every hour."""
     while True:
         try:
@@ -126,7 +126,7 @@ async def _keep_bin(engine: Engine) -> None:
         await asyncio.sleep(EMPTY_EVERY)
 
 
-async def _keep(keeper: "_Keeper") -> None:
+async def keep_running(keeper: "ProgramKeeper") -> None:
     """Start a process unless one is alive, and restart it when it ends; wait longer after each quick end."""
     try:
         while True:
@@ -140,7 +140,7 @@ async def _keep(keeper: "_Keeper") -> None:
 
 
 @dataclass
-class _Keeper:
+class ProgramKeeper:
     """A process that this app started, and how long to wait before restarting it.
 
     is_alive: whether one runs, here or elsewhere; began, ended: called with the number of a process of this app's.
@@ -171,7 +171,7 @@ class _Keeper:
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process, self.started = _started(self.what, self.command), time.monotonic()
+            self.process, self.started = start_program(self.what, self.command), time.monotonic()
             self.began(self.process.pid)
 
     def stop(self) -> None:
@@ -181,7 +181,7 @@ class _Keeper:
                 self.process.terminate()
 
 
-def _worker(engine: Engine) -> _Keeper:
+def worker_keeper(engine: Engine) -> ProgramKeeper:
     name = socket.gethostname()
 
     def began(pid: int) -> None:
@@ -194,10 +194,10 @@ def _worker(engine: Engine) -> _Keeper:
         with writing(engine) as session:
             remove_worker(session, name, pid)
 
-    return _Keeper("worker", WORKER, lambda: worker_alive(engine), began, ended)
+    return ProgramKeeper("worker", WORKER, lambda: worker_alive(engine), began, ended)
 
 
-def _matching(engine: Engine) -> _Keeper:
+def matching_keeper(engine: Engine) -> ProgramKeeper:
     def is_alive() -> bool:
         with reading(engine) as session:
             return bool(live_servers(session))
@@ -206,10 +206,10 @@ def _matching(engine: Engine) -> _Keeper:
         with writing(engine) as session:
             remove_server(session, socket.gethostname(), pid)
 
-    return _Keeper("process that answers `match`", MATCHING, is_alive, lambda pid: None, ended)
+    return ProgramKeeper("process that answers `match`", MATCHING, is_alive, lambda pid: None, ended)
 
 
-def _started(what: str, command: list[str]) -> subprocess.Popen[bytes]:
+def start_program(what: str, command: list[str]) -> subprocess.Popen[bytes]:
     log.info("starting a %s", what)
     path = os.pathsep.join([str(HOLDS_US), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})

@@ -149,18 +149,18 @@ def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> 
 
 def best_pairs(found: Round) -> Scored:
     """Return the best pairs of the round, the best first."""
-    return Scored(*_arrays(found.folder / PAIRS, "left", "right", "score"))
+    return Scored(*read_prepared_arrays(found.folder / PAIRS, "left", "right", "score"))
 
 
 def known_pairs(found: Round) -> Known:
     """Return the pairs of the round that people or gold have answered, in no order."""
-    left, right, score, label, gold, equal = _arrays(
+    left, right, score, label, gold, equal = read_prepared_arrays(
         found.folder / KNOWN, "left", "right", "score", "label", "gold", "equal"
     )
     return Known(Scored(left, right, score), label, gold, equal)
 
 
-def _arrays(path: Path, *names: str) -> list[np.ndarray]:
+def read_prepared_arrays(path: Path, *names: str) -> list[np.ndarray]:
     """Return the file's arrays of these names. Raises InputError if it is damaged."""
     try:
         with held(path):

@@ -130,7 +130,7 @@ def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[st
         if source := chosen.get("project", "").strip():
             chosen = chosen | {"source_id": project_for(session, Right.CHANGE, source).id}
         job_id = _add_apart(session, project_id, PIPELINE, "a pipeline on this project is running")
-    _enqueue(engine, job_id, PIPELINE, project_id, name, config, chosen)
+    enqueue_workflow(engine, job_id, PIPELINE, project_id, name, config, chosen)
     return job_id
 
 
@@ -200,7 +200,7 @@ def _request_apart(
     with acting(engine, right, project_id) as session:
         check(session, project_id)
         job_id = _add_apart(session, project_id, kind, busy)
-    _enqueue(engine, job_id, kind, project_id, *arguments)
+    enqueue_workflow(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
@@ -249,7 +249,7 @@ def update_groups(engine: Engine, project_id: int) -> str | None:
         if asked is None or (last is not None and last.state == "waiting"):
             return None
         job_id = jobs.add_job(session, project_id, MATCHES).id
-    _enqueue(engine, job_id, MATCHES, project_id, *asked)
+    enqueue_workflow(engine, job_id, MATCHES, project_id, *asked)
     return job_id
 
 
@@ -266,7 +266,7 @@ def _request(
             raise InputError("another job is running: wait until it is done")
         job_id = job.id
     # Enqueueing an id twice makes one job, so if the app crashes before this line, the next joining call repairs it.
-    _enqueue(engine, job_id, kind, project_id, *arguments)
+    enqueue_workflow(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
@@ -290,7 +290,7 @@ def _require_news(session: Session, project_id: int) -> None:
         raise InputError(reason)
 
 
-def _enqueue(engine: Engine, job_id: str, kind: str, project_id: int, *arguments: object) -> None:
+def enqueue_workflow(engine: Engine, job_id: str, kind: str, project_id: int, *arguments: object) -> None:
     """Hand the job to the queue: a project's second search goes behind what others ask for, the third further."""
     with reading(engine) as session:
         queue = queue_of(kind, served_queues(session))  # workers move the job if that changes

@@ -62,7 +62,7 @@ def make_engine(url: str | None = None) -> Engine:
     if (file := sqlite_file(url)) is not None:
         _make(file)
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, hide_parameters=True)
-    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -92,7 +92,7 @@ def _leave_values_out(context: Any) -> None:
         context.sqlalchemy_exception.args = (primary,)
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
+def prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # the "begin" event opens transactions, not the driver
     for pragma in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=30000", "synchronous=NORMAL"):
         connection.execute(f"PRAGMA {pragma}")

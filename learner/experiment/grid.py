@@ -79,7 +79,7 @@ class Grid:
         """Record the runs that have ended and start those that can start; return whether any cell is running."""
         before = [standing.state for standing in self.standings]
         self._collect()
-        self._start()
+        self.start_waiting()
         if [standing.state for standing in self.standings] != before:
             self._store()
         running = self._running()
@@ -125,7 +125,7 @@ class Grid:
                 self.free.append(standing.run.work.device)
                 standing.run = None
 
-    def _start(self) -> None:
+    def start_waiting(self) -> None:
         """Give every free device a cell whose labels exist, if there is one."""
         states = {standing.cell.folder: standing.state for standing in self.standings}
         for standing in self.standings:

@@ -54,7 +54,7 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
         if labels:
             files["labels"] = write_labels(session, project_id, folder)
     publish(experiment_folder(job_id) / "data")
-    return {_as_name(name): files}
+    return {as_file_name(name): files}
 
 
 @job_step
@@ -114,7 +114,7 @@ def _told(wanted: Experiment, grid: Grid) -> str:
     return f"{grid.count('done')} of {len(grid.standings)} runs done"
 
 
-def _as_name(name: str) -> str:
+def as_file_name(name: str) -> str:
     """Return the name without the characters that a data set's name must not contain."""
     kept = " ".join(re.sub(r"[^A-Za-z0-9 ._+-]", " ", name).split())
     return kept.lstrip("._+-")[:60].strip() or "project"

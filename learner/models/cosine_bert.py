@@ -101,7 +101,7 @@ def train(
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
         given = encoder, *_distinct(texts, every), weights, _of_pairs(offset, every), settings, rng
-        train_together(_descend, given, [encoder.model], progress)
+        train_together(descend_cosine, given, [encoder.model], progress)
         # Encoding again takes a while: progress stands still, but a cancellation is noticed.
         found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
         layer = fit_output_layer(found - _of_pairs(offset, labelled), labelled.label)
@@ -128,7 +128,7 @@ def _of_pairs(offset: np.ndarray, pairs: Labelled) -> np.ndarray:
     return offset[pairs.left] + offset[pairs.right]
 
 
-def _descend(
+def descend_cosine(
     encoder: Encoder,
     texts: Sequence[str],
     labelled: Labelled,
@@ -146,8 +146,8 @@ def _descend(
     tokens, label = encoder.tokenize(texts, settings.max_length), labelled.label.astype(np.float32)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
     step = Step(encoder, tokens, labelled.left, labelled.right, label, weights, offset, head, group)
-    order = list(_batches(labelled.left, labelled.right, settings, rng))
-    optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
+    order = list(cosine_batches(labelled.left, labelled.right, settings, rng))
+    optimizer, schedule = cosine_optimizer(encoder, head, settings.learning_rate, len(order))
     clipped = [part["params"] for part in optimizer.param_groups]
     losses = (
         _recorded(step, chain(*clipped)) if can_record(encoder.device, group) and not encoder.is_static else step.losses
@@ -169,7 +169,9 @@ def _recorded(step: Step, parameters: Iterable[nn.Parameter]) -> Callable[[np.nd
     return gradients
 
 
-def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def cosine_batches(
+    left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Yield positions of each step's pairs; an epoch's incomplete last batch is dropped unless it is the only one."""
     n = len(left)
     size = min(settings.batch_size, n)
@@ -190,7 +192,7 @@ def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(degree[left] >= degree[right], left, right)
 
 
-def _optimizer(
+def cosine_optimizer(
     encoder: Encoder, head: Head, rate: float, steps: int
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
     groups = [

@@ -44,7 +44,7 @@ def loading(name: str, what: str = "backbone") -> Iterator[str]:
         require_folder(name)
         require_whole(path)
         try:
-            with _building(_most_numbers(path)):
+            with building_model(_most_numbers(path)):
                 yield str(path) if path.is_dir() else name
         except (InputError, Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
@@ -106,7 +106,7 @@ _FIRST = threading.Lock()  # of two threads that load the first models
 
 
 @contextmanager
-def _building(most: int) -> Iterator[None]:
+def building_model(most: int) -> Iterator[None]:
     """Raise InputError as soon as this thread has registered more weights than that, or very many modules."""
     with _FIRST:
         _count_registrations()

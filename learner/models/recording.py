@@ -41,7 +41,7 @@ class Recording:
         shapes = tuple(value.shape for value in inputs.values())
         self.seen[shapes] += 1
         if self.seen[shapes] > BEFORE and shapes not in self.recorded:
-            self.recorded[shapes] = self._record(self._moved(inputs))
+            self.recorded[shapes] = self.record_graph(self._moved(inputs))
         if (found := self.recorded.get(shapes)) is None:
             self._compute(self._moved(inputs))
         else:
@@ -63,7 +63,7 @@ class Recording:
         torch._foreach_zero_(self.gradients)
         self.loss(inputs).backward()  # type: ignore[no-untyped-call]
 
-    def _record(self, inputs: Inputs) -> tuple[torch.cuda.CUDAGraph, Inputs] | None:
+    def record_graph(self, inputs: Inputs) -> tuple[torch.cuda.CUDAGraph, Inputs] | None:
         """Return the recording, and the inputs that it reads; none if the loss cannot be recorded."""
         graph = torch.cuda.CUDAGraph()
         try:

@@ -100,7 +100,7 @@ def near_pairs(
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:
         pairs = nearest_by_hnsw(*_arrays(left, right), k, symmetric, rng.spawn(1)[0], first)
-    return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
+    return Near(pairs, method, k, neighbour_recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
 
 
 def near_scores(
@@ -131,7 +131,7 @@ def searches_exactly(left: int, right: int) -> bool:
     return left * right <= EXACT_UP_TO[search_device()] ** 2
 
 
-def _recall(
+def neighbour_recall(
     left: Readable,
     right: Readable,
     found: Pairs,

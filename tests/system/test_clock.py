@@ -101,7 +101,7 @@ def test_the_next_round_can_be_requested_after_a_clock_ahead(
         job.state, job.created_at = "done", hand.time
     hand.time -= HOUR
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr(requests, "_enqueue", lambda *given: asked.append(given))
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *given: asked.append(given))
     for task in served(engine, project, "ann", 2):
         tell(engine, project, "ann", task)
     with reading(engine) as session:
@@ -232,7 +232,7 @@ def test_an_open_job_is_not_lost_while_the_clock_is_ahead(
     monkeypatch.setattr(recovery.DBOS, "list_workflows", lambda **_: listed)
     for step in (HOUR, -HOUR):
         hand.time += step
-        recovery._find_lost(engine)
-        recovery._mark_ended(engine)
+        recovery.find_lost_jobs(engine)
+        recovery.mark_ended_jobs(engine)
         with reading(engine) as session:
             assert session.get_one(Job, job).state == "waiting"

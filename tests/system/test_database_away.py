@@ -113,13 +113,13 @@ def locked(engine: Engine) -> Iterator[None]:
 def test_an_app_goes_on_after_sqlite_was_read_only_or_locked(
     engine: Engine, query_only: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare = engines._prepare_sqlite
+    prepare = engines.prepare_sqlite
 
     def impatient(connection: Any, record: Any) -> None:
         prepare(connection, record)
         connection.execute("PRAGMA busy_timeout=50")
 
-    monkeypatch.setattr(engines, "_prepare_sqlite", impatient)
+    monkeypatch.setattr(engines, "prepare_sqlite", impatient)
     program = Program(engine)
     require_endured(program, query_only, FORBIDDEN, readable=True)
     require_endured(program, lambda: locked(engine), LOCKED, readable=True)

@@ -155,7 +155,7 @@ def test_a_database_that_is_restarted_loses_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_a_job_ending_while_the_database_is_away_is_told_later(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[float] = []
-    real = state._set_now
+    real = state.set_job_now
 
     def away_at_first(job_id: str, **columns: object) -> None:
         tries.append(time.monotonic())
@@ -163,7 +163,7 @@ def test_a_job_ending_while_the_database_is_away_is_told_later(engine: Engine, m
             raise OperationalError("UPDATE", {}, Exception("connection refused"))
         real(job_id, **columns)
 
-    monkeypatch.setattr(state, "_set_now", away_at_first)
+    monkeypatch.setattr(state, "set_job_now", away_at_first)
     monkeypatch.setattr(state, "WAIT", 0.01)
     job = make_job(engine)
     with job_state(job):
@@ -226,12 +226,12 @@ def test_a_job_that_never_came_into_the_queue_is_found(engine: Engine, monkeypat
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(recovery.DBOS, "list_workflows", lambda **_: [])
     monkeypatch.setattr(recovery.DBOS, "enqueue_workflow_with_options", lambda *options: asked.append(options))
-    recovery._find_lost(engine)
+    recovery.find_lost_jobs(engine)
     assert asked == []  # the app may be about to ask
     with writing(engine) as session:
         for job in session.scalars(select(Job)):
             job.created_at -= recovery.LOST * 2
-    recovery._find_lost(engine)
+    recovery.find_lost_jobs(engine)
     assert [options[0]["workflow_id"] for options in asked] == [lost]  # type: ignore[index]
     with reading(engine) as session:
         assert session.get_one(Job, lost).state == "waiting"
@@ -256,7 +256,7 @@ def test_a_job_that_is_over_and_could_not_say_so_has_failed(engine: Engine, monk
         return found
 
     monkeypatch.setattr(recovery.DBOS, "list_workflows", listed)
-    recovery._mark_ended(engine)
+    recovery.mark_ended_jobs(engine)
     assert asked == [set(ids.values())]
     with reading(engine) as session:
         rows = {status: session.get_one(Job, job_id) for status, job_id in ids.items()}

@@ -94,7 +94,7 @@ def test_what_a_worker_writes_is_closed(
         write_json(artifacts() / "project-1" / "next" / "about.json", {})
         raise InputError("another worker has this name")
 
-    monkeypatch.setattr(worker, "_take_name", stop)
+    monkeypatch.setattr(worker, "take_worker_name", stop)
     make_old_home(home)
     with pytest.raises(InputError):
         worker.run()

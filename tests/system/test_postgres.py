@@ -165,7 +165,7 @@ def test_of_two_requests_at_once_one_makes_the_job(
         return found
 
     monkeypatch.setattr(jobs, "open_job", open_job_slowly)
-    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
     tell(postgres, project, "ann", [(serve(postgres, project, "ann", 1)[0][0].task_id, AnswerKind.POSITIVE)])
     with ThreadPoolExecutor(2) as pool:
         made = set(pool.map(lambda engine: requests.request_round(engine, project), [postgres] * 2))

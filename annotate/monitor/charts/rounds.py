@@ -56,7 +56,7 @@ def curve_chart(table: pd.DataFrame) -> Plot:
     base = alt.Chart(named).encode(
         x=alt.X("recall:Q", title="Recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f", tickCount=6)),
         y=alt.Y("precision:Q", title="Precision", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f")),
-        color=alt.Color("name:N", title=None, scale=_round_colours(names), legend=LINES),
+        color=alt.Color("name:N", title=None, scale=round_colours(names), legend=LINES),
     )
     lines = base.mark_line(interpolate="step-before", strokeWidth=2.5).encode(
         order="order:Q",
@@ -189,7 +189,7 @@ def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.
     return [rule, word.encode(text="name:N", y=alt.value(2))]
 
 
-def _round_colours(names: list[str]) -> alt.Scale:
+def round_colours(names: list[str]) -> alt.Scale:
     places = [i / (len(names) - 1) for i in range(len(names))] if len(names) > 1 else [1.0]
     return alt.Scale(domain=names, range=[between(place) for place in places])
 

@@ -41,7 +41,7 @@ def _source(*parts: str) -> str:
     return "\n".join((Path(__file__).parent / part).read_text("utf-8") for part in parts)
 
 
-_mount = st.components.v2.component(
+mount_card = st.components.v2.component(
     "allpairs_card",
     html=_source("card.html"),
     css=_source("card.css"),
@@ -127,7 +127,7 @@ def card(
         "empty": why_empty(standing, audit_batch),
     }
     # In a list, since Streamlit would import pandas to look for data frames in a dictionary.
-    _mount(key=key, data=[data], on_outbox_change=lambda: None)
+    mount_card(key=key, data=[data], on_outbox_change=lambda: None)
 
 
 def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:

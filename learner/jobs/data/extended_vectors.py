@@ -71,12 +71,12 @@ def extended_by_encoder(
     for mine, own, others in sides:
         rows, weight = first + np.flatnonzero(mine), weight_of(hubness, own, others)
         known, others = own[own < first], others[others < first]
-        offset[mine] = _hubness(whole, rows, known, kept[known, -1], others, weight)
+        offset[mine] = extended_hubness(whole, rows, known, kept[known, -1], others, weight)
     whole[:first, -1], whole[first:, -1] = kept[:, -1], offset
     return whole
 
 
-def _hubness(
+def extended_hubness(
     vectors: np.ndarray, rows: np.ndarray, known: np.ndarray, hubness: np.ndarray, others: np.ndarray, weight: float
 ) -> np.ndarray:
     """Return the hubness correction of these rows by their nearest of the others, (n,) float32.

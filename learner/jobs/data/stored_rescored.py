@@ -64,17 +64,17 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
     folder = artifacts() / matcher.folder
     stored = _stored(folder.parent, data)
     if stored is None:
-        return _made(second, data, vectors, progress)  # nobody keeps the file of an earlier round
+        return make_rescored(second, data, vectors, progress)  # nobody keeps the file of an earlier round
     new, known = _lacking(stored, data), _among(stored, len(data.item_ids))
     if not len(new):
         return known
     found = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
-    found = _made(second, data, vectors, progress) if found is None else found
+    found = make_rescored(second, data, vectors, progress) if found is None else found
     save_rescored(folder.parent, found, data)
     return found
 
 
-def _made(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
+def make_rescored(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
     dataset = data.dataset
     features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
     pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)

@@ -72,7 +72,7 @@ def _outcome(job_id: str) -> Iterator[None]:
             _patiently(lambda: _give_back(run), math.inf)
             raise dbos_error.DBOSWorkflowConflictIDError(job_id) from error
         log.error("job %s failed with %s: see the Jobs page", job_id, type(error).__name__)
-        _patiently(partial(_fail_now, job_id, _sentence(error), traceback.format_exc()))
+        _patiently(partial(_fail_now, job_id, error_sentence(error), traceback.format_exc()))
         raise
     log.info("job %s is done", job_id)
 
@@ -99,7 +99,7 @@ def _begin(job_id: str) -> None:
         raise Cancelled(job_id)
 
 
-def _sentence(error: Exception) -> str:
+def error_sentence(error: Exception) -> str:
     if isinstance(error, dbos_error.DBOSMaxStepRetriesExceeded):
         error = error.errors[-1]
     if isinstance(error, InputError):
@@ -114,7 +114,7 @@ def _sentence(error: Exception) -> str:
 
 def _set(job_id: str, **columns: object) -> None:
     """Set these values in the row, if it still exists."""
-    _patiently(lambda: _set_now(job_id, **columns))
+    _patiently(lambda: set_job_now(job_id, **columns))
 
 
 def _give_back(run: Run) -> None:
@@ -135,7 +135,7 @@ def _patiently(ask: Callable[[], Answer], seconds: float | None = None) -> Answe
             time.sleep(WAIT)
 
 
-def _set_now(job_id: str, **columns: object) -> None:
+def set_job_now(job_id: str, **columns: object) -> None:
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
         if job is None:  # the project was deleted meanwhile

@@ -33,14 +33,14 @@ def take_over(engine: Engine, queues: Engine, name: str) -> None:
     queues: the result of `queue_engine`. A worker resumes the jobs of its own name when it starts; this is for names
     that never come back.
     """
-    _find_lost(engine)
+    find_lost_jobs(engine)
     with reading(engine) as session:
         alive = {worker.executor_id for worker in live_workers(session)} | {name}
     queue_again(engine, queues, alive)
-    _mark_ended(engine)
+    mark_ended_jobs(engine)
 
 
-def _mark_ended(engine: Engine) -> None:
+def mark_ended_jobs(engine: Engine) -> None:
     """Mark as failed every open row whose job will not run again."""
     with reading(engine) as session:
         rows = list(session.scalars(select(Job.id).where(Job.state.in_(OPEN))))
@@ -55,7 +55,7 @@ def _mark_ended(engine: Engine) -> None:
                 fail_job(session, row, _OVER[job.status])
 
 
-def _find_lost(engine: Engine) -> None:
+def find_lost_jobs(engine: Engine) -> None:
     """Queue each round whose app stopped before it could queue it; mark other such jobs as failed.
 
     Only the app knew the arguments of other kinds of job.

@@ -73,7 +73,7 @@ def route(engine: Engine, queues: Engine) -> None:
     for job in waiting:
         if job.queue_name != (wanted := queue_of(job.name, served)):
             still = (jobs.c.status == QUEUED, jobs.c.queue_name == job.queue_name)
-            _change(queues, jobs, job.workflow_uuid, still, queue_name=wanted)
+            change_waiting_job(queues, jobs, job.workflow_uuid, still, queue_name=wanted)
 
 
 def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
@@ -89,14 +89,14 @@ def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
     for job in lost:
         still = (jobs.c.status == AT_WORK, jobs.c.executor_id == job.executor_id)
         again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
-        _change(queues, jobs, job.workflow_uuid, still, **again, queue_name=queue_of(job.name, served))
+        change_waiting_job(queues, jobs, job.workflow_uuid, still, **again, queue_name=queue_of(job.name, served))
 
 
 def give_back(queues: Engine, job_id: str, token: str) -> None:
     """Put a job that this process runs back into its queue, unless another run has it already."""
     jobs = queue_table(queues)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
-    _change(queues, jobs, job_id, still, status=QUEUED, owner_xid=None, started_at_epoch_ms=None)
+    change_waiting_job(queues, jobs, job_id, still, status=QUEUED, owner_xid=None, started_at_epoch_ms=None)
 
 
 def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[str]:
@@ -116,13 +116,13 @@ def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str])
     """
     jobs = queue_table(queues)
     for place, waiting_id in enumerate(reversed(waiting)):
-        _change(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST - place)
+        change_waiting_job(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST - place)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
     again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None, "priority": USUAL}
-    _change(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
+    change_waiting_job(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
 
 
-_COLUMNS = (
+WORKFLOW_COLUMNS = (
     "workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms", "created_at",
     "priority", "recovery_attempts",
 )  # fmt: skip
@@ -131,14 +131,14 @@ _COLUMNS = (
 def queue_table(queues: Engine | Connection) -> TableClause:
     """Return the queue's own table."""
     schema = "dbos" if queues.dialect.name == "postgresql" else None
-    return table("workflow_status", *map(column, _COLUMNS), schema=schema)
+    return table("workflow_status", *map(column, WORKFLOW_COLUMNS), schema=schema)
 
 
 def _with_status(jobs: TableClause, status: str) -> Select[Any]:
     return select(jobs).where(jobs.c.status == status)
 
 
-def _change(
+def change_waiting_job(
     queues: Engine, jobs: TableClause, job_id: str, still: tuple[ColumnElement[bool], ...], **values: object
 ) -> None:
     """Set these values of the job, unless its state has changed since."""

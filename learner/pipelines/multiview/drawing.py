@@ -29,11 +29,11 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
                 single, multi = (one.at_depth(which, depth) for which in (single_of(mains, variant), variant))
                 rows.append({"line": _line(run, one.test.name, variant.backbone), "depth": depth,
                              "single": mean_of(single).value, "multi": mean_of(multi).value,
-                             **_gains(multi, single), "reach": one.reach(depth)})  # fmt: skip
+                             **gain_figures(multi, single), "reach": one.reach(depth)})  # fmt: skip
     if not rows:
         return
     body = [[f"{row['line']}, first {row['depth']:,}",
-             *(number(row[name], False) for name in ("reach", "single", "multi")), _gain(row)]
+             *(number(row[name], False) for name in ("reach", "single", "multi")), gain_row(row)]
             for row in rows]  # fmt: skip
     title = "Figure 2: MRR@10 by depth, mean of seeds, and the multi view's relative improvement"
     header = ["candidates", "right one included", "single view", "multi view", "improvement"]
@@ -46,7 +46,7 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
     report.figure("figure2", "Figure 2: improvement by depth", drawn, [(f"Improvement by depth: {words}.", chart)])
 
 
-def _gains(multi: Sequence[float], single: Sequence[float]) -> dict[str, float | None]:
+def gain_figures(multi: Sequence[float], single: Sequence[float]) -> dict[str, float | None]:
     """Return the mean relative improvement over seeds; None if a seed's single view scores 0."""
     each = [improvement(*pair) for pair in zip(multi, single, strict=True)]
     defined = [one for one in each if one is not None]
@@ -56,7 +56,7 @@ def _gains(multi: Sequence[float], single: Sequence[float]) -> dict[str, float |
     return {"improvement": mean.value, "low": mean.low, "high": mean.high}
 
 
-def _gain(row: Mapping[str, Any]) -> str:
+def gain_row(row: Mapping[str, Any]) -> str:
     """Return the improvement in per cent, with its interval if it has one."""
     interval = "" if row["low"] is None else f" ({relative(row['low'])} to {relative(row['high'])})"
     return relative(row["improvement"]) + interval

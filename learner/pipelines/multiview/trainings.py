@@ -65,14 +65,14 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
 
         def train(partial: Path, one: Training = one, hear: Progress = part) -> None:
             partial.mkdir()
-            _train(run, one, triples, partial, hear)
+            run_training(run, one, triples, partial, hear)
 
         finish(one.within(folder), train)
         _keep_best(one.within(folder).parent)
         part("done", 1.0)
 
 
-def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
+def run_training(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
     """Write the model, its logits, and its figure on the test to the folder."""
     texts, variant, config = texts_of(run), training.variant, run.config
     settings = config.model.model_copy(update={"backbone": variant.backbone})

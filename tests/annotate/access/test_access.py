@@ -248,7 +248,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, proj
 
 
 def test_the_last_answer_of_a_batch_starts_the_next_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
     project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Trains")
     make_round(engine, project_id, 1)
     _, mine = make_member(engine, project_id, R.ANNOTATOR)

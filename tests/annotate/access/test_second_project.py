@@ -51,7 +51,7 @@ def asking(
     request: pytest.FixtureRequest, engine: Engine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Asking:
     """Return who asks: the test's parameter says what they are in the other project."""
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     answering(monkeypatch)
     mine, other = make_whole(engine, home, "Mine"), make_whole(engine, home, "Other")

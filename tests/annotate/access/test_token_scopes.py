@@ -43,7 +43,7 @@ JOB = "search-1"
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
     """Return a project with a batch, a published model, a job and a change of texts; jobs are rows alone."""
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)

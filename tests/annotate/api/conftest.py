@@ -13,7 +13,7 @@ from tests.helpers.raters import add_rater
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return a project with 6 tasks and 2 more and a published model; jobs are rows outside the queue."""
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", NoQueue)
     project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)
     make_round(engine, project_id, 6, reserve=2)

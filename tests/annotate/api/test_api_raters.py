@@ -27,7 +27,7 @@ SETUP = {"name": "local", "url": URL, "model": "m", "key_name": "MY_KEY", "budge
 @pytest.fixture
 def rater(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the address of the rater of a project with eight texts; jobs are rows alone."""
-    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
     allow(monkeypatch, "judges:judge", "MY_KEY@models.example.org")
     return f"/projects/{make_project(engine, [f'text {at}' for at in range(8)])}/rater"
 

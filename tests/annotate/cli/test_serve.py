@@ -19,11 +19,13 @@ from allpairs.db.schema.tables import Worker, now
 SECONDS = 60.0  # that are waited at most
 
 
-def keep(engine: Engine, until: Callable[[], bool], what: Callable[[Engine], serve._Keeper] = serve._worker) -> None:
+def keep(
+    engine: Engine, until: Callable[[], bool], what: Callable[[Engine], serve.ProgramKeeper] = serve.worker_keeper
+) -> None:
     """Keep a process until the condition holds."""
 
     async def watch() -> None:
-        keeping = asyncio.create_task(serve._keep(what(engine)))
+        keeping = asyncio.create_task(serve.keep_running(what(engine)))
         async with asyncio.timeout(SECONDS):
             while not until():
                 await asyncio.sleep(0.01)
@@ -49,7 +51,7 @@ def test_a_worker_that_cannot_be_started_is_started_later(
         started.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
         return started[-1]
 
-    monkeypatch.setattr(serve, "_started", start)
+    monkeypatch.setattr(serve, "start_program", start)
     keep(engine, lambda: bool(started) and serve.worker_alive(engine))
     assert len(started) == 1
     assert started[0].wait(10) != 0  # ended with the app
@@ -57,8 +59,8 @@ def test_a_worker_that_cannot_be_started_is_started_later(
 
 def test_a_worker_that_takes_long_to_start_counts_as_starting(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    monkeypatch.setattr(serve, "_started", lambda what, command: slow)
-    keeper = serve._worker(engine)
+    monkeypatch.setattr(serve, "start_program", lambda what, command: slow)
+    keeper = serve.worker_keeper(engine)
     keeper.look()
     for passed in (ALIVE / 2, 2 * ALIVE):
         with writing(engine) as session:
@@ -106,11 +108,11 @@ def test_a_live_process_that_answers_match_is_kept(engine: Engine, monkeypatch: 
         commands.append(command)
         return subprocess.Popen([sys.executable, "-c", ""])  # ends at once, and is started again
 
-    monkeypatch.setattr(serve, "_started", start)
-    keep(engine, lambda: len(commands) == 2, serve._matching)
+    monkeypatch.setattr(serve, "start_program", start)
+    keep(engine, lambda: len(commands) == 2, serve.matching_keeper)
     assert commands == [[sys.executable, "-m", "allpairs.learner", "serve-model"]] * 2
     with writing(engine) as session:
         report_server(session, "elsewhere", "elsewhere", 1, "elsewhere:1", "secret")
-    keeper = serve._matching(engine)
+    keeper = serve.matching_keeper(engine)
     keeper.look()
     assert len(commands) == 2 and keeper.process is None

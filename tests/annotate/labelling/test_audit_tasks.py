@@ -59,7 +59,7 @@ def project(engine: Engine) -> int:
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
     """Yield what was queued as jobs: kind and arguments."""
     sent: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda engine, job_id, *arguments: sent.append(arguments))
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda engine, job_id, *arguments: sent.append(arguments))
     yield sent
 
 

@@ -324,7 +324,7 @@ def test_every_colour_can_be_seen_in_both_themes_and_on_paper(theme: str) -> Non
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     background = 1.0 if theme == "paper" else luminance(config["theme"][theme]["backgroundColor"])
     names = [f"Round {i}" for i in range(12)]
-    for colour in (*SINGLE, *charts._round_colours(names).to_dict()["range"]):
+    for colour in (*SINGLE, *charts.round_colours(names).to_dict()["range"]):
         dark, light = sorted((background, luminance(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 3, (theme, colour)
 

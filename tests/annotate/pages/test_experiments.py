@@ -213,7 +213,7 @@ def test_one_experiment_at_a_time_and_no_other_job_waits_for_it(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueued: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda engine, *arguments: enqueued.append(arguments))
     first = experiments.request(engine, project, WISH)
     with pytest.raises(InputError, match="experiment on this project"):
         experiments.request(engine, project, WISH)

@@ -304,7 +304,7 @@ def test_the_browser_is_sent_texts_and_guidelines_once(
     engine: Engine, project: int, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
+    monkeypatch.setattr(card, "mount_card", lambda key, data, **_: sent.extend(data))
     page = open_page(PAGE)
     first, *others = sent[-1]["pairs"]
     assert [row[0] for pair in (first, *others) for row in pair["rows"]] == [None] * 3
@@ -320,7 +320,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
+    monkeypatch.setattr(card, "mount_card", lambda key, data, **_: sent.extend(data))
     page = open_page(PAGE)
     keys = {"id", "round", "batch", "again", "rows"}
     assert [set(pair) for pair in sent[-1]["pairs"]] == [keys] * 4

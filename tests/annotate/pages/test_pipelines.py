@@ -139,7 +139,7 @@ def test_one_run_at_a_time_and_no_other_job_waits_for_it(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueued: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda engine, *arguments: enqueued.append(arguments))
     first = pipelines.request(engine, project, NAME, {}, {})
     with pytest.raises(InputError, match="pipeline on this project"):
         pipelines.request(engine, project, NAME, {}, {})

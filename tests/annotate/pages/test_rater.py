@@ -29,7 +29,7 @@ URL = "http://localhost:11434/v1"
 
 @pytest.fixture
 def project(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
     project_id = make_project(engine, [f"text {at}" for at in range(10)])
     make_round(engine, project_id, 4)
     return project_id
@@ -39,7 +39,7 @@ def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: asked.append(arguments))
     found = Estimate(0.7, 0.5, 0.85, "audit", 200).as_dict()
     project = make_audited_project(engine, rater={"name": "judge", "read": 1_500, "sensitivity": found})
     assert "audit_rater_read" not in {button.key for button in open_page(MONITOR, tab="Audit").button}

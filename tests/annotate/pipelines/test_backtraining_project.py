@@ -106,7 +106,7 @@ def test_a_project_is_read_by_its_number_and_not_by_its_name(
     engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queued: list[Any] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda *asked: queued.append(asked))
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *asked: queued.append(asked))
     checked = make_project(engine, ["how old"] * 5, right=["very old"] * 5, name="Other")
     add_gold(engine, checked, range(5))
     pipelines.request(engine, project, NAME, {}, {"project": " Other "})

@@ -171,7 +171,7 @@ def test_a_complete_sample_asks_for_no_job(
     engine: Engine, project: int, pairs: list[Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueued: list[object] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: enqueued.append(arguments))
+    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: enqueued.append(arguments))
     draw(engine, project, 3)
     audit_batch = audit_batch_of(engine, project)
     assert audit_batch is not None and (audit_batch.kind, audit_batch.left) == (DesignKind.MINED, 3)

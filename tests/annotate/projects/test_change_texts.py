@@ -130,7 +130,7 @@ def test_groups_follow_a_change_where_the_settings_say_so(
     engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[object, ...]] = []
-    monkeypatch.setattr(requests, "_enqueue", lambda engine, job_id, *asked: sent.append(asked))
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda engine, job_id, *asked: sent.append(asked))
     with writing(engine) as session:
         session.add(Matcher(project_id=project, number=1, encoder="any", w=10.0, b=-5.0))
     change(engine, tmp_path, {"new": "a new text"})

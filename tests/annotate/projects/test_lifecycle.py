@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate import demo
-from allpairs.annotate.cli.serve import _keep_bin
+from allpairs.annotate.cli.serve import keep_bin_emptied
 from allpairs.annotate.jobs.requests import (
     closing_client,
     request_audit,
@@ -142,7 +142,7 @@ def test_the_running_app_empties_the_bin(engine: Engine, project: int) -> None:
         session.get_one(Project, project).deleted_at = now() - KEPT
 
     async def wait_for_it() -> None:
-        keeper = asyncio.create_task(_keep_bin(engine))
+        keeper = asyncio.create_task(keep_bin_emptied(engine))
         while list_bin(engine):
             await asyncio.sleep(0.01)
         keeper.cancel()

@@ -44,7 +44,7 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
 
 
 def pairs_of(engine: Engine, project_id: int) -> list[Pair]:

@@ -6,10 +6,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import requests
 from sqlalchemy import Engine
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
-from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -87,7 +87,7 @@ def test_a_page_at_the_public_address_is_ours_without_streamlit(
 
 def test_streamlit_never_asks_an_outside_address(open_site: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(net_util, "_make_blocking_http_get", lambda url, timeout: asked.append(url))
+    monkeypatch.setattr(requests, "get", lambda url, **options: asked.append(url))
     from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
     assert not _is_origin_allowed("https://evil.example", "localhost:8501") and asked  # what a handshake would start

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.explore.prepared import _arrays
+from allpairs.annotate.explore.prepared import read_prepared_arrays
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from allpairs.db.maintenance.integrity import problems
@@ -81,7 +81,7 @@ def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"decks\.npz is damaged .* a remedy"):
         load_arrays(path, "a remedy")
     with pytest.raises(InputError, match="prepare the round again"):
-        _arrays(path)
+        read_prepared_arrays(path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(InputError, match="a remedy"):
         load_arrays(path, "a remedy")

@@ -97,7 +97,7 @@ def test_a_lost_workers_job_waits_again_and_counts_its_tries(engine: Engine, whe
     took("rack")
     table = routing.queue_table(queues)  # another worker saw it with the lost one, before this one took it
     still = (table.c.status == routing.AT_WORK, table.c.executor_id == "gone")
-    routing._change(queues, table, job, still, status=routing.QUEUED)
+    routing.change_waiting_job(queues, table, job, still, status=routing.QUEUED)
     assert state() == ("PENDING", "rack", 3)
     queues.dispose()
 
@@ -105,4 +105,4 @@ def test_a_lost_workers_job_waits_again_and_counts_its_tries(engine: Engine, whe
 def test_the_queue_has_the_columns_that_routing_writes() -> None:
     """Where this fails, dbos is another version: compare its table with learner/jobs/queue/routing.py."""
     assert version("dbos") == routing.DBOS_VERSION
-    assert set(routing._COLUMNS) <= set(SystemSchema.workflow_status.c.keys())
+    assert set(routing.WORKFLOW_COLUMNS) <= set(SystemSchema.workflow_status.c.keys())

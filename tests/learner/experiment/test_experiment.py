@@ -288,7 +288,7 @@ def test_two_runs_at_a_time_share_threads_on_their_own_devices(
 
     monkeypatch.setattr(grids, "start", Idle)
     grid = Grid(outcome.experiment, tmp_path, ["cuda:0", "cuda:1"])
-    grid._start()
+    grid.start_waiting()
     assert started == [("plain", "cuda:0"), ("broken", "cuda:1")]  # the others wait for their labels
     assert grid.free == []
 

@@ -175,4 +175,4 @@ def test_a_job_without_a_finished_run_fails_with_the_reason(engine: Engine, proj
     [("Quora", "Quora"), ("Fragen (ä) 2", "Fragen 2"), ("../up", "up"), ("問い", "project"), ("a" * 80, "a" * 60)],
 )
 def test_a_projects_name_becomes_a_data_sets(name: str, expected: str) -> None:
-    assert steps._as_name(name) == expected
+    assert steps.as_file_name(name) == expected

@@ -261,7 +261,7 @@ def test_a_sample_of_many_texts_stands_for_all_in_hubness(monkeypatch: pytest.Mo
     vectors = np.hstack([near / np.linalg.norm(near, axis=1, keepdims=True), np.zeros((5100, 1))]).astype(np.float32)
     left, right, new = np.arange(1000), np.arange(1000, 5000), np.arange(5000, 5100)
     own, wanted = (0.25 * hubness_among(vectors, rows, right, BLENDED) for rows in (left, new))
-    found = extended_vectors._hubness(vectors, new, left, own, right, 0.25)
+    found = extended_vectors.extended_hubness(vectors, new, left, own, right, 0.25)
     assert np.abs(found - wanted).mean() < 0.01 and np.abs((found - wanted).mean()) < 0.003
     plain = 0.25 * hubness_among(vectors, new, rng.choice(right, 500, replace=False), BLENDED)
     assert np.abs((plain - wanted).mean()) > 0.01  # without the line

@@ -22,7 +22,7 @@ from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
 from allpairs.db.schema.tables import Matcher, Round, Task
-from allpairs.learner.worker import Me, _patience, _report
+from allpairs.learner.worker import Me, database_patience, renew_worker_report
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_by_turns, make_slow_project, make_trainable
 from tests.helpers.services.commands import learn
@@ -92,13 +92,13 @@ def trainable(engine: Engine, tmp_path: Path) -> int:
 
 def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     engine = make_engine(f"sqlite:///{tmp_path}/empty.db")
-    _report(engine, Me("desk", "cpu", Queue.CPU))
+    renew_worker_report(engine, Me("desk", "cpu", Queue.CPU))
     assert "database does not answer" in caplog.text
     engine.dispose()
 
 
 def test_a_database_that_may_not_be_written_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:
-    with _patience():
+    with database_patience():
         raise InternalError("UPDATE", {}, Exception("cannot execute UPDATE in a read-only transaction"))
     assert "read-only transaction" in caplog.text
 

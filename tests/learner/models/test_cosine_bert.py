@@ -179,7 +179,7 @@ def test_two_pairs_are_enough(encoder: Encoder, toy: Toy) -> None:
 def test_an_incomplete_batch_is_dropped(pairs: int, steps: int, grouped: bool) -> None:
     settings = Settings(epochs=2, batch_size=16, group_pairs=grouped)
     left, right = np.random.default_rng(1).integers(0, 9, (2, pairs))
-    batches = list(cosine_bert._batches(left, right, settings, np.random.default_rng(0)))
+    batches = list(cosine_bert.cosine_batches(left, right, settings, np.random.default_rng(0)))
     assert [len(batch) for batch in batches] == [min(16, pairs)] * 2 * steps
     for epoch in (batches[:steps], batches[steps:]):
         assert len(np.unique(np.concatenate(epoch))) == min(16, pairs) * steps
@@ -188,10 +188,10 @@ def test_an_incomplete_batch_is_dropped(pairs: int, steps: int, grouped: bool) -
 def test_grouped_pairs_share_their_texts_within_a_step() -> None:
     left, right = np.repeat(np.arange(20), 8), 20 + np.arange(160)  # each left text in eight pairs
     settings = Settings(epochs=1, batch_size=16, group_pairs=True)
-    batches = list(cosine_bert._batches(left, right, settings, np.random.default_rng(0)))
+    batches = list(cosine_bert.cosine_batches(left, right, settings, np.random.default_rng(0)))
     assert [len(np.unique(left[batch])) for batch in batches] == [2] * 10
     assert sorted(np.concatenate(batches)) == list(range(160))
-    other = list(cosine_bert._batches(right, left, settings, np.random.default_rng(0)))  # whichever side repeats
+    other = list(cosine_bert.cosine_batches(right, left, settings, np.random.default_rng(0)))  # whichever side repeats
     assert [len(np.unique(left[batch])) for batch in other] == [2] * 10
     assert np.concatenate(other).tolist() != list(range(160))
 
@@ -256,14 +256,14 @@ def test_training_that_fails_is_repeated_from_the_start(
 ) -> None:
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     starts: list[bool] = []
-    descend = cosine_bert._descend
+    descend = cosine_bert.descend_cosine
 
     def watched(encoder: Encoder, *rest: object) -> None:
         state = encoder.model.state_dict()
         starts.append(all(torch.equal(state[name], value) for name, value in base.items()))
         descend(encoder, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cosine_bert, "_descend", watched)
+    monkeypatch.setattr(cosine_bert, "descend_cosine", watched)
     monkeypatch.setattr(cosine_bert, "WORST_LOSS", 0.0)
     train(encoder, toy[0], toy[1], Settings.model_validate(FAST | {"epochs": 1}))
     assert starts == [True] * 3
@@ -277,7 +277,7 @@ def test_a_cancel_is_looked_for_to_the_end(encoder: Encoder, toy: Toy) -> None:
 
 
 def test_the_head_learns_faster_and_nothing_decays(encoder: Encoder) -> None:
-    optimizer, schedule = cosine_bert._optimizer(encoder, Head("balanced"), 2e-5, 100)
+    optimizer, schedule = cosine_bert.cosine_optimizer(encoder, Head("balanced"), 2e-5, 100)
     rates = []
     for _ in range(100):
         rates.append([group["lr"] for group in optimizer.param_groups])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from allpairs.db.errors import InputError
-from allpairs.learner.models.loading import _building
+from allpairs.learner.models.loading import building_model
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def restless() -> Iterator[None]:
 def test_threads_load_beside_each_other(restless: None) -> None:
     def load(_: int) -> None:
         for _ in range(200):
-            with _building(10):
+            with building_model(10):
                 torch.nn.Linear(2, 2)
 
     with ThreadPoolExecutor(4) as pool:
@@ -31,7 +31,7 @@ def test_threads_load_beside_each_other(restless: None) -> None:
 
 
 def test_what_one_thread_may_build_counts_for_no_other() -> None:
-    with _building(10), ThreadPoolExecutor(1) as pool:
+    with building_model(10), ThreadPoolExecutor(1) as pool:
         pool.submit(torch.nn.Linear, 10, 10).result()
         with pytest.raises(InputError, match="11 weights"):
             torch.nn.ModuleList([torch.nn.Linear(2, 2), torch.nn.Linear(1, 5)])

@@ -23,13 +23,13 @@ def test_recorded_training_ends_with_the_same_weights(tmp_path: Path, monkeypatc
     left, right = rng.integers(0, 80, (2, 400))
     pairs = Labelled(left, right, (left % 4 == right % 4).astype(np.int64))
     recorded: list[object] = []
-    record = Recording._record
+    record = Recording.record_graph
 
     def watched(self: Recording, inputs: Inputs) -> object:
         recorded.append(record(self, inputs))
         return recorded[-1]
 
-    monkeypatch.setattr(Recording, "_record", watched)
+    monkeypatch.setattr(Recording, "record_graph", watched)
 
     def vectors() -> np.ndarray:
         encoder = load_encoder(folder)

@@ -15,7 +15,7 @@ from allpairs.learner.backbones.reranking.reranker import load_reranker, scores_
 from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.pipelines.multiview import trainings
 from allpairs.learner.pipelines.multiview.all_pairs import all_sides
-from allpairs.learner.pipelines.multiview.drawing import _gain, _gains
+from allpairs.learner.pipelines.multiview.drawing import gain_figures, gain_row
 from allpairs.learner.pipelines.multiview.figures import all_measured
 from allpairs.learner.pipelines.multiview.formats import read_run
 from allpairs.learner.pipelines.multiview.inputs import texts_of
@@ -182,10 +182,10 @@ def test_the_same_text_in_two_lists_is_a_candidate(make: Make, data: Path) -> No
 
 
 def test_a_seed_that_finds_nothing_leaves_the_improvement_open(make: Make) -> None:
-    assert _gains([0.2, 0.3], [0.1, 0.0]) == {"improvement": None, "low": None, "high": None}
-    found = _gains([0.2, 0.3], [0.1, 0.1])
-    assert found["improvement"] == pytest.approx(1.5) and _gain(found) == "+150.0% (-485.3% to +785.3%)"
-    assert _gain(_gains([0.2], [0.0])) == "–"
+    assert gain_figures([0.2, 0.3], [0.1, 0.0]) == {"improvement": None, "low": None, "high": None}
+    found = gain_figures([0.2, 0.3], [0.1, 0.1])
+    assert found["improvement"] == pytest.approx(1.5) and gain_row(found) == "+150.0% (-485.3% to +785.3%)"
+    assert gain_row(gain_figures([0.2], [0.0])) == "–"
 
 
 def test_of_equal_trainings_the_first_seed_counts_by_its_number(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_released_run_is_the_first_stage(make: Make) -> None:
 
 def test_a_killed_run_goes_on_with_the_next_training(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     run, trained = make(MARCO | {"rest_queries": None, "rest_qrels": None}, seeds=2), []
-    train = trainings._train
+    train = trainings.run_training
 
     def counting(run: Run, training: trainings.Training, *rest: Any) -> None:
         if len(trained) == 3:
@@ -218,7 +218,7 @@ def test_a_killed_run_goes_on_with_the_next_training(make: Make, monkeypatch: py
         trained.append((training.number, training.seed))
         train(run, training, *rest)
 
-    monkeypatch.setattr(trainings, "_train", counting)
+    monkeypatch.setattr(trainings, "run_training", counting)
     with pytest.raises(Cancelled):
         run_pipeline(NAME, run)
     assert trained == [(0, 0), (1, 0), (0, 1)] and not run.has("trainings")

@@ -128,7 +128,7 @@ def test_opinions_are_calibrated_and_accuracy_counts_right_ones(monkeypatch: pyt
     def score(questions: Any, texts: Any) -> np.ndarray:
         return np.array([known[text] for text in texts])
 
-    monkeypatch.setattr(use_sentiment, "_ways", lambda run, model: {"answers": score})
+    monkeypatch.setattr(use_sentiment, "scores_by_way", lambda run, model: {"answers": score})
     config = QuipConfig.model_validate({"sentiment": {"prompts": PROMPTS[:1], "words": ["the"]}})
     some = [{"dataset": "D", "text": text, "label": label} for text, label in (("a", 1), ("b", 0), ("c", 0), ("d", 1))]
     run: Any = SimpleNamespace(config=config)
@@ -221,7 +221,7 @@ def test_reasons_are_of_the_prompt_that_is_best_on_sst_2(monkeypatch: pytest.Mon
         of_text = {"good": 1.0, "bad": -1.0}
         return np.array([[of_text.get(text, 0) * right.get(one, 0) for one in questions] for text in texts])
 
-    monkeypatch.setattr(use_sentiment, "_ways", lambda run, model: {"answers": score})
+    monkeypatch.setattr(use_sentiment, "scores_by_way", lambda run, model: {"answers": score})
     monkeypatch.setattr(use_sentiment, "load_biencoder", lambda source: None)
     monkeypatch.setattr(use_sentiment, "rationales", lambda biencoder, asked, *_: asked)
     config = QuipConfig.model_validate(

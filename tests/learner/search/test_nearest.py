@@ -141,7 +141,7 @@ def test_of_one_list_one_array_is_searched(monkeypatch: pytest.MonkeyPatch) -> N
 
     for name in ("nearest", "nearest_by_hnsw", "nearest_scores"):
         monkeypatch.setattr(candidates, name, spy)
-    monkeypatch.setattr(candidates, "_recall", lambda *_: None)
+    monkeypatch.setattr(candidates, "neighbour_recall", lambda *_: None)
     sides, rng = factors(groups(40, 10), np.arange(40), np.arange(40), COSINE), np.random.default_rng(0)
     near_pairs(*sides, 5, True, rng, "exact")
     near_pairs(*sides, 5, True, rng, "faiss-hnsw")

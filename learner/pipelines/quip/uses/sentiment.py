@@ -32,7 +32,7 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
     settings, parts = run.config.sentiment, by_dataset(rows)
     yield from _masked(run, model, parts)
     found: dict[str, _Found] = {}
-    todo = [(name, way, score) for name in parts for way, score in _ways(run, model).items()]
+    todo = [(name, way, score) for name in parts for way, score in scores_by_way(run, model).items()]
     for at, (name, way, score) in enumerate(todo):
         chosen = some(parts[name], settings.most, run.config.seed)
         texts, labels = [row["text"] for row in chosen], np.array([row["label"] for row in chosen])
@@ -92,7 +92,7 @@ def _accuracy(opinions: Opinions, labels: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _ways(run: Run, model: Model) -> dict[str, Scores]:
+def scores_by_way(run: Run, model: Model) -> dict[str, Scores]:
     """Return the model's ways to score questions with texts, by name; a bare encoder has two, as it lacks heads."""
     config = run.config
     if model.kind == "bi-encoder":

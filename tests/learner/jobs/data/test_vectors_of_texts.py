@@ -70,7 +70,7 @@ def test_second_stage_scores_are_of_the_texts_present(
     matcher, anew = matcher_of(engine, 0), Rescored(NOTHING.pairs, 30)
     matcher.folder = "project-1/round-1/model"
     monkeypatch.setattr(stored_rescored, "second_of", lambda matcher: "a second stage")
-    monkeypatch.setattr(stored_rescored, "_made", lambda *about: anew)
+    monkeypatch.setattr(stored_rescored, "make_rescored", lambda *about: anew)
     stored_rescored.save_rescored(stored_rescored.artifacts() / "project-1" / "round-1", NOTHING, data)
     vectors = np.zeros((30, 4), dtype=np.float32)
     assert stored_rescored.rescored_of(matcher, data, vectors, no_progress) is not anew

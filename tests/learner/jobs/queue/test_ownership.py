@@ -137,5 +137,5 @@ def test_a_step_waits_only_for_a_database_that_is_away(said: str, waits: bool) -
 
 def test_a_database_that_stays_away_is_told_of_as_such() -> None:
     errors: list[Exception] = [OperationalError("SELECT", {}, Exception("connection refused"))] * 2
-    sentence = state._sentence(dbos_error.DBOSMaxStepRetriesExceeded("make_plan", 2, errors))
+    sentence = state.error_sentence(dbos_error.DBOSMaxStepRetriesExceeded("make_plan", 2, errors))
     assert "database does not answer" in sentence

@@ -78,7 +78,7 @@ def test_a_job_that_ends_while_the_queue_is_asked_stays_ended(
     job_id = old_job(engine, "audit", "running")
     ended = [SimpleNamespace(workflow_id=job_id, status="SUCCESS")]
     monkeypatch.setattr(recovery.DBOS, "list_workflows", listing(engine, job_id, state, ended))
-    recovery._mark_ended(engine)
+    recovery.mark_ended_jobs(engine)
     with reading(engine) as session:
         assert (session.get_one(Job, job_id).state, session.get_one(Job, job_id).error) == (state, None)
 
@@ -89,6 +89,6 @@ def test_a_job_heard_of_while_the_queue_is_asked_has_not_failed(
 ) -> None:
     job_id = old_job(engine, "audit", "waiting")
     monkeypatch.setattr(recovery.DBOS, "list_workflows", listing(engine, job_id, state, []))
-    recovery._find_lost(engine)
+    recovery.find_lost_jobs(engine)
     with reading(engine) as session:
         assert (session.get_one(Job, job_id).state, session.get_one(Job, job_id).error) == (state, None)
