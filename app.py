@@ -9,16 +9,16 @@ from allpairs.annotate.api import browser_answers
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
 from allpairs.annotate.exchange import download_routes
+from allpairs.annotate.frame.web import frame, health, invitation_routes, language_routes, login_routes
+from allpairs.annotate.frame.web.base_path import BasePathMiddleware
+from allpairs.annotate.frame.web.faults import FaultMiddleware
+from allpairs.annotate.frame.web.middleware import AuthMiddleware
+from allpairs.annotate.frame.web.prometheus import Telemetry
+from allpairs.annotate.frame.web.proxy_reports import ProxyReports
 from allpairs.annotate.shell.menu import ENTRIES
 from allpairs.annotate.shell.sign_in import providers
 from allpairs.annotate.ui.common.errors import explain
 from allpairs.annotate.ui.state import is_forced
-from allpairs.annotate.web import frame, health, invitation_routes, language_routes, login_routes
-from allpairs.annotate.web.base_path import BasePathMiddleware
-from allpairs.annotate.web.faults import FaultMiddleware
-from allpairs.annotate.web.middleware import AuthMiddleware
-from allpairs.annotate.web.prometheus import Telemetry
-from allpairs.annotate.web.proxy_reports import ProxyReports
 
 ANNOTATE = Path(__file__).resolve().parent / "annotate"
 telemetry = Telemetry()

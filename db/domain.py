@@ -134,7 +134,7 @@ class CheckKind(StrEnum):
 
 
 class Role(StrEnum):
-    """A person's role in one project; `annotate/access/roles.py` says what each role may do."""
+    """A person's role in one project; `annotate/frame/access/roles.py` says what each role may do."""
 
     ADMINISTRATOR = "administrator"
     ADJUDICATOR = "adjudicator"

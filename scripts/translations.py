@@ -18,25 +18,25 @@ from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from allpairs.annotate.language.catalog import ENGLISH, OFFERED
-from allpairs.annotate.language.translator import BROWSER, FOLDER
+from allpairs.annotate.frame.language.catalog import ENGLISH, OFFERED
+from allpairs.annotate.frame.language.translator import BROWSER, FOLDER
 from allpairs.learner.catalog import BEFORE_TRAINING, STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language.code for language in OFFERED if language != ENGLISH]
 PYTHON = {"_": 1, "later": 1, "ngettext": 2}  # functions, and how many of their arguments are texts
 ERRORS = {"InputError": 1, "TooMany": 1}  # whose texts sign-in shows, of these files
-SIGN_IN = ("annotate/access/logins.py", "annotate/access/passwords.py", "db/people/people.py")
+SIGN_IN = ("annotate/frame/access/logins.py", "annotate/frame/access/passwords.py", "db/people/people.py")
 SCRIPT = {"t": None, "tn": (1, 2)}
 WHOLE = {"parse_template_string": True}  # also what stands in a template string
 SCRIPTS = ("annotate/web/*.js", "annotate/ui/label/card_js/*.js")
 CARD = ROOT / "annotate/ui/label/card.html"
-ATTRIBUTES = ("aria-label", "data-label", "title", "placeholder")  # as in annotate/web/language.js
+ATTRIBUTES = ("aria-label", "data-label", "title", "placeholder")  # as in annotate/frame/web/language.js
 Text = tuple[str, str | tuple[str, ...]]  # the file and the text, or its singular and plural
 
 
 class Html(HTMLParser):
-    """Finds the texts that annotate/web/language.js translates."""
+    """Finds the texts that annotate/frame/web/language.js translates."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.access import passwords
+from allpairs.annotate.frame.access import passwords
 from allpairs.db.schema import engine as engines
 from allpairs.db.schema.engine import database_url, make_engine, migrate
 from allpairs.learner.runtime import lifetime

@@ -11,8 +11,8 @@ from pydantic.json_schema import models_json_schema
 
 from allpairs.annotate.api.models.base import IN_PATH
 from allpairs.annotate.api.operations import Operation
-from allpairs.annotate.web.api_paths import ROOT, VERSION
-from allpairs.annotate.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
+from allpairs.annotate.frame.web.base_path import ROOT, VERSION
+from allpairs.annotate.frame.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
 
 ABOUT = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from allpairs.annotate.web.api_paths import DESCRIPTION
-from allpairs.annotate.web.login_forms import COLOURS
+from allpairs.annotate.frame.web.base_path import DESCRIPTION
+from allpairs.annotate.frame.web.login_forms import COLOURS
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 STYLE = f"""{COLOURS}

@@ -19,16 +19,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 
-from allpairs.annotate.access.addresses import public_urls
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import Refused, require, require_scope
 from allpairs.annotate.api.models.base import IN_PATH, NAME
 from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
 from allpairs.annotate.api.reference_page import POLICY, reference_page
-from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE, ROOT, VERSION
-from allpairs.annotate.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
-from allpairs.annotate.web.work import Work
+from allpairs.annotate.frame.access.addresses import public_urls
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import Refused, require, require_scope
+from allpairs.annotate.frame.web.base_path import DESCRIPTION, REFERENCE, ROOT, VERSION
+from allpairs.annotate.frame.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
+from allpairs.annotate.frame.web.work import Work
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.files.logs import about
 from allpairs.db.projects.projects import project_of

@@ -18,17 +18,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import allowed
 from allpairs.annotate.exchange.model_export import ADDRESS, MOST_ID, download, safe_name
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.explore.match_export import write_matches
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import allowed
+from allpairs.annotate.frame.web.middleware import engine_for
+from allpairs.annotate.frame.web.work import Work
 from allpairs.annotate.labels.export import export_dataset, export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.pipelines.rating_export import write_study
 from allpairs.annotate.pipelines.runs import made
-from allpairs.annotate.web.middleware import engine_for
-from allpairs.annotate.web.work import Work
 from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.table_files import WRITERS
 from allpairs.db.errors import Busy, InputError, without_places

@@ -12,11 +12,11 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import Refused, require
 from allpairs.annotate.exchange.model_card import Usage, model_readme
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import Refused, require
+from allpairs.annotate.frame.web.middleware import engine_for
 from allpairs.annotate.monitor.rounds import threshold
-from allpairs.annotate.web.middleware import engine_for
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError, without_places

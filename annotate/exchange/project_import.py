@@ -14,11 +14,11 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
 from allpairs.annotate.exchange.archive_files import renumber_files, require_room, unpack
 from allpairs.annotate.exchange.archive_settings import arrived_encoder, arrived_settings, left_out
 from allpairs.annotate.exchange.project_export import FORMAT, MANIFEST, VERSION, table_file
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.corpus.cells import shown
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import require
 from allpairs.annotate.explore.groups import answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import (
     Round,
@@ -20,6 +18,8 @@ from allpairs.annotate.explore.prepared import (
     probability,
     shown_pairs,
 )
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import require
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import DIGITS, offered_threshold
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, id_pairs

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.other_projects import project_for, require_models, require_new_models
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.other_projects import project_for, require_models, require_new_models
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.jobs.training_news import why_no_training
 from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import Busy, InputError

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.labels.audits import drop_unanswered
 from allpairs.db.labels.tasks import newest_audit_batch, open_audit_batch

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, require
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError

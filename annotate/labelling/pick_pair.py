@@ -3,8 +3,8 @@
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair, in_round, labels_of, splits_of

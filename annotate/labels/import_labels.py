@@ -10,9 +10,9 @@ from uuid import uuid4
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.other_projects import project_for
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.other_projects import project_for
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
 from allpairs.db.corpus.cells import Ids, bad, plain_label, present_columns, shown
 from allpairs.db.corpus.files import Row, column_names, read_rows

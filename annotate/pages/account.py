@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from allpairs.annotate.access import logins
-from allpairs.annotate.access.logins import Guest
-from allpairs.annotate.access.passwords import SHORTEST
-from allpairs.annotate.access.people import has_password, where_logged_in
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access import logins
+from allpairs.annotate.frame.access.logins import Guest
+from allpairs.annotate.frame.access.passwords import SHORTEST
+from allpairs.annotate.frame.access.people import has_password, where_logged_in
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _, words

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.projects.history import NOBODY, changes, events, guidelines_of
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted

@@ -6,8 +6,9 @@ from uuid import uuid4
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.jobs.requests import request_round
 from allpairs.annotate.labelling.end_audit import drop_audit_batch
 from allpairs.annotate.labelling.queue import (
@@ -23,7 +24,6 @@ from allpairs.annotate.labelling.queue import (
     serve,
 )
 from allpairs.annotate.labelling.shown_pairs import Pair
-from allpairs.annotate.language.translator import later
 from allpairs.annotate.projects.training_outlook import outlook_in_words, outlook_of
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import explained, told

@@ -5,8 +5,8 @@ from collections.abc import Set
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.projects.list_view import read_overview
 from allpairs.annotate.projects.next_step import NextStep, Standing, next_step, read_standing
 from allpairs.annotate.text.formatting import literal

@@ -8,9 +8,9 @@ from itertools import islice
 
 import streamlit as st
 
-from allpairs.annotate.access import invitations, people
-from allpairs.annotate.access.people import OpenInvitation, PersonRow
-from allpairs.annotate.access.roles import ABOUT, Right
+from allpairs.annotate.frame.access import invitations, people
+from allpairs.annotate.frame.access.people import OpenInvitation, PersonRow
+from allpairs.annotate.frame.access.roles import ABOUT, Right
 from allpairs.annotate.text.formatting import ago, literal
 from allpairs.annotate.ui.account.first_administrator import first_administrator
 from allpairs.annotate.ui.common.errors import told

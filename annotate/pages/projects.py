@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.projects.lifecycle import Binned, list_archive, list_bin
 from allpairs.annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
 from allpairs.annotate.text.formatting import ago, literal

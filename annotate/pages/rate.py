@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.pipelines.rating_studies import Standing, list_studies
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.language import _

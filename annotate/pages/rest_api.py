@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, python_lines
 from allpairs.annotate.ui.account.tokens import api_tokens, reference

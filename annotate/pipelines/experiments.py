@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.other_projects import require_models
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, is_allowed
+from allpairs.annotate.frame.access.other_projects import require_models
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, is_allowed
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.jobs.result_files import read_rows_of
 from allpairs.db.domain import AnswerKind, Purpose, Settings

@@ -10,8 +10,8 @@ from uuid import uuid4
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.annotate.pipelines.runs import made

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.pipelines.runs import made
 from allpairs.annotate.text.measures import counted
 from allpairs.db.domain import EventKind

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.other_projects import project_for
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, allowed
+from allpairs.annotate.frame.access.other_projects import project_for
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, allowed
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong

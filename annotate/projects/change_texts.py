@@ -13,9 +13,9 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.other_projects import project_for
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.other_projects import project_for
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.jobs.requests import update_groups
 from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.corpus import Columns, read_items

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import require
 from allpairs.db.domain import version_of
 from allpairs.db.projects.events import count_events, events_of
 from allpairs.db.schema.engine import reading

@@ -10,8 +10,8 @@ from itertools import chain, count
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, require
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import is_allowed
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import is_allowed
+from allpairs.annotate.frame.language.translator import later
 from allpairs.db.domain import Kind, Purpose
 from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.projects.project_list import (

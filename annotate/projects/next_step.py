@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import ENGLISH_WORDS, Words
 from allpairs.db.domain import Settings
 from allpairs.db.estimate import is_reached
 from allpairs.db.labels.tasks import BatchProgress, batch_progress, open_audit_batch, unanswered

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.other_projects import require_new_models
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.other_projects import require_new_models
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.jobs.requests import forget
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import split_corpus

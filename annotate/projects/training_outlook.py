@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.language.translator import Words
+from allpairs.annotate.frame.language.translator import Words
 from allpairs.db.domain import SEED_STRATEGY
 from allpairs.db.labels.tasks import BatchProgress
 from allpairs.db.labels.training_labels import training_counts

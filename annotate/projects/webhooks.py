@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, require
 from allpairs.db.domain import EventKind, NoticeKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects import webhooks as rows

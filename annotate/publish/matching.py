@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import require
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.projects.match_servers import live_servers

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting, require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting, require
 from allpairs.db.domain import EventKind, PublicationKind
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.row_checks import stored_note

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.domain import EventKind, RaterKind, RaterSetup
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import require
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import require
 from allpairs.annotate.monitor.rater import Worth, worth_of
 from allpairs.db.domain import RatedFor, RaterKind, RaterSetup, Settings
 from allpairs.db.errors import InputError

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import acting
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.errors import InputError

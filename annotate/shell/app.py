@@ -3,7 +3,8 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.transactions import rights
+from allpairs.annotate.frame.web.frame import MISSING
 from allpairs.annotate.jobs.requests import workers
 from allpairs.annotate.shell.menu import (
     ICON,
@@ -23,7 +24,6 @@ from allpairs.annotate.ui.common.errors import explained
 from allpairs.annotate.ui.common.upload import visit
 from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.state import chosen_project, current_project, engine, who_asks
-from allpairs.annotate.web.frame import MISSING
 from allpairs.db.files.logs import about
 from allpairs.db.projects.jobs import STARTING
 from allpairs.db.schema.tables import Project

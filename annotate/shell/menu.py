@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.review.waiting import known_waiting, waiting_now
 from allpairs.db.projects.studies import has_studies

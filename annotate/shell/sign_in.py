@@ -9,16 +9,16 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from allpairs.annotate.access import cookies, invitations, logins, provider_groups
-from allpairs.annotate.access.roles import NAMES
-from allpairs.annotate.language.links import language_links
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.access import cookies, invitations, logins, provider_groups
+from allpairs.annotate.frame.access.roles import NAMES
+from allpairs.annotate.frame.language.links import language_links
+from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.frame.web.middleware import LOG_IN, LOGIN
+from allpairs.annotate.frame.web.security_headers import LEAVE_SCRIPT
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.language import _, words
 from allpairs.annotate.ui.state import system_engine
-from allpairs.annotate.web.middleware import LOG_IN, LOGIN
-from allpairs.annotate.web.security_headers import LEAVE_SCRIPT
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 

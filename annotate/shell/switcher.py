@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.mode import MAX_ANNOTATOR
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.mode import MAX_ANNOTATOR
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
+from allpairs.annotate.frame.language.links import language_links
 from allpairs.annotate.labelling.queue import leave
-from allpairs.annotate.language.links import language_links
 from allpairs.annotate.projects.lifecycle import list_archive, list_bin
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.annotate.text.formatting import literal

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from allpairs.annotate.language.translator import ENGLISH_WORDS, Words
+from allpairs.annotate.frame.language.translator import ENGLISH_WORDS, Words
 from allpairs.db.schema.tables import now
 
 JOINER = "\u2060"

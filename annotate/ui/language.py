@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.language.catalog import COOKIE, chosen
-from allpairs.annotate.language.translator import Words, words_in
+from allpairs.annotate.frame.language.catalog import COOKIE, chosen
+from allpairs.annotate.frame.language.translator import Words, words_in
 
 
 def words() -> Words:

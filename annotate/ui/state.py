@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.access import cookies, logins, mode
-from allpairs.annotate.access.addresses import public_urls
-from allpairs.annotate.access.logins import Guest
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.frame.access import cookies, logins, mode
+from allpairs.annotate.frame.access.addresses import public_urls
+from allpairs.annotate.frame.access.logins import Guest
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import allowed
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, database_url, make_engine, reading

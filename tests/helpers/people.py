@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from argon2 import PasswordHasher
 from sqlalchemy import Engine
 
-from allpairs.annotate.access import invitations, people
+from allpairs.annotate.frame.access import invitations, people
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import as_person
 

@@ -16,12 +16,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from allpairs.annotate.access import tokens
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.exchange import download_routes
-from allpairs.annotate.web import invitation_routes, language_routes, login_routes
-from allpairs.annotate.web.middleware import AuthMiddleware
-from allpairs.annotate.web.sessions import Sessions, Visit
+from allpairs.annotate.frame.access import tokens
+from allpairs.annotate.frame.web import invitation_routes, language_routes, login_routes
+from allpairs.annotate.frame.web.middleware import AuthMiddleware
+from allpairs.annotate.frame.web.sessions import Sessions, Visit
 from allpairs.db.domain import Role, Scope
 from tests.helpers.people import PASSWORD, START, Clock, make_person
 from tests.helpers.services.webhooks import WEBHOOK

@@ -87,37 +87,38 @@ PACKAGES = {
         "catalog experiment files loop models pipelines published runtime scorers serving worker allpairs.program "
         "db.corpus db.files db.groups"
     ),
-    "annotate.language": "",
+    "annotate.frame.language": "",
+    "annotate.frame.access": "frame.language",
+    "annotate.frame.web": "frame.access frame.language",
     "annotate.stats": "db",
-    "annotate.text": "language db",
-    "annotate.access": "language db",
+    "annotate.text": "frame.language db",
     "annotate.monitor": "stats text db",
-    "annotate.jobs": "access db",
-    "annotate.labels": "access db",
-    "annotate.publish": "access db",
-    "annotate.raters": "access monitor db",
-    "annotate.web": "access language db",
-    "annotate.labelling": "access jobs db",
-    "annotate.projects": "access jobs language text learner.catalog db",
+    "annotate.jobs": "frame.access db",
+    "annotate.labels": "frame.access db",
+    "annotate.publish": "frame.access db",
+    "annotate.raters": "frame.access monitor db",
+    "annotate.labelling": "frame.access jobs db",
+    "annotate.projects": "frame.access frame.language jobs text learner.catalog db",
     "annotate.demo": "jobs projects db",
-    "annotate.pipelines": "access jobs labelling language projects stats text learner.catalog db",
-    "annotate.review": "access labelling stats db",
-    "annotate.explore": "access jobs labelling labels monitor pipelines text db",
-    "annotate.api": "access explore jobs labelling labels monitor projects publish raters text web db",
-    "annotate.exchange": "access explore labels monitor pipelines projects text web db",
-    "annotate.cli": "access demo exchange jobs labels monitor projects publish raters text allpairs.program db",
+    "annotate.pipelines": "frame.access frame.language jobs labelling projects stats text learner.catalog db",
+    "annotate.review": "frame.access labelling stats db",
+    "annotate.explore": "frame.access jobs labelling labels monitor pipelines text db",
+    "annotate.api": "explore frame.access frame.web jobs labelling labels monitor projects publish raters text db",
+    "annotate.exchange": "explore frame.access frame.web labels monitor pipelines projects text db",
+    "annotate.cli": "demo exchange frame.access jobs labels monitor projects publish raters text allpairs.program db",
     "annotate.ui": (
-        "access exchange explore jobs labelling labels language monitor pipelines projects publish raters review "
-        "stats text web learner.catalog db"
+        "exchange explore frame.access frame.language frame.web jobs labelling labels monitor pipelines projects "
+        "publish raters review stats text learner.catalog db"
     ),
     "annotate.pages": (
-        "access explore jobs labelling language monitor pipelines projects review text ui learner.catalog db"
+        "explore frame.access frame.language jobs labelling monitor pipelines projects review text ui "
+        "learner.catalog db"
     ),
-    "annotate.shell": "access jobs labelling language projects text ui web db",
+    "annotate.shell": "frame.access frame.language frame.web jobs labelling projects text ui db",
     "annotate.__main__": "cli allpairs.program",
     "learner.__main__": "cli allpairs.program",
     "allpairs.__main__": "program annotate.cli learner.cli",
-    "app": "annotate.api annotate.cli annotate.exchange annotate.shell annotate.ui annotate.web",
+    "app": "annotate.api annotate.cli annotate.exchange annotate.frame.web annotate.shell annotate.ui",
 }
 INSTEAD = {
     "app": "put logic into annotate/",

@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from allpairs.annotate.access import invitations, logins
 from allpairs.annotate.exchange import download_routes
+from allpairs.annotate.frame.access import invitations, logins
+from allpairs.annotate.frame.web.login_routes import routes
+from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.ui.label import card
-from allpairs.annotate.web.login_routes import routes
-from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.corpus.formula import unguarded
 from allpairs.db.domain import Role
 from allpairs.db.labels.answers import count_own_answers

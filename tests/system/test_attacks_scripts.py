@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access import logins, people
+from allpairs.annotate.frame.access import logins, people
 from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.schema.tables import now

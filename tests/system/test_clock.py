@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, select, text
 
-from allpairs.annotate.access import invitations, logins, people, tokens
+from allpairs.annotate.frame.access import invitations, logins, people, tokens
 from allpairs.annotate.jobs import requests
 from allpairs.annotate.labelling import queue
 from allpairs.annotate.labelling.queue import record, serve

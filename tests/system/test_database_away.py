@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from allpairs.annotate.access import tokens
 from allpairs.annotate.api.routes import api
+from allpairs.annotate.frame.access import tokens
+from allpairs.annotate.frame.web.faults import FaultMiddleware
+from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.jobs.requests import request_round
-from allpairs.annotate.web.faults import FaultMiddleware
-from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.domain import Role, Scope
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema import engine as engines

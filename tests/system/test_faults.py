@@ -18,7 +18,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access import logins
+from allpairs.annotate.frame.access import logins
 from allpairs.annotate.labelling import queue
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.maintenance.backup import backup

@@ -28,11 +28,11 @@ from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli import serve
 from allpairs.annotate.exchange import download_routes
 from allpairs.annotate.exchange.download_routes import labels_address
+from allpairs.annotate.frame.web import login_routes
+from allpairs.annotate.frame.web.base_path import BasePathMiddleware
+from allpairs.annotate.frame.web.faults import FaultMiddleware
+from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.ui.common.errors import explain
-from allpairs.annotate.web import login_routes
-from allpairs.annotate.web.base_path import BasePathMiddleware
-from allpairs.annotate.web.faults import FaultMiddleware
-from allpairs.annotate.web.middleware import AuthMiddleware
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import fault_of, if_possible
 from allpairs.db.maintenance.integrity import problems

@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from allpairs import ApiError, Client
-from allpairs.annotate.web.uploads import NO_PAGE
+from allpairs.annotate.frame.web.uploads import NO_PAGE
 from tests.helpers.browser import App, workless_database
 from tests.helpers.machine import ROOT, Require, free_ports
 from tests.helpers.people import PASSWORD, make_person

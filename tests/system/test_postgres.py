@@ -16,11 +16,11 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select, union_all
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.access import invitations, logins
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
 from allpairs.annotate.explore.groups import answer_group
 from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.frame.access import invitations, logins
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.jobs import requests
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import RECENT, recent, record, serve

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.db.domain import Scope
 from allpairs.db.schema.tables import Project
 

@@ -1,8 +1,8 @@
 """Figures of the rounds."""
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.api.models import metrics as m
 from allpairs.annotate.api.operations.base import ONE, Call, Operation
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.db.domain import Scope

@@ -2,8 +2,8 @@
 
 from collections.abc import Set
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.web.api_paths import ROOT, VERSION
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.web.base_path import ROOT, VERSION
 from allpairs.db.schema.tables import Project
 
 SHOWN = 3

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from allpairs.annotate.access import people
-from allpairs.annotate.access.mode import ANNOTATOR
-from allpairs.annotate.access.passwords import SHORTEST
+from allpairs.annotate.frame.access import people
+from allpairs.annotate.frame.access.mode import ANNOTATOR
+from allpairs.annotate.frame.access.passwords import SHORTEST
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.state import annotator, engine, forget_who_asks

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import ENGLISH_WORDS, Words, later
 from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.language.translator import ENGLISH_WORDS, Words, later
 from allpairs.annotate.text.formatting import ago, duration, literal, sentence
 from allpairs.annotate.ui.common.announce import announce
 from allpairs.annotate.ui.common.errors import told

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.ui.common.answers import TITLES
 from allpairs.annotate.ui.language import _
 from allpairs.db.domain import AnswerKind

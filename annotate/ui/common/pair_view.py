@@ -6,10 +6,10 @@ from itertools import starmap
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore.prepared import ShownPair
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.labelling.pick_pair import pick, why_closed, why_not
-from allpairs.annotate.language.translator import later
 from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import score_in_words

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from allpairs.annotate.access.logins import Guest
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.logins import Guest
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.web.sessions import VISIT, Visit, free_file
 from allpairs.annotate.projects.import_files import keep_upload
 from allpairs.annotate.ui.state import may
-from allpairs.annotate.web.sessions import VISIT, Visit, free_file
 
 TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
 

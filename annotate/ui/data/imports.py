@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import Report, Trouble
 from allpairs.annotate.text.formatting import literal, sentence

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import Answered, ItemGroups
 from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.text.measures import counted, score_in_words
 from allpairs.annotate.ui.common.clusterings import choose_clustering

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.groups import Answered, answered_pairs, matches_at
 from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.monitor.rounds import DIGITS
 from allpairs.annotate.review.last_answer import state_of_labels
 from allpairs.annotate.text.measures import counted

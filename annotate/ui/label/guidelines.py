@@ -5,7 +5,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from sqlalchemy import Engine
 
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.text.formatting import beginning
 from allpairs.annotate.ui.language import _
 from allpairs.db.domain import AnswerKind, version_of

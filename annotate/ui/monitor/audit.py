@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
 from allpairs.annotate.text.measures import counted

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.charts.correction import correction_chart, describe_correction
 from allpairs.annotate.monitor.false_negatives import (

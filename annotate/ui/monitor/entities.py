@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.charts.entity_audit import describe_groups, groups_chart
 from allpairs.annotate.monitor.entity_audit import DRAW, EXACT, FIGURES, EntityAudit, read_entity_audit

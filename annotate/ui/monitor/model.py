@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
 from allpairs.annotate.exchange.model_card import bare_figure
 from allpairs.annotate.exchange.model_export import address, usage
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.monitor.rounds import Report, card, round_name

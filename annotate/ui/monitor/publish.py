@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.publish.publications import Service, end, publish, read_service
 from allpairs.annotate.text.formatting import literal

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.monitor.charts.rounds import describe_estimates, estimate_chart
 from allpairs.annotate.monitor.entity_audit import in_words, read_entity_audit
 from allpairs.annotate.monitor.more_labels import gained, width

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.projects.next_step import Standing
 from allpairs.annotate.ui.language import _
 

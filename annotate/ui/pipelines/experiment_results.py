@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs.result_files import read_results
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.common.errors import told

@@ -5,7 +5,7 @@ from itertools import count
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.language.translator import later
+from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
 from allpairs.annotate.text.formatting import literal, sentence

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import rights
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.projects.list_view import DAYS, Overview, Precision
 from allpairs.annotate.projects.projects import Contents, project_contents
 from allpairs.annotate.text.formatting import ago, literal

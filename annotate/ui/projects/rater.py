@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs.job_progress import job_progress
 from allpairs.annotate.jobs.requests import MOST_RATED, request_rating
 from allpairs.annotate.raters import rater_setup as services

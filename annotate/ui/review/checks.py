@@ -5,7 +5,7 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.review.hidden_checks import Quality, read_fast_answers, read_quality
 from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.text.measures import counted

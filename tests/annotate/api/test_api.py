@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from allpairs.annotate.access import people
-from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.api import routes
 from allpairs.annotate.api.operations import OPERATIONS, Call
+from allpairs.annotate.frame.access import people
+from allpairs.annotate.frame.access.transactions import Refused
+from allpairs.annotate.frame.web.problems import LONGEST_BODY, Wrong
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.monitor.round_tables import estimates_table
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.publish import matching, publications
-from allpairs.annotate.web.problems import LONGEST_BODY, Wrong
 from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.labels.answers import current_labels

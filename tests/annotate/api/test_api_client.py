@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import ApiError, Client, InputError
-from allpairs.annotate.access import tokens
-from allpairs.annotate.access.roles import MAY
+from allpairs.annotate.frame.access import tokens
+from allpairs.annotate.frame.access.roles import MAY
 from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, python_lines
 from allpairs.db.domain import Role, Scope
 from allpairs.db.labels.answers import current_labels

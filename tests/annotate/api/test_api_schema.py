@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 
-from allpairs.annotate.access import tokens
 from allpairs.annotate.api.operations import OPERATIONS
-from allpairs.annotate.web.api_paths import DESCRIPTION
+from allpairs.annotate.frame.access import tokens
+from allpairs.annotate.frame.web.base_path import DESCRIPTION
 from allpairs.db.domain import Role, Scope
 from allpairs.db.projects.jobs import PREVIEW, add_job
 from allpairs.db.schema.engine import make_engine, writing

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.api.openapi import description
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.api.reference_page import reference_page
-from allpairs.annotate.web.api_paths import DESCRIPTION, REFERENCE
+from allpairs.annotate.frame.web.base_path import DESCRIPTION, REFERENCE
 from tests.helpers.web import browser, site
 
 

@@ -6,10 +6,10 @@ import json
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.access import invitations, logins
-from allpairs.annotate.access.people import id_of
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import allowed
+from allpairs.annotate.frame.access import invitations, logins
+from allpairs.annotate.frame.access.people import id_of
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import allowed
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import now
 from tests.helpers.factories import make_project

@@ -9,9 +9,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from allpairs.annotate.access import logins, tokens
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.frame.access import logins, tokens
 from allpairs.annotate.labelling.queue import serve
 from allpairs.annotate.raters.rater_state import read_raters
 from allpairs.db.domain import NoticeKind, PublicationKind, Settings, Verdict

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.access.mode import annotator_named
+from allpairs.annotate.frame.access.mode import annotator_named
 from allpairs.annotate.labelling.queue import Reason, look, record, serve
 from allpairs.annotate.ui.label.card import why_empty
 from allpairs.db.labels.leases import LEASE, end_leases, end_leases_before

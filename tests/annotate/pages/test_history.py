@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access import mode, people
+from allpairs.annotate.frame.access import mode, people
 from allpairs.annotate.labelling.own_answers import pair_history
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.projects import list_projects, update_settings

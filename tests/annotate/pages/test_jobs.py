@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access import people
+from allpairs.annotate.frame.access import people
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.ui import state
 from allpairs.annotate.ui.common import job_status

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access.roles import Right
+from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.projects.change_texts import undo
 from allpairs.annotate.projects.next_step import next_step, read_standing

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.access import logins, people
+from allpairs.annotate.frame.access import logins, people
 from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import writing

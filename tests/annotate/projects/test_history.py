@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.access import invitations, logins, people
-from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.frame.access import invitations, logins, people
+from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.labels.import_labels import import_labels
 from allpairs.annotate.projects.history import changes, events, guidelines_of
 from allpairs.annotate.projects.lifecycle import archive_project, bin_project, duplicate_project, restore_project

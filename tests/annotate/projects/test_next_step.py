@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.roles import MAY, Right
+from allpairs.annotate.frame.access.roles import MAY, Right
 from allpairs.annotate.projects.next_step import Standing, next_step, read_standing
 from allpairs.db.domain import Role
 from allpairs.db.labels.tasks import BatchProgress

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.language.translator import ENGLISH_WORDS
+from allpairs.annotate.frame.language.translator import ENGLISH_WORDS
 from allpairs.annotate.projects.training_outlook import Outlook, outlook_in_words, outlook_of
 from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.schema.engine import reading, writing

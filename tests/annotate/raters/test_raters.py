@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import IntegrityError
 
-from allpairs.annotate.access import people
-from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.frame.access import people
+from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.jobs import requests
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.people import set_role
-from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.frame.access.people import set_role
+from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.labelling.own_answers import correct, history
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.lifecycle import duplicate_project

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.transactions import Refused
+from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.review.disagreements import queue, settling
 from allpairs.annotate.review.split_group import across, groups, last_split, split, undo
 from allpairs.db.domain import AnswerKind, Role

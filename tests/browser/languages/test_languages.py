@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from allpairs.annotate.language.catalog import COOKIE
+from allpairs.annotate.frame.language.catalog import COOKIE
 from allpairs.db.domain import AnswerKind
 from allpairs.db.projects.studies import Unit, add_study
 from allpairs.db.schema.engine import writing

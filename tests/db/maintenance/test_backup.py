@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.access import people, tokens
 from allpairs.annotate.cli.commands import app
+from allpairs.annotate.frame.access import people, tokens
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
-from allpairs.annotate.access.logins import log_in
+from allpairs.annotate.frame.access.logins import log_in
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.monitor.rounds import read_report

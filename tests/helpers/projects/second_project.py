@@ -11,13 +11,13 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
-from allpairs.annotate.access import invitations, people
-from allpairs.annotate.access.roles import Right
-from allpairs.annotate.access.transactions import Refused
 from allpairs.annotate.api.operations import OPERATIONS, Operation
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.exchange import download_routes, project_import
 from allpairs.annotate.explore import groups, pair_reason, search
+from allpairs.annotate.frame.access import invitations, people
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.jobs import requests as jobs
 from allpairs.annotate.labelling import end_audit, own_answers, pick_pair, queue
 from allpairs.annotate.labels.import_labels import Choices, import_labels

@@ -1,8 +1,8 @@
 // The labelling card. It buffers the next pairs, so that a key press shows the following one at once, and keeps every
 // answer in a log (and in localStorage) until the server has stored it. The log is append-only: undo is an entry too.
 
-const { t, tn, decimals, translate } = window.allpairsLanguage // of the page's frame (annotate/web/language.js)
-const { keysOf, isTaken } = window.allpairsInput // of annotate/web/input.js
+const { t, tn, decimals, translate } = window.allpairsLanguage // of the page's frame (annotate/frame/web/language.js)
+const { keysOf, isTaken } = window.allpairsInput // of annotate/frame/web/input.js
 const LABELS = new Set(["positive", "negative", "unsure"])
 const RETRY = 2000 // ms after which an unacknowledged answer is sent again
 const STALE = 300_000 // ms after which a returning annotator gets pairs anew, since leases expire

@@ -1,0 +1,112 @@
+"""Groups of an identity provider give roles here: at each sign-in, what the provider says holds."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.frame.access.people import require_another
+from allpairs.db.domain import EventKind, Role
+from allpairs.db.errors import InputError
+from allpairs.db.people.people import add_person, person_by_subject, roles_of, set_role
+from allpairs.db.projects.events import add_event
+from allpairs.db.projects.projects import project_named
+from allpairs.db.schema.engine import as_system, writing
+from allpairs.db.schema.tables import Person
+
+FIELDS = {"issuer", "name", "role", "project"}
+Wanted = Mapping[str | None, Role | None]  # the role in each project that groups decide on; None: the installation
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of a provider, and the role that it gives in a project; without one, in the installation."""
+
+    issuer: str
+    name: str
+    role: Role
+    project: str | None = None
+
+
+def groups_from(entries: Iterable[Mapping[str, Any]]) -> tuple[Group, ...]:
+    """Return the groups of `[[groups]]` in Streamlit's secrets. Raises InputError for an entry that is wrong."""
+    return tuple(_group(number, entry) for number, entry in enumerate(entries, 1))
+
+
+def _group(number: int, entry: Mapping[str, Any]) -> Group:
+    where = f"secrets.toml, entry {number} of [[groups]]"
+    if unknown := sorted(set(entry) - FIELDS):
+        raise InputError(f"{where}: unknown {', '.join(unknown)}; it has {', '.join(sorted(FIELDS))}")
+    if not entry.get("issuer") or not entry.get("name"):
+        raise InputError(f"{where}: give the provider's issuer and the group's name")
+    if entry.get("role") not in list(Role):
+        raise InputError(f"{where}: the role is {entry.get('role')!r}; choose {', '.join(Role)}")
+    role, project = Role(entry["role"]), entry.get("project")
+    if project is None and role != Role.ADMINISTRATOR:
+        raise InputError(f"{where}: only the role administrator can be of the whole installation: name a project")
+    return Group(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
+
+
+def wanted_roles(groups: Iterable[Group], issuer: str, claim: Any) -> Wanted:
+    """Return the highest role that somebody's groups give in each project that this provider's groups decide on.
+
+    claim: the provider's claim `groups`, a name or several.
+    """
+    names = {claim} if isinstance(claim, str) else set(claim) if isinstance(claim, list | tuple) else set()
+    order, wanted = list(Role), dict[str | None, Role | None]()
+    for group in groups:
+        if group.issuer == issuer:
+            had = wanted.setdefault(group.project, None)
+            if group.name in names and (had is None or order.index(group.role) < order.index(had)):
+                wanted[group.project] = group.role
+    return wanted
+
+
+def follow(engine: Engine, issuer: str, subject: str, wanted: Wanted, at: datetime) -> None:
+    """Give the person the roles that their groups give, and take away those that they give no more."""
+    with writing(as_system(engine)) as session:
+        person = person_by_subject(session, issuer, subject)
+        if person is not None and person.disabled_at is None:
+            _follow(session, person, wanted, at)
+
+
+def join(engine: Engine, name: str, issuer: str, subject: str, wanted: Wanted, at: datetime) -> None:
+    """Make an account for somebody whose groups give a role. Raises InputError for a name that is invalid or taken."""
+    if not any(wanted.values()):
+        raise InputError("no group of yours has a role here: ask an administrator")
+    with writing(as_system(engine)) as session:
+        person = add_person(session, name, None, at, issuer, subject, takes_over=False)
+        add_event(session, person.id, EventKind.ACCOUNT, about=person.name, new={"administrator": False})
+        _follow(session, person, wanted, at)
+
+
+def _follow(session: Session, person: Person, wanted: Wanted, at: datetime) -> None:
+    for name, role in sorted(wanted.items(), key=lambda one: one[0] is not None):  # what locks, before any change
+        try:
+            if name is None:
+                _set_administrator(session, person, role is not None, at)
+            else:
+                _set_role(session, person, project_named(session, name).id, role, at)
+        except InputError as error:  # a project that is gone, or the last administrator, must keep nobody out
+            log.warning("a group of the provider gives no role to person %s: %s", person.id, error)
+
+
+def _set_role(session: Session, person: Person, project_id: int, role: Role | None, at: datetime) -> None:
+    had = roles_of(session, person.id).get(project_id)
+    if role != had:
+        set_role(session, person, project_id, role, at)
+        add_event(session, None, EventKind.ROLE, project_id, person.name, had, role)
+
+
+def _set_administrator(session: Session, person: Person, administrator: bool, at: datetime) -> None:
+    if administrator != person.administrator:
+        if not administrator:
+            require_another(session, person)
+        person.administrator, person.changed_at = administrator, at
+        add_event(session, None, EventKind.ADMINISTRATOR, None, person.name, not administrator, administrator)

@@ -1,1 +1,0 @@
-"""The languages of the pages that annotators see: what they are called, and their texts."""
