@@ -15,10 +15,10 @@ from allpairs.annotate.frame.web.faults import FaultMiddleware
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import Telemetry
 from allpairs.annotate.frame.web.proxy_reports import ProxyReports
+from allpairs.annotate.kit.ui.errors import explain
+from allpairs.annotate.kit.ui.state import is_forced
 from allpairs.annotate.shell.menu import ENTRIES
 from allpairs.annotate.shell.sign_in import providers
-from allpairs.annotate.ui.common.errors import explain
-from allpairs.annotate.ui.state import is_forced
 
 ANNOTATE = Path(__file__).resolve().parent / "annotate"
 telemetry = Telemetry()

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from allpairs.annotate.api.models.base import IN_PATH
 from allpairs.annotate.api.operations import Operation
 from allpairs.annotate.frame.web.base_path import ROOT, VERSION
 from allpairs.annotate.frame.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
+from allpairs.annotate.kit.api.schema import IN_PATH
 
 ABOUT = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "

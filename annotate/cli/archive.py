@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_json, progress_line, remark
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.kit.command_output import Json, database, print_json, progress_line, remark
 from allpairs.db.files.private import private_files
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]

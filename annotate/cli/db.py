@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_json, progress_line, remark
 from allpairs.annotate.exchange.backups import back_up, bring_back
-from allpairs.annotate.text.formatting import megabytes
+from allpairs.annotate.kit.command_output import Json, database, print_json, progress_line, remark
+from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.db.maintenance.backup import Rows
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.garbage import garbage, remove

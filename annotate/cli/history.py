@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.projects.history import NOBODY, changes, events
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.db.schema.tables import Event

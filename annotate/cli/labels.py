@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_json
+from allpairs.annotate.kit.command_output import Json, database, print_json
 from allpairs.annotate.labels import checksum_chain
 from allpairs.annotate.labels.export import export_dataset, export_labels
 from allpairs.annotate.labels.formats import Form

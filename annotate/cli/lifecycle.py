@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import database, remark
 from allpairs.annotate.cli.projects import Name, project
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.command_output import database, remark
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
@@ -16,7 +17,6 @@ from allpairs.annotate.projects.lifecycle import (
     restore_project,
 )
 from allpairs.annotate.projects.projects import delete_project, project_by_name
-from allpairs.annotate.text.formatting import megabytes
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from sqlalchemy import Engine
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.frame.access import people as services
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.access.addresses import public_urls
 from allpairs.annotate.frame.access.invitations import invite as make_invitation
 from allpairs.annotate.frame.access.tokens import LONGEST_LIFE, USUAL
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import checked_person_name

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, progress_line, remark
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, progress_line, remark
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.projects.projects import (
     ProjectRow,
     Summary,

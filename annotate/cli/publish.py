@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_json, remark
+from allpairs.annotate.kit.command_output import Json, database, print_json, remark
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.publish.publications import end, publish, read_service
 from allpairs.db.domain import PublicationKind

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.cli.projects import Name
-from allpairs.annotate.jobs.requests import request_rating, worker_alive
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.jobs.requests import request_rating, worker_alive
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.annotate.raters import rater_setup as services

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.change_texts import Act, Changed, Source
 from allpairs.annotate.projects.history import NOBODY

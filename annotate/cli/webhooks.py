@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.cli.output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.cli.projects import Name
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.projects import project_by_name
 from allpairs.db.schema.tables import Webhook

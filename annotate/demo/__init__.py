@@ -8,7 +8,7 @@ from sqlalchemy import Engine, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.projects.lifecycle import has_projects
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.annotate.monitor.rounds import Report, read_report, round_name, threshold
 from allpairs.annotate.projects.projects import Contents, project_contents
-from allpairs.annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side
 from allpairs.db.estimate import stored_estimate
 from allpairs.db.projects.projects import project_of

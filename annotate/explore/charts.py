@@ -3,8 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, Plot, tooltips
-from allpairs.annotate.text.palette import EARLIER, MATCHER, NEGATIVE, NEUTRAL, POSITIVE
+from allpairs.annotate.kit.charts import EARLIER, HEIGHT, LINES, MATCHER, NEGATIVE, NEUTRAL, POSITIVE, Plot, tooltips
 
 MEASURES = {"precision": MATCHER, "recall": EARLIER}
 

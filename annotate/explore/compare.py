@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, known_pairs, probability
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, known_pairs, probability
 
 TOP = 20_000  # the best pairs of each round are compared, beside all known ones
 DRAWN = 1_500  # points of the plot

@@ -9,9 +9,9 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.explore.prepared import Round, Scored, known_pairs, probability
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, known_pairs, probability
 from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind, Clustering, Kind

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.text.measures import counted
+from allpairs.annotate.kit.text.measures import counted
 from allpairs.db.domain import GroupEvent
 from allpairs.db.projects.items import identifiers_of
 from allpairs.db.projects.stable_groups import (

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import Engine
 
 from allpairs.annotate.explore.kept_groups import Became
-from allpairs.annotate.text.measures import counted
+from allpairs.annotate.kit.text.measures import counted
 from allpairs.db.domain import GroupEvent
 from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
 from allpairs.db.projects.stable_groups import group_id, grouped_items, highest_number, newest_update

@@ -10,16 +10,9 @@ import pandas as pd
 from sqlalchemy import Engine
 
 from allpairs.annotate.explore.groups import answered_pairs, matches_at
-from allpairs.annotate.explore.prepared import (
-    Round,
-    Scored,
-    best_pairs,
-    kind_of,
-    probability,
-    shown_pairs,
-)
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import require
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, kind_of, probability, shown_pairs
 from allpairs.annotate.labels.formats import NUMBERS
 from allpairs.annotate.monitor.rounds import DIGITS, offered_threshold
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, id_pairs

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from allpairs.annotate.explore.prepared import Known, Scored
+from allpairs.annotate.kit.jobs.prepared import Known, Scored
 
 
 def confident_mistakes(known: Known) -> Scored:

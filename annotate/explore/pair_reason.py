@@ -8,9 +8,9 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.explore.prepared import probability
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import is_allowed
+from allpairs.annotate.kit.jobs.prepared import probability
 from allpairs.db.domain import ROUTED, AnswerKind, Purpose
 from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays, require_array

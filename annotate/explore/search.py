@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.explore.prepared import ShownPair, shown
-from allpairs.annotate.jobs.job_progress import JobProgress
-from allpairs.annotate.jobs.requests import request_search
+from allpairs.annotate.kit.jobs.job_progress import JobProgress
+from allpairs.annotate.kit.jobs.prepared import ShownPair, shown
+from allpairs.annotate.kit.jobs.requests import request_search
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_of, item_texts, items_with

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.jobs.requests import request_audit, request_correction, request_entities, request_round
+from allpairs.annotate.kit.jobs.requests import request_audit, request_correction, request_entities, request_round
 from allpairs.annotate.labelling.fast_answers import note_fast_answers
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.clusterings import TITLES
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.clusterings import TITLES
 from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import designs_of
 from allpairs.db.projects.matchers import GROUP_FIGURES, matchers_of

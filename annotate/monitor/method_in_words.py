@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted, estimate
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import counted, estimate
 from allpairs.db.estimate import Estimate, stored_estimate
 
 ROUNDS = 3  # over which the gain is computed

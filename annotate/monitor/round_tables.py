@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from allpairs.annotate.kit.text.measures import TITLES, estimate
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.db.schema.tables import Evaluation, Matcher
 
 

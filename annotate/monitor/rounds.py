@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.text.measures import estimate
+from allpairs.annotate.kit.text.measures import estimate
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings, Split
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.label_counts import Tally, label_tally

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import floor
 
+from allpairs.annotate.kit.text.measures import estimate
 from allpairs.annotate.monitor.more_labels import recent_gain
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.text.measures import estimate
 from allpairs.db.estimate import is_reached
 from allpairs.db.schema.tables import Evaluation
 

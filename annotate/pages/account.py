@@ -7,10 +7,10 @@ from allpairs.annotate.frame.access.logins import Guest
 from allpairs.annotate.frame.access.passwords import SHORTEST
 from allpairs.annotate.frame.access.people import has_password, where_logged_in
 from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.language import _, words
-from allpairs.annotate.ui.state import forget_who_asks, system_engine, who_asks
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.language import _, words
+from allpairs.annotate.kit.ui.state import forget_who_asks, system_engine, who_asks
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 

@@ -4,16 +4,15 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.explore.pair_reason import reasons
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.language import _, ngettext, words
+from allpairs.annotate.kit.ui.paged import PAGE, choose_page, read_page
+from allpairs.annotate.kit.ui.pair_history import TITLES, pair_acts
+from allpairs.annotate.kit.ui.state import annotator, current_project, engine
 from allpairs.annotate.labelling.own_answers import Past, correct, history, pair_history
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.answers import TITLES
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.paged import PAGE, choose_page, read_page
-from allpairs.annotate.ui.common.pair_history import pair_acts
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.label.why import why
-from allpairs.annotate.ui.language import _, ngettext, words
-from allpairs.annotate.ui.state import annotator, current_project, engine
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
 from allpairs.db.projects.items import LONGEST_SEARCH
 

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.job_status import EVERY, KINDS, failure, has_failed_to_train, progress, train_now
-from allpairs.annotate.ui.state import current_project, engine
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.job_status import EVERY, KINDS, failure, has_failed_to_train, progress, train_now
+from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.tables import Job, Worker
 

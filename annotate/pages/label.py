@@ -9,7 +9,12 @@ from sqlalchemy import Engine
 from allpairs.annotate.explore.pair_reason import last_answered, reasons
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import explained, told
+from allpairs.annotate.kit.ui.job_status import failure, progress_in_words, share_done
+from allpairs.annotate.kit.ui.language import _, ngettext, words
+from allpairs.annotate.kit.ui.state import annotator, current_project, device, engine, may
 from allpairs.annotate.labelling.end_audit import drop_audit_batch
 from allpairs.annotate.labelling.queue import (
     AuditBatch,
@@ -25,14 +30,9 @@ from allpairs.annotate.labelling.queue import (
 )
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.projects.training_outlook import outlook_in_words, outlook_of
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import explained, told
-from allpairs.annotate.ui.common.job_status import failure, progress_in_words, share_done
 from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from allpairs.annotate.ui.label.guidelines import panel
 from allpairs.annotate.ui.label.why import why
-from allpairs.annotate.ui.language import _, ngettext, words
-from allpairs.annotate.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.projects.projects import ProjectGone

@@ -5,10 +5,11 @@ from functools import partial
 
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.figure import print_style
+from allpairs.annotate.kit.ui.job_status import job_line
+from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.annotate.monitor.rounds import read_report
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.job_status import job_line
-from allpairs.annotate.ui.common.print_style import print_style
 from allpairs.annotate.ui.monitor.activity import tally_of
 from allpairs.annotate.ui.monitor.audit import audit
 from allpairs.annotate.ui.monitor.curves import curves
@@ -16,7 +17,6 @@ from allpairs.annotate.ui.monitor.model import model
 from allpairs.annotate.ui.monitor.people import people
 from allpairs.annotate.ui.monitor.summary import summary
 from allpairs.annotate.ui.review.checks import fast_answers_line
-from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.schema.tables import Project
 
 TABS = "tab"  # the parameter of the address that names the open tab

@@ -4,12 +4,12 @@ import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.language import _
+from allpairs.annotate.kit.ui.state import annotator, current_project, engine, may
 from allpairs.annotate.pipelines.rating_studies import Standing, list_studies
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.language import _
 from allpairs.annotate.ui.pipelines.rating_desk import rating_desk
 from allpairs.annotate.ui.pipelines.study_results import study_results
-from allpairs.annotate.ui.state import annotator, current_project, engine, may
 
 RATE, RESULTS = later("Rate"), later("Results")
 NONE = later(

@@ -3,12 +3,13 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.annotate.projects.lifecycle import KEPT, bin_project
 from allpairs.annotate.projects.progress import situation_of
 from allpairs.annotate.projects.projects import update_settings
 from allpairs.annotate.projects.setting_effects import implications
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.projects.rater import rater
 from allpairs.annotate.ui.projects.settings import (
     advanced_form,
@@ -19,7 +20,6 @@ from allpairs.annotate.ui.projects.settings import (
 )
 from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
 from allpairs.annotate.ui.projects.webhooks import webhooks
-from allpairs.annotate.ui.state import current_project, engine
 from allpairs.db.domain import Settings
 from allpairs.db.schema.tables import Project
 

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.frame.access.other_projects import require_models
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting, is_allowed
-from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.jobs.result_files import read_rows_of
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs.result_files import read_rows_of
 from allpairs.db.domain import AnswerKind, Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import discard

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.jobs.requests import require_no_audit_batch
+from allpairs.annotate.kit.jobs.requests import require_no_audit_batch
 from allpairs.annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
 from allpairs.annotate.stats.precision_by_rank import Band, allocate, ranks
 from allpairs.db.domain import AnswerKind, DesignKind

@@ -15,8 +15,8 @@ from sqlalchemy import Engine
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.pipelines.runs import made
-from allpairs.annotate.text.measures import counted
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event

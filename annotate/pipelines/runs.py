@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.frame.access.other_projects import project_for
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting, allowed
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs.requests import request_suggestions
+from allpairs.annotate.kit.jobs.requests import request_suggestions
 from allpairs.annotate.pipelines.runs import made
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError

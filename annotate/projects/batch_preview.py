@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs.requests import request_preview
+from allpairs.annotate.kit.jobs.requests import request_preview
 from allpairs.annotate.projects.projects import checked_settings
 from allpairs.db.projects.items import item_texts
 from allpairs.db.results.previews import Preview, read_preview

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.frame.access.other_projects import project_for
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.jobs.requests import update_groups
+from allpairs.annotate.kit.jobs.requests import update_groups
 from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.corpus import Columns, read_items
 from allpairs.db.corpus.files import read_rows

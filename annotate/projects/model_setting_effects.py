@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.projects.progress import Situation
-from allpairs.annotate.text.formatting import literal
 from allpairs.db.domain import Settings
 
 TRAINING = {

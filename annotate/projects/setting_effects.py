@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
-from allpairs.annotate.text.measures import counted
 from allpairs.db.domain import AT_ONCE, RaterUse, Search, Settings, batch_size_of
 from allpairs.learner.catalog import STRATEGIES, strategy_description, strategy_title
 

@@ -5,7 +5,12 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.frame.web.frame import MISSING
-from allpairs.annotate.jobs.requests import workers
+from allpairs.annotate.kit.jobs.requests import workers
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import explained
+from allpairs.annotate.kit.ui.language import _
+from allpairs.annotate.kit.ui.state import chosen_project, current_project, engine, who_asks
+from allpairs.annotate.kit.ui.upload import visit
 from allpairs.annotate.shell.menu import (
     ICON,
     SIGNED_IN,
@@ -19,11 +24,6 @@ from allpairs.annotate.shell.menu import (
 )
 from allpairs.annotate.shell.sign_in import sign_in
 from allpairs.annotate.shell.switcher import choose_language, name_annotator, pick_project, project_away, show_progress
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import explained
-from allpairs.annotate.ui.common.upload import visit
-from allpairs.annotate.ui.language import _
-from allpairs.annotate.ui.state import chosen_project, current_project, engine, who_asks
 from allpairs.db.files.logs import about
 from allpairs.db.projects.jobs import STARTING
 from allpairs.db.schema.tables import Project

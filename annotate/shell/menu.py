@@ -12,7 +12,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.ui.language import _, words
+from allpairs.annotate.kit.ui.language import _, words
 from allpairs.annotate.ui.review.waiting import known_waiting, waiting_now
 from allpairs.db.projects.studies import has_studies
 from allpairs.db.schema.engine import reading

@@ -15,10 +15,10 @@ from allpairs.annotate.frame.language.links import language_links
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.frame.web.middleware import LOG_IN, LOGIN
 from allpairs.annotate.frame.web.security_headers import LEAVE_SCRIPT
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.language import _, words
-from allpairs.annotate.ui.state import system_engine
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.language import _, words
+from allpairs.annotate.kit.ui.state import system_engine
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import now
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.annotate.projects.import_files import Source, check, load
+from allpairs.annotate.kit.uploads import Source, check, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings

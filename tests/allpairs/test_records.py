@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 
 from allpairs import InputError, Matcher
 from allpairs.annotate.exchange.model_export import usage
-from allpairs.annotate.projects.import_files import Source, load
+from allpairs.annotate.kit.uploads import Source, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.domain import Settings

@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Job
 from allpairs.learner.models.encoder import LEAST

@@ -90,35 +90,45 @@ PACKAGES = {
     "annotate.frame.language": "",
     "annotate.frame.access": "frame.language",
     "annotate.frame.web": "frame.access frame.language",
+    "annotate.kit.charts": "",
+    "annotate.kit.uploads": "",
+    "annotate.kit.text": "",
+    "annotate.kit.command_output": "",
+    "annotate.kit.api": "",
+    "annotate.kit.jobs": "",
+    "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads learner.catalog",
     "annotate.stats": "db",
-    "annotate.text": "frame.language db",
-    "annotate.monitor": "stats text db",
-    "annotate.jobs": "frame.access db",
+    "annotate.monitor": "kit.charts kit.text stats db",
     "annotate.labels": "frame.access db",
     "annotate.publish": "frame.access db",
     "annotate.raters": "frame.access monitor db",
-    "annotate.labelling": "frame.access jobs db",
-    "annotate.projects": "frame.access frame.language jobs text learner.catalog db",
-    "annotate.demo": "jobs projects db",
-    "annotate.pipelines": "frame.access frame.language jobs labelling projects stats text learner.catalog db",
+    "annotate.labelling": "frame.access kit.jobs db",
+    "annotate.projects": "frame.access frame.language kit.jobs kit.text learner.catalog db",
+    "annotate.demo": "kit.jobs projects db",
+    "annotate.pipelines": "frame.access frame.language kit.jobs kit.text labelling projects stats learner.catalog db",
     "annotate.review": "frame.access labelling stats db",
-    "annotate.explore": "frame.access jobs labelling labels monitor pipelines text db",
-    "annotate.api": "explore frame.access frame.web jobs labelling labels monitor projects publish raters text db",
-    "annotate.exchange": "explore frame.access frame.web labels monitor pipelines projects text db",
-    "annotate.cli": "demo exchange frame.access jobs labels monitor projects publish raters text allpairs.program db",
+    "annotate.explore": "frame.access kit.charts kit.jobs kit.text labelling labels monitor pipelines db",
+    "annotate.api": (
+        "explore frame.access frame.web kit.api kit.jobs kit.text labelling labels monitor projects publish raters db"
+    ),
+    "annotate.exchange": "explore frame.access frame.web kit.text labels monitor pipelines projects db",
+    "annotate.cli": (
+        "demo exchange frame.access kit.command_output kit.jobs kit.text labels monitor projects publish raters "
+        "allpairs.program db"
+    ),
     "annotate.ui": (
-        "exchange explore frame.access frame.language frame.web jobs labelling labels monitor pipelines projects "
-        "publish raters review stats text learner.catalog db"
+        "exchange explore frame.access frame.language frame.web kit.charts kit.jobs kit.text kit.ui kit.uploads "
+        "labelling labels monitor pipelines projects publish raters review stats learner.catalog db"
     ),
     "annotate.pages": (
-        "explore frame.access frame.language jobs labelling monitor pipelines projects review text ui "
-        "learner.catalog db"
+        "explore frame.access frame.language kit.jobs kit.text kit.ui labelling monitor pipelines projects review "
+        "ui learner.catalog db"
     ),
-    "annotate.shell": "frame.access frame.language frame.web jobs labelling projects text ui db",
+    "annotate.shell": "frame.access frame.language frame.web kit.jobs kit.text kit.ui labelling projects ui db",
     "annotate.__main__": "cli allpairs.program",
     "learner.__main__": "cli allpairs.program",
     "allpairs.__main__": "program annotate.cli learner.cli",
-    "app": "annotate.api annotate.cli annotate.exchange annotate.frame.web annotate.shell annotate.ui",
+    "app": "annotate.api annotate.cli annotate.exchange annotate.frame.web annotate.kit.ui annotate.shell",
 }
 INSTEAD = {
     "app": "put logic into annotate/",

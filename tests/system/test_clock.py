@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from allpairs.annotate.frame.access import invitations, logins, people, tokens
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.labelling import queue
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.domain import Queue, Role, Scope

@@ -19,7 +19,7 @@ from allpairs.annotate.api.routes import api
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.web.faults import FaultMiddleware
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.domain import Role, Scope
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema import engine as engines

@@ -32,7 +32,7 @@ from allpairs.annotate.frame.web import login_routes
 from allpairs.annotate.frame.web.base_path import BasePathMiddleware
 from allpairs.annotate.frame.web.faults import FaultMiddleware
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.ui.common.errors import explain
+from allpairs.annotate.kit.ui.errors import explain
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import fault_of, if_possible
 from allpairs.db.maintenance.integrity import problems

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.cli import serve
-from allpairs.annotate.projects.import_files import keep_upload
+from allpairs.annotate.kit.uploads import keep_upload
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, publish
 from allpairs.db.files.json_file import write_json

@@ -21,7 +21,7 @@ from allpairs.annotate.explore.pair_reason import last_answered, reasons
 from allpairs.annotate.frame.access import invitations, logins
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import RECENT, recent, record, serve
 from allpairs.annotate.labels.import_labels import import_labels

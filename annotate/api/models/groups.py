@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from allpairs.annotate.api.models.base import LARGEST, Asked, Given
+from allpairs.annotate.kit.api.schema import LARGEST, Asked, Given
 from allpairs.db.domain import Clustering, GroupEvent, Side
 
 MOST_GROUPS = 1_000

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from allpairs.annotate.api.models.base import Asked, Given
+from allpairs.annotate.kit.api.schema import Asked, Given
 from allpairs.db.errors import without_places
 
 MOST_JOBS = 100

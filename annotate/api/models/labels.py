@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from allpairs.annotate.api.models.base import LARGEST, STORED, Asked, Given, as_whole
+from allpairs.annotate.kit.api.schema import LARGEST, STORED, Asked, Given, as_whole
 from allpairs.annotate.labelling.queue import HELD, Reason
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Purpose
 

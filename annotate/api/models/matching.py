@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from allpairs.annotate.api.models.base import STORED, Asked, Given, Number, as_whole
 from allpairs.annotate.api.models.metrics import Figure
+from allpairs.annotate.kit.api.schema import STORED, Asked, Given, Number, as_whole
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Side
 
 MOST_ASKED, MOST_CANDIDATES, LONGEST_TEXT = 100, 100, 10_000

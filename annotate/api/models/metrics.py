@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from allpairs.annotate.api.models.base import Given
+from allpairs.annotate.kit.api.schema import Given
 
 
 class Figure(Given):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from allpairs.annotate.api.models.base import Given
+from allpairs.annotate.kit.api.schema import Given
 from allpairs.db.domain import Kind
 
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
-from allpairs.annotate.api.models.base import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.api.models.metrics import Figure
 from allpairs.annotate.api.models.webhooks import HOST
-from allpairs.annotate.jobs.requests import MOST_RATED
+from allpairs.annotate.kit.api.schema import LARGEST, Asked, Given, as_whole
+from allpairs.annotate.kit.jobs.requests import MOST_RATED
 from allpairs.db.domain import RatedFor, RaterSetup, Verdict
 from allpairs.db.raters.setup_checks import FUNCTION
 

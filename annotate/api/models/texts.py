@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from allpairs.annotate.api.models.base import STORED, Asked, Given, Number
+from allpairs.annotate.kit.api.schema import STORED, Asked, Given, Number
 from allpairs.db.corpus.cells import MAX_CELL
 from allpairs.db.corpus.corpus import MAX_ID
 from allpairs.db.domain import Side

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from allpairs.annotate.api.models.base import Asked, Given
+from allpairs.annotate.kit.api.schema import Asked, Given
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.projects.webhook_addresses import LONGEST as LONGEST_URL
 

@@ -1,7 +1,7 @@
 """What each address of the REST API does: it calls the page's service and converts the result to a response model."""
 
 from allpairs.annotate.api.operations import groups, jobs, labels, matching, metrics, projects, raters, texts, webhooks
-from allpairs.annotate.api.operations.base import Call, Operation
+from allpairs.annotate.kit.api.operation import Call, Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *projects.OPERATIONS,

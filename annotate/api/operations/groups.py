@@ -1,9 +1,9 @@
 """The project's groups, and what has become of each."""
 
 from allpairs.annotate.api.models import groups as m
-from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.explore.kept_groups import Told, read_changes, read_groups
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.api.operation import ONE, Call, Operation
 from allpairs.db.domain import Scope, Side
 from allpairs.db.schema.tables import GroupUpdate
 

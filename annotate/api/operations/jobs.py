@@ -1,10 +1,10 @@
 """Jobs."""
 
 from allpairs.annotate.api.models import jobs as m
-from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.problems import Wrong
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Scope
 from allpairs.db.schema.tables import Job
 

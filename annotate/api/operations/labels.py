@@ -3,8 +3,8 @@
 from hashlib import sha256
 
 from allpairs.annotate.api.models import labels as m
-from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labelling.shown_pairs import Pair
 from allpairs.annotate.labels.export import page_of_labels

@@ -1,9 +1,9 @@
 """Requests for single records, and the models that answer them."""
 
 from allpairs.annotate.api.models import matching as m
-from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.problems import AWAY, Wrong
+from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
 from allpairs.annotate.publish import matching, publications
 from allpairs.db.domain import Scope
 from allpairs.db.schema.tables import Publication, ShadowCounts

@@ -1,10 +1,10 @@
 """Figures of the rounds."""
 
 from allpairs.annotate.api.models import metrics as m
-from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.api.operation import ONE, Call, Operation
+from allpairs.annotate.kit.text.measures import TITLES, estimate
 from allpairs.annotate.monitor.rounds import read_report
-from allpairs.annotate.text.measures import TITLES, estimate
 from allpairs.db.domain import Scope
 from allpairs.db.schema.tables import Evaluation, Matcher
 

@@ -1,7 +1,7 @@
 """Projects."""
 
 from allpairs.annotate.api.models import projects as m
-from allpairs.annotate.api.operations.base import ONE, Call, Operation
+from allpairs.annotate.kit.api.operation import ONE, Call, Operation
 from allpairs.annotate.projects.projects import ProjectRow, list_projects, project_by_name
 from allpairs.db.domain import Scope
 

@@ -1,9 +1,9 @@
 """The project's machine rater: its setup, its worth, what it is asked, and its verdicts."""
 
 from allpairs.annotate.api.models import raters as m
-from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs.requests import request_rating
+from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
+from allpairs.annotate.kit.jobs.requests import request_rating
 from allpairs.annotate.labels.export import page_of_verdicts
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import dry_run, read_raters, read_worth

@@ -1,8 +1,8 @@
 """Changes of the project's texts."""
 
 from allpairs.annotate.api.models import texts as m
-from allpairs.annotate.api.operations.base import BUSY, ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
 from allpairs.annotate.projects import change_texts as texts
 from allpairs.annotate.projects.change_texts import Act
 from allpairs.db.domain import Scope

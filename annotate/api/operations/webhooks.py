@@ -1,9 +1,9 @@
 """Webhooks and messages to them."""
 
 from allpairs.annotate.api.models import webhooks as m
-from allpairs.annotate.api.operations.base import ONE, Call, Operation
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.problems import Wrong
+from allpairs.annotate.kit.api.operation import ONE, Call, Operation
 from allpairs.annotate.projects import webhooks as hooks
 from allpairs.db.domain import DeliveryState, Scope
 from allpairs.db.projects.webhooks import Logged

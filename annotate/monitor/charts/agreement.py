@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import Plot, tooltips
-from allpairs.annotate.text.palette import MATCHER
+from allpairs.annotate.kit.charts import MATCHER, Plot, tooltips
 from allpairs.db.estimate import Estimate
 
 ROW = 34  # pixels

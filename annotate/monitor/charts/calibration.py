@@ -3,8 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import HEIGHT, Plot, share_axis, shares, tooltips
-from allpairs.annotate.text.palette import MATCHER, NEUTRAL
+from allpairs.annotate.kit.charts import HEIGHT, MATCHER, NEUTRAL, Plot, share_axis, shares, tooltips
 
 
 def reliability_chart(table: pd.DataFrame) -> Plot:

@@ -3,9 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import Plot, share_axis, tooltips
+from allpairs.annotate.kit.charts import MATCHER, NEUTRAL, Plot, share_axis, tooltips
 from allpairs.annotate.monitor.false_negatives import FORMS
-from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 ROW, AROUND = 52, 60  # pixels for a form, and for the axis
 

@@ -3,9 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import Plot, share_axis, tooltips
+from allpairs.annotate.kit.charts import Plot, between, share_axis, tooltips
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.palette import between
 
 ROW, AROUND = 40, 90  # pixels for a round of a clustering, and for axis and legend
 

@@ -6,9 +6,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, Plot, labels_axis, share_axis, tooltips
+from allpairs.annotate.kit.charts import HEIGHT, LINES, MATCHER, NEUTRAL, Plot, labels_axis, share_axis, tooltips
 from allpairs.annotate.stats.forecast import Point
-from allpairs.annotate.text.palette import MATCHER, NEUTRAL
 
 MEASURED, FORECAST = "measured", "forecast"
 

@@ -3,9 +3,21 @@
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import HEIGHT, LINES, SQUARES, Plot, labels_axis, share_axis, tooltips
+from allpairs.annotate.kit.charts import (
+    HEIGHT,
+    KINDS,
+    LINES,
+    MATCHER,
+    NEUTRAL,
+    POSITIVE,
+    SQUARES,
+    Plot,
+    between,
+    labels_axis,
+    share_axis,
+    tooltips,
+)
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 
 BANDS = 2  # curves drawn with their bands, at most
 FLOOR = 0.5  # the foot of bars on a logarithmic axis

@@ -5,8 +5,7 @@ from math import ceil, floor, log10
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.monitor.charts.common import Plot, tooltips
-from allpairs.annotate.text.palette import NEUTRAL, POSITIVE
+from allpairs.annotate.kit.charts import NEUTRAL, POSITIVE, Plot, tooltips
 
 ROW, AROUND = 24, 110  # pixels for a stratum, and for axis and legend
 HIGHEST, BELOW = "the highest pairs", "below them"

@@ -5,9 +5,9 @@ import streamlit as st
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.mode import ANNOTATOR
 from allpairs.annotate.frame.access.passwords import SHORTEST
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.state import annotator, engine, forget_who_asks
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import annotator, engine, forget_who_asks
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import MAX_NAME
 from allpairs.db.schema.tables import now

@@ -6,11 +6,11 @@ from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.access.logins import Guest
 from allpairs.annotate.frame.access.tokens import LONGEST_PURPOSE, USUAL
 from allpairs.annotate.frame.web.base_path import REFERENCE
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.paged import draw_page
-from allpairs.annotate.ui.state import system_engine
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.drafts import DRAFT, refill, take_refill
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.paged import draw_page
+from allpairs.annotate.kit.ui.state import system_engine
 from allpairs.db.domain import Scope
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import ApiToken, now

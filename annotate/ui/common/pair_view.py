@@ -6,15 +6,15 @@ from itertools import starmap
 
 import streamlit as st
 
-from allpairs.annotate.explore.prepared import ShownPair
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.jobs.prepared import ShownPair
+from allpairs.annotate.kit.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import score_in_words
+from allpairs.annotate.kit.ui.language import _
+from allpairs.annotate.kit.ui.state import annotator, engine, may
 from allpairs.annotate.labelling.pick_pair import pick, why_closed, why_not
-from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import score_in_words
-from allpairs.annotate.ui.language import _
-from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import AnswerKind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.records import Rows

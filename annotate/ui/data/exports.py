@@ -3,9 +3,9 @@
 import streamlit as st
 
 from allpairs.annotate.exchange.download_routes import DATASET, labels_address, project_address
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.labels.formats import ABOUT, Form
 from allpairs.annotate.ui.data.match_search import match_search
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
 from allpairs.db.labels.labels import noted
 from allpairs.db.schema.engine import reading

@@ -9,14 +9,14 @@ import streamlit as st
 
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.state import engine, may
+from allpairs.annotate.kit.ui.upload import chosen_file, uploads
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.labels.import_report import Report, Trouble
-from allpairs.annotate.text.formatting import literal, sentence
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.upload import chosen_file, uploads
 from allpairs.annotate.ui.data.texts import texts
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
 

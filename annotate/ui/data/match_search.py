@@ -5,15 +5,15 @@ import streamlit as st
 from allpairs.annotate.exchange.download_routes import matches_address
 from allpairs.annotate.explore import match_export
 from allpairs.annotate.explore.match_export import MatchWork
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.clusterings import TITLES
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.clusterings import choose_clustering
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_status import EVERY, failure, progress
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.clusterings import TITLES
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.clusterings import choose_clustering
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_status import EVERY, failure, progress
-from allpairs.annotate.ui.state import engine
 from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
 from allpairs.db.domain import Clustering, Representative
 from allpairs.db.groups.grouping import Grouping

@@ -6,14 +6,14 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.change_texts import TITLES, Act, Changed, Outcome, Source
 from allpairs.annotate.projects.history import NOBODY
-from allpairs.annotate.text.formatting import literal, sentence
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.upload import chosen_file
-from allpairs.annotate.ui.state import engine
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.files import column_names
 from allpairs.db.domain import Kind, Side

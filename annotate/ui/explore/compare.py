@@ -4,16 +4,16 @@ import numpy as np
 import streamlit as st
 
 from allpairs.annotate.explore import compare as exploring_compare
-from allpairs.annotate.explore import prepared
 from allpairs.annotate.explore.charts import KINDS, change_chart, describe_changes
 from allpairs.annotate.explore.compare import Compared
-from allpairs.annotate.explore.prepared import Round, shown_pairs
+from allpairs.annotate.kit.jobs import prepared
+from allpairs.annotate.kit.jobs.prepared import Round, shown_pairs
+from allpairs.annotate.kit.ui.figure import figure, table_behind
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.ui.common.figure import figure, table_behind
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.matches import SHOWN, paged
 from allpairs.annotate.ui.explore.round import choose_round, preparation
-from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import reading
 

@@ -5,15 +5,15 @@ import streamlit as st
 from allpairs.annotate.explore import groups as grouping
 from allpairs.annotate.explore import kept_groups
 from allpairs.annotate.explore.groups import Answered, ItemGroups
-from allpairs.annotate.explore.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import counted, score_in_words
-from allpairs.annotate.ui.common.clusterings import choose_clustering
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import counted, score_in_words
+from allpairs.annotate.kit.ui.clusterings import choose_clustering
+from allpairs.annotate.kit.ui.state import annotator, engine, may
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
 from allpairs.annotate.ui.explore.matches import answered_now, expectation, paged, prepared_state, threshold_slider
-from allpairs.annotate.ui.state import annotator, engine, may
 from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
 from allpairs.db.groups.description import Changes

@@ -11,11 +11,11 @@ from allpairs.annotate.explore.kept_groups_preview import (
     preview_in_words,
     update_to_preview,
 )
+from allpairs.annotate.kit.text.clusterings import TITLES
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.clusterings import TITLES
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Clustering
 from allpairs.db.projects.stable_groups import Named
 from allpairs.db.schema.tables import GroupUpdate

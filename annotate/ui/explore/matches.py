@@ -11,14 +11,14 @@ import streamlit as st
 from allpairs.annotate.explore import matches
 from allpairs.annotate.explore.charts import describe_thresholds, threshold_chart
 from allpairs.annotate.explore.groups import Answered, answered_pairs, matches_at
-from allpairs.annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.figure import figure
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.monitor.rounds import DIGITS
 from allpairs.annotate.review.last_answer import state_of_labels
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.figure import figure
 from allpairs.annotate.ui.common.pair_view import pair_rows
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.schema.tables import Evaluation
 
 SHOWN = 20  # pairs on one page

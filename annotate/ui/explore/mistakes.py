@@ -3,12 +3,12 @@
 import streamlit as st
 
 from allpairs.annotate.explore import mistakes
-from allpairs.annotate.explore.prepared import Round, known_pairs, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import Round, known_pairs, shown_pairs
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import threshold
-from allpairs.annotate.text.measures import counted
 from allpairs.annotate.ui.common.pair_view import pair_rows
 from allpairs.annotate.ui.explore.matches import paged
-from allpairs.annotate.ui.state import engine
 
 SHOWN = 10
 CONFIDENT, MISSED = "Confident mistakes", "Missed positives"

@@ -4,14 +4,14 @@ from functools import partial
 
 import streamlit as st
 
-from allpairs.annotate.explore import prepared
-from allpairs.annotate.explore.prepared import Round
+from allpairs.annotate.kit.jobs import prepared
+from allpairs.annotate.kit.jobs.prepared import Round
+from allpairs.annotate.kit.text.formatting import duration
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.formatting import duration
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_watch import watch
-from allpairs.annotate.ui.state import engine
 
 STARTED = "prepared_rounds"  # in the session: the matchers whose preparation this page has started by itself
 LEFT = {"failed": "Try again", "cancelled": "Prepare it"}  # what to offer after a preparation that ended so

@@ -4,18 +4,18 @@ from functools import partial
 
 import streamlit as st
 
-from allpairs.annotate.explore import prepared
 from allpairs.annotate.explore import search as searching
-from allpairs.annotate.explore.prepared import Round
+from allpairs.annotate.kit.jobs import prepared
+from allpairs.annotate.kit.jobs.prepared import Round
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import score_in_words
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import score_in_words
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.common.pair_view import pair_rows, why_so
 from allpairs.annotate.ui.explore.round import cost
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind
 from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.explorations import Search

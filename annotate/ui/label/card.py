@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
+from allpairs.annotate.kit.ui.language import _, ngettext, number
 from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair
 from allpairs.annotate.stats.label_times import CAP
-from allpairs.annotate.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
-from allpairs.annotate.ui.language import _, ngettext, number
 from allpairs.db.domain import LONGEST_NOTE, DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 

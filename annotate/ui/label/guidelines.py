@@ -6,8 +6,8 @@ from markdown_it import MarkdownIt
 from sqlalchemy import Engine
 
 from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.text.formatting import beginning
-from allpairs.annotate.ui.language import _
+from allpairs.annotate.kit.text.formatting import beginning
+from allpairs.annotate.kit.ui.language import _
 from allpairs.db.domain import AnswerKind, version_of
 from allpairs.db.labels.examples import example_pairs
 from allpairs.db.schema.engine import reading

@@ -6,10 +6,9 @@ import altair as alt
 import pandas as pd
 
 from allpairs.annotate.explore.pair_reason import Scored
-from allpairs.annotate.monitor.charts.common import tooltips
-from allpairs.annotate.text.palette import MATCHER
-from allpairs.annotate.ui.common.figure import figure
-from allpairs.annotate.ui.language import _
+from allpairs.annotate.kit.charts import MATCHER, tooltips
+from allpairs.annotate.kit.ui.figure import figure
+from allpairs.annotate.kit.ui.language import _
 
 
 def score_chart(scores: Sequence[Scored], description: str) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from allpairs.annotate.explore.pair_reason import Alike, Reasons, Scored
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.ui.language import _, number
 from allpairs.annotate.labelling.pick_pair import PICKED
-from allpairs.annotate.text.formatting import beginning, literal
 from allpairs.annotate.ui.common.pair_view import ANSWERS
-from allpairs.annotate.ui.language import _, number
 from allpairs.db.domain import DesignKind, Purpose
 from allpairs.learner.catalog import strategy_description, strategy_title
 

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.figure import plot, table_behind
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
@@ -16,9 +19,6 @@ from allpairs.annotate.monitor.activity import (
 from allpairs.annotate.monitor.charts import activity as activity_charts
 from allpairs.annotate.review.last_answer import counted_every, last_answer
 from allpairs.annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.figure import plot, table_behind
-from allpairs.annotate.ui.state import engine
 from allpairs.db.labels.label_counts import Tally
 
 

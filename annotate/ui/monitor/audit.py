@@ -3,15 +3,15 @@
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.monitor.rounds import BIASED, Report, why_unmeasured
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.monitor.audit_rater import audit_rater
 from allpairs.annotate.ui.monitor.correction import corrections
 from allpairs.annotate.ui.monitor.entities import entity_audit
 from allpairs.annotate.ui.monitor.strata import strata
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.labels.audits import MOST_CHANGED
 
 DRAW = 60  # pairs: an audit batch of a few minutes

@@ -3,7 +3,10 @@
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.figure import plot, table_open
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.monitor.charts.correction import correction_chart, describe_correction
 from allpairs.annotate.monitor.false_negatives import (
     DRAW,
@@ -17,9 +20,6 @@ from allpairs.annotate.monitor.false_negatives import (
     strata_table,
 )
 from allpairs.annotate.monitor.rounds import round_name
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.figure import plot, table_open
-from allpairs.annotate.ui.state import engine, may
 
 WHAT = (
     "Pairs that are not known positives count as negatives. Some of them are positives after all, so the measured "

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from allpairs.annotate.kit.text.measures import TITLES
+from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.monitor.charts import rounds as charts
 from allpairs.annotate.monitor.round_tables import curves_table, estimates_table, histogram_table
 from allpairs.annotate.monitor.rounds import Report, round_name, threshold
-from allpairs.annotate.text.measures import TITLES
-from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.monitor.activity import times_of
 from allpairs.annotate.ui.monitor.calibration import calibration
 from allpairs.annotate.ui.monitor.figures import all_figures

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.figure import plot, table_behind
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.monitor.charts.entity_audit import describe_groups, groups_chart
 from allpairs.annotate.monitor.entity_audit import DRAW, EXACT, FIGURES, EntityAudit, read_entity_audit
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.figure import plot, table_behind
-from allpairs.annotate.ui.state import engine, may
 
 WHAT = (
     "It measures groups of matches, not pairs. Texts are drawn at random, those of large groups more often. For each "

@@ -5,9 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.monitor.method_in_words import explain, meaning
-from allpairs.annotate.monitor.rounds import Report, round_name
-from allpairs.annotate.text.measures import (
+from allpairs.annotate.kit.text.measures import (
     AT_THRESHOLD,
     MEASURES,
     OVER_ALL,
@@ -23,6 +21,8 @@ from allpairs.annotate.text.measures import (
     signed,
     stored_change,
 )
+from allpairs.annotate.monitor.method_in_words import explain, meaning
+from allpairs.annotate.monitor.rounds import Report, round_name
 from allpairs.db.estimate import Estimate, stored_estimate
 from allpairs.db.schema.tables import Evaluation
 

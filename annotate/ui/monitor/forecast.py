@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.annotate.monitor.charts.forecast import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.forecast import band_table, in_words, next_target, outlook, targets_table, too_few
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.stats.label_times import Timed
-from allpairs.annotate.ui.common.figure import plot, table_open
 
 HOW = (
     "Based on thousands of simulated curves that fit the trained rounds: some flatten, others keep rising with the "

@@ -10,12 +10,12 @@ import streamlit as st
 from allpairs.annotate.exchange.model_card import bare_figure
 from allpairs.annotate.exchange.model_export import address, usage
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.monitor.rounds import Report, card, round_name
-from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.monitor.publish import publishing
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.schema.tables import Matcher, Project
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.monitor.charts import rounds as charts
 from allpairs.annotate.monitor.round_tables import batches_table
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.ui.common.figure import plot, table_behind
 from allpairs.annotate.ui.monitor.activity import times_of, work
 from allpairs.annotate.ui.monitor.rater import rater
 from allpairs.learner.catalog import strategy_title

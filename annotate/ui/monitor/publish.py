@@ -4,12 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.annotate.publish.publications import Service, end, publish, read_service
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind
 from allpairs.db.schema.tables import Matcher, Publication, ShadowCounts
 

@@ -5,13 +5,13 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.figure import plot, table_behind
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.charts.calibration import describe_reliability, reliability_chart
 from allpairs.annotate.monitor.rater_in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.raters.rater_state import read_raters, read_worth
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.figure import plot, table_behind
-from allpairs.annotate.ui.state import engine
 
 WHAT = (
     "On pairs that people answered, without seeing what it said, and by thirds of the matcher’s scores. Each share has "

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.annotate.monitor.charts.strata import describe_strata, strata_chart
 from allpairs.annotate.monitor.round_tables import strata_table
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.ui.common.figure import plot, table_open
 
 FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weight": "%.1f",
            "share": "%.3g", "share_low": "%.3g", "share_high": "%.3g"}  # fmt: skip

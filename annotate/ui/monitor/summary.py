@@ -4,6 +4,10 @@ import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import MEASURES
+from allpairs.annotate.kit.ui.figure import plot
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.charts.rounds import describe_estimates, estimate_chart
 from allpairs.annotate.monitor.entity_audit import in_words, read_entity_audit
 from allpairs.annotate.monitor.more_labels import gained, width
@@ -11,12 +15,8 @@ from allpairs.annotate.monitor.round_tables import estimates_table
 from allpairs.annotate.monitor.rounds import BIASED, Report, round_name, why_unmeasured
 from allpairs.annotate.monitor.stopping import Where, advice, may_stop
 from allpairs.annotate.projects.next_step import next_step, read_standing
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import MEASURES
-from allpairs.annotate.ui.common.figure import plot
 from allpairs.annotate.ui.monitor.audit import invitation
 from allpairs.annotate.ui.monitor.figures import headline
-from allpairs.annotate.ui.state import engine
 
 ICON = ":material/arrow_forward:"
 HEIGHT = 300  # pixels of the plot, as high as the figure beside it

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from allpairs.annotate.projects.import_files import Findings, Source, check
-from allpairs.annotate.text.formatting import in_words, literal
+from allpairs.annotate.kit.text.formatting import in_words, literal
+from allpairs.annotate.kit.uploads import Findings, Source, check
 from allpairs.annotate.ui.new_project.progress import progress_bar
 
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.jobs.requests import request_round
-from allpairs.annotate.projects.import_files import Findings, Source, load
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.annotate.kit.uploads import Findings, Source, load
 from allpairs.annotate.projects.projects import create_project
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.new_project.contents import known_in_words, pairs_in_words, texts_in_words
 from allpairs.annotate.ui.new_project.progress import progress_bar
 from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, shown_value
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Settings
 
 NEXT = (

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.upload import chosen_file
+from allpairs.annotate.kit.uploads import Findings, Source
 from allpairs.annotate.projects.column_guess import guess_columns, guess_gold_columns
-from allpairs.annotate.projects.import_files import Findings, Source
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.upload import chosen_file
 from allpairs.annotate.ui.new_project.contents import checked, report
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.dialect import SEPARATORS

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from allpairs.annotate.text.formatting import literal
+from allpairs.annotate.kit.text.formatting import literal
 from allpairs.db.progress import Progress
 
 

@@ -4,9 +4,9 @@ from collections.abc import Set
 
 import streamlit as st
 
+from allpairs.annotate.kit.ui.job_status import KINDS, progress_in_words, share_done
+from allpairs.annotate.kit.ui.language import _, number, words
 from allpairs.annotate.projects.next_step import NextStep, Standing
-from allpairs.annotate.ui.common.job_status import KINDS, progress_in_words, share_done
-from allpairs.annotate.ui.language import _, number, words
 
 ICON = ":material/arrow_forward:"
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.ui.language import _
 from allpairs.annotate.projects.next_step import Standing
-from allpairs.annotate.ui.language import _
 
 TEXTS = (
     (

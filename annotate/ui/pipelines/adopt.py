@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from allpairs.annotate.ui.common.errors import told
+from allpairs.annotate.kit.ui.errors import told
 from allpairs.db.domain import Settings
 
 TITLE = "Use as the project's encoder"

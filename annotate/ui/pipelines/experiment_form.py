@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.experiments import Wish
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
 from allpairs.db.schema.tables import Project
 from allpairs.learner.catalog import STRATEGIES

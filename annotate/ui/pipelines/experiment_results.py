@@ -6,16 +6,16 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs.result_files import read_results
+from allpairs.annotate.kit.jobs.result_files import read_results
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_status import failure, progress
+from allpairs.annotate.kit.ui.result_files import draw_report, draw_results
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
 from allpairs.annotate.pipelines.experiments import Compared, ExperimentRow
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_status import failure, progress
-from allpairs.annotate.ui.common.result_files import draw_report, draw_results
 from allpairs.annotate.ui.pipelines.adopt import adopt
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.experiments import experiment_folder
 

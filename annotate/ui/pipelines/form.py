@@ -6,11 +6,11 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.model_form import model_form, problems
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.pipelines import runs as pipelines
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.model_form import model_form, problems
-from allpairs.annotate.ui.state import engine, may
 from allpairs.learner.catalog import PIPELINES, PipelineEntry
 from allpairs.learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 

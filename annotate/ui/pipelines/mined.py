@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines.mined_pairs import annotator_of, first_rows, plan_use, take_back, use_as_training, used
 from allpairs.annotate.pipelines.mined_sample import DRAW, bands_of, put_up
 from allpairs.annotate.pipelines.runs import Made
 from allpairs.annotate.stats.precision_by_rank import Band, precision
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.state import engine
 from allpairs.db.estimate import Estimate
 
 SHOWN = 50  # of the best pairs

@@ -6,11 +6,11 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.language import _, number, words
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import RATED_BY, Desk
-from allpairs.annotate.text.formatting import literal, sentence
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.language import _, number, words
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit

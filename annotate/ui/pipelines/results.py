@@ -3,17 +3,17 @@
 import streamlit as st
 
 from allpairs.annotate.exchange.download_routes import made_address
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines.adopt_encoder import BIENCODER, plan_encoder, use_encoder
 from allpairs.annotate.pipelines.mined_pairs import PAIRS
 from allpairs.annotate.pipelines.rating_studies import ASKED
 from allpairs.annotate.pipelines.runs import Made, made_by
 from allpairs.annotate.pipelines.suggested_questions import GENERATOR
-from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.pipelines.adopt import adopt
 from allpairs.annotate.ui.pipelines.mined import mined_acts, mined_pairs
 from allpairs.annotate.ui.pipelines.study_start import study_start
 from allpairs.annotate.ui.pipelines.suggestions import suggestions
-from allpairs.annotate.ui.state import engine
 
 
 def made(project_id: int, run_id: str) -> None:

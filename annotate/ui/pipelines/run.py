@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from allpairs.annotate.jobs.result_files import read_results
+from allpairs.annotate.kit.jobs.result_files import read_results
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_status import failure, progress
+from allpairs.annotate.kit.ui.result_files import draw_report, draw_results
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.pipelines.runs import RunRow
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_status import failure, progress
-from allpairs.annotate.ui.common.result_files import draw_report, draw_results
-from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.pipelines import results_folder
 

@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.exchange.download_routes import study_address
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines.rating_export import FIGURES, RATINGS
 from allpairs.annotate.pipelines.rating_scores import AGREEMENT, PAPER, Results, results
 from allpairs.annotate.pipelines.rating_studies import TITLES, Standing
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.state import engine
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.studies import CRITERIA
 

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
 from allpairs.annotate.pipelines.runs import Made
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.state import engine
 
 ABOUT = (
     "Samples test passages at random, with each model's question about them. People rate one question at a time and do "

@@ -5,12 +5,12 @@ from functools import partial
 import streamlit as st
 
 from allpairs.annotate.explore.search import work
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines import suggested_questions
 from allpairs.annotate.pipelines.runs import Made
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_watch import watch
-from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.tables import Item

@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 
 import streamlit as st
 
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.job_status import EVERY
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.job_status import EVERY
 from allpairs.db.projects.jobs import OPEN
 
 

@@ -6,12 +6,12 @@ import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.ui.language import _, ngettext, number, words
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.projects.list_view import DAYS, Overview, Precision
 from allpairs.annotate.projects.projects import Contents, project_contents
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.ui.language import _, ngettext, number, words
 from allpairs.annotate.ui.projects.dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import Kind, Purpose, Side
 from allpairs.db.schema.engine import database_url
 

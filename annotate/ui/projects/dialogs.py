@@ -2,7 +2,11 @@
 
 import streamlit as st
 
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import literal, megabytes, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.projects.lifecycle import (
     KEPT,
     archive_project,
@@ -14,10 +18,6 @@ from allpairs.annotate.projects.lifecycle import (
     restore_project,
 )
 from allpairs.annotate.projects.projects import delete_project
-from allpairs.annotate.text.formatting import literal, megabytes, sentence
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.projects import MAX_NAME
 
 DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove permanently"

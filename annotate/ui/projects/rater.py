@@ -7,17 +7,17 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs.job_progress import job_progress
-from allpairs.annotate.jobs.requests import MOST_RATED, request_rating
+from allpairs.annotate.kit.jobs.job_progress import job_progress
+from allpairs.annotate.kit.jobs.requests import MOST_RATED, request_rating
+from allpairs.annotate.kit.text.formatting import ago, literal, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.fields import help_of, in_rows
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.raters import rater_setup as services
 from allpairs.annotate.raters.rater_state import RaterState, dry_run, in_words, read_raters, what_leaves
-from allpairs.annotate.text.formatting import ago, literal, sentence
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.fields import help_of, in_rows
-from allpairs.annotate.ui.common.job_watch import watch
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.domain import RaterSetup
 from allpairs.db.projects.jobs import RATE
 

@@ -7,9 +7,9 @@ import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, value_in_words, widget
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.fields import help_of, in_rows, problem_line, value_in_words, widget
 from allpairs.db.domain import PAPER_SETTINGS, Settings
 from allpairs.learner.catalog import STRATEGIES
 

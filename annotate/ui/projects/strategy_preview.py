@@ -6,15 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.jobs.job_progress import job_progress
+from allpairs.annotate.kit.jobs.job_progress import job_progress
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import score_in_words
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.batch_preview import ShownPair
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import score_in_words
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.job_watch import watch
 from allpairs.annotate.ui.projects.settings import LABELS
-from allpairs.annotate.ui.state import engine
 from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.results.previews import Preview
 from allpairs.learner.catalog import STRATEGIES

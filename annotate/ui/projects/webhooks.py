@@ -5,14 +5,14 @@ from typing import Literal
 
 import streamlit as st
 
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.drafts import DRAFT, refill, take_refill
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.paged import draw_page
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.projects import webhooks as services
 from allpairs.annotate.projects.webhooks import Made
-from allpairs.annotate.text.formatting import ago, literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.drafts import DRAFT, refill, take_refill
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.common.paged import draw_page
-from allpairs.annotate.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.webhook_addresses import LONGEST

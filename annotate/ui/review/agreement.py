@@ -4,13 +4,13 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.figure import plot, table_open
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.charts.agreement import agreement_chart, agreement_table, describe_agreement
 from allpairs.annotate.review.agreement import Agreement, agreement, read_votes
 from allpairs.annotate.review.consensus import Person, people
 from allpairs.annotate.review.last_answer import last_answer
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.figure import plot, table_open
-from allpairs.annotate.ui.state import engine
 from allpairs.db.estimate import Estimate
 
 DRAWN, ALL = "Random sample", "All shared pairs"

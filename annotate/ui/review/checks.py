@@ -6,12 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.figure import table_open
+from allpairs.annotate.kit.ui.pair_history import TITLES
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.review.hidden_checks import Quality, read_fast_answers, read_quality
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.answers import TITLES
-from allpairs.annotate.ui.common.figure import table_open
-from allpairs.annotate.ui.state import engine, may
 from allpairs.db.estimate import Estimate
 from allpairs.db.labels.fast_answers import Told
 from allpairs.db.schema.tables import now

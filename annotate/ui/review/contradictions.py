@@ -3,12 +3,12 @@
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.pair_history import TITLES
 from allpairs.annotate.review.disagreements import Case, settle
 from allpairs.annotate.review.transitivity import Algebra, Step, algebra
-from allpairs.annotate.text.formatting import literal, sentence
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.answers import TITLES
-from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.common.pair_view import pair_texts
 from allpairs.annotate.ui.review.waiting import redraw_after
 from allpairs.db.domain import LABELS, AnswerKind

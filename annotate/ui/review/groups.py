@@ -3,10 +3,10 @@
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.review.split_group import Group, across, groups, last_split, split, undo
-from allpairs.annotate.text.formatting import beginning, literal
-from allpairs.annotate.text.measures import counted
-from allpairs.annotate.ui.common.errors import told
 from allpairs.annotate.ui.explore.matches import paged
 from allpairs.annotate.ui.review.waiting import redraw_after
 from allpairs.db.labels.answers import Label

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.results import answering, make_published
 from tests.helpers.projects.two_projects import NoQueue

@@ -12,7 +12,7 @@ from allpairs.annotate.api.operations import OPERATIONS, Call
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.frame.web.problems import LONGEST_BODY, Wrong
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.monitor.round_tables import estimates_table
 from allpairs.annotate.monitor.rounds import read_report
 from allpairs.annotate.projects import webhooks as services

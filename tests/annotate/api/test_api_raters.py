@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from starlette.testclient import TestClient
 
 from allpairs.annotate.frame.access import tokens
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.raters.rater_state import read_worth
 from allpairs.db.domain import AnswerKind, Role, Scope, Verdict
 from allpairs.db.labels.pairs import Pair

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select
 
-from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.jobs.requests import request_audit, request_correction, request_round
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs.requests import request_audit, request_correction, request_round
 from allpairs.annotate.labelling.end_audit import drop_audit_batch
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.projects import delete_project, list_projects

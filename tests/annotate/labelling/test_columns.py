@@ -10,10 +10,10 @@ from sqlalchemy import Engine, event, select
 
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
-from allpairs.annotate.explore.prepared import shown
+from allpairs.annotate.kit.jobs.prepared import shown
+from allpairs.annotate.kit.uploads import Source, load
 from allpairs.annotate.labelling.own_answers import history
 from allpairs.annotate.labelling.queue import recent, record, serve
-from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.lifecycle import duplicate_project
 from allpairs.annotate.projects.projects import create_project
 from allpairs.annotate.review.disagreements import queue

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.monitor.false_negatives import (
     comparison_in_words,
     correctable_rounds,

@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.monitor.method_in_words import explain, meaning
-from allpairs.annotate.monitor.more_labels import gained, width
-from allpairs.annotate.monitor.rounds import Report, read_report
-from allpairs.annotate.monitor.stopping import Verdict, Where, advice, may_stop
-from allpairs.annotate.text.measures import (
+from allpairs.annotate.kit.text.measures import (
     Change,
     change,
     change_in_words,
@@ -23,6 +19,10 @@ from allpairs.annotate.text.measures import (
     interval,
     method_in_words,
 )
+from allpairs.annotate.monitor.method_in_words import explain, meaning
+from allpairs.annotate.monitor.more_labels import gained, width
+from allpairs.annotate.monitor.rounds import Report, read_report
+from allpairs.annotate.monitor.stopping import Verdict, Where, advice, may_stop
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Evaluation

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
+from allpairs.annotate.kit import charts as palette
 from allpairs.annotate.monitor.charts import rounds as charts
 from allpairs.annotate.monitor.charts import strata as strata_chart
 from allpairs.annotate.monitor.round_tables import (
@@ -22,7 +23,6 @@ from allpairs.annotate.monitor.round_tables import (
     strata_table,
 )
 from allpairs.annotate.monitor.rounds import Report, card, read_report, threshold, why_unmeasured
-from allpairs.annotate.text import palette
 from allpairs.db.domain import AnswerKind, Purpose, Split
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, TextChange

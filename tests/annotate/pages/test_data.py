@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.exchange.download_routes import routes
 from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.projects.change_texts import list_changes
 from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import Clustering, Representative, Side

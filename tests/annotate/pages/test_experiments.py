@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
 from allpairs.annotate.pipelines.experiments import Wish, definition_of, list_experiments

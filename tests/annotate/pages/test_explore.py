@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.text.measures import score_in_words
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import score_in_words
 from allpairs.db.domain import AnswerKind, Clustering
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH

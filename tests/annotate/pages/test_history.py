@@ -109,7 +109,7 @@ def test_a_table_of_own_answers_hides_whether_others_differ(engine: Engine, proj
         record(engine, project, who, [{"key": who, "task_id": task, "answer": answer}])
 
     def table(rows: object, own: bool) -> None:
-        from allpairs.annotate.ui.common.pair_history import pair_acts
+        from allpairs.annotate.kit.ui.pair_history import pair_acts
 
         pair_acts(rows, own)
 

@@ -9,9 +9,8 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.frame.access import people
-from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.ui import state
-from allpairs.annotate.ui.common import job_status
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.ui import job_status, state
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, Worker, now

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.projects.change_texts import undo
 from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.db.domain import DesignKind

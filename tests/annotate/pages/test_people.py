@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.frame.access import logins, people
-from allpairs.annotate.ui import state
+from allpairs.annotate.kit.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Membership, Person, now

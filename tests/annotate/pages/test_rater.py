@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.raters.rater_setup import set_up
 from allpairs.annotate.raters.rater_state import read_raters
 from allpairs.annotate.ui.projects.rater import TITLES

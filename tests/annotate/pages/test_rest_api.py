@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.frame.access.roles import MAY, Right
 from allpairs.annotate.frame.web.base_path import REFERENCE
-from allpairs.annotate.ui import state
+from allpairs.annotate.kit.ui import state
 from allpairs.annotate.ui.account.api_examples import curl_lines, python_lines
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import reading

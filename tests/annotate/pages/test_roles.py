@@ -12,8 +12,8 @@ from allpairs.annotate.frame.access.provider_groups import groups_from
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import allowed
 from allpairs.annotate.frame.web.security_headers import LEAVE_SCRIPT
+from allpairs.annotate.kit.ui import state
 from allpairs.annotate.shell import sign_in
-from allpairs.annotate.ui import state
 from allpairs.db.domain import Role
 from allpairs.db.projects.jobs import STARTING, report_worker
 from allpairs.db.schema.engine import as_person, reading, writing

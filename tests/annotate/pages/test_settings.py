@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.projects.lifecycle import list_bin
 from allpairs.annotate.projects.projects import list_projects, update_settings
-from allpairs.annotate.text.formatting import literal
 from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, problems
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.catalog import STRATEGIES

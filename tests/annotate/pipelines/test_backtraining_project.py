@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.pipelines import rating_studies
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.annotate.pipelines.mined_pairs import plan_use

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from allpairs.annotate.exchange.download_routes import made_address, routes
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.labelling.queue import ask_if_due, audit_batch_of, record, serve
 from allpairs.annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
 from allpairs.annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from allpairs.annotate.jobs.result_files import ResultFiles, read_results
+from allpairs.annotate.kit.jobs.result_files import ResultFiles, read_results
 from allpairs.db.files.artifacts import publish
 from allpairs.db.files.report import FIGURES, REPORT, TABLES
 from allpairs.db.results.experiments import experiment_folder

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs.job_progress import JobProgress, job_progress
-from allpairs.annotate.jobs.requests import cancel, newest_job, request_round
+from allpairs.annotate.kit.jobs.job_progress import JobProgress, job_progress
+from allpairs.annotate.kit.jobs.requests import cancel, newest_job, request_round
 from allpairs.annotate.projects import batch_preview
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.errors import InputError

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.projects import change_texts

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate import demo
 from allpairs.annotate.cli.serve import keep_bin_emptied
-from allpairs.annotate.jobs.requests import (
+from allpairs.annotate.kit.jobs.requests import (
     closing_client,
     request_audit,
     request_experiment,

@@ -13,7 +13,7 @@ from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.jobs import requests
+from allpairs.annotate.kit.jobs import requests
 from allpairs.annotate.labels.export import export_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.annotate.projects import history, lifecycle

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.import_files import Source, load
+from allpairs.annotate.kit.uploads import Source, load
 from allpairs.annotate.projects.projects import create_project, project_contents
 from allpairs.db.corpus.corpus import Columns, load_corpus, stage_corpus
 from allpairs.db.corpus.item import Item, with_splits

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.explore.prepared import read_prepared_arrays
+from allpairs.annotate.kit.jobs.prepared import read_prepared_arrays
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from allpairs.db.maintenance.integrity import problems

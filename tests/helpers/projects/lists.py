@@ -7,7 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects import change_texts, import_files
+from allpairs.annotate.kit import uploads as import_files
+from allpairs.annotate.projects import change_texts
 from allpairs.annotate.projects.change_texts import Act, Outcome, Source
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.explore.prepared import Round, rounds_of
+from allpairs.annotate.kit.jobs.prepared import Round, rounds_of
 from allpairs.annotate.publish import matching
 from allpairs.annotate.publish.publications import publish
 from allpairs.db.domain import Settings

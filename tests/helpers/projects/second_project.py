@@ -18,7 +18,7 @@ from allpairs.annotate.explore import groups, pair_reason, search
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.labelling import end_audit, own_answers, pick_pair, queue
 from allpairs.annotate.labels.import_labels import Choices, import_labels
 from allpairs.annotate.pipelines import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.pipelines import suggested_questions
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import SUGGEST, add_job

@@ -12,7 +12,7 @@ from allpairs.annotate.exchange.model_export import matcher_archive
 from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore.pair_reason import read_score
-from allpairs.annotate.explore.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
 from allpairs.annotate.projects.lifecycle import holdings
 from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.files.artifacts import publish, store

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job

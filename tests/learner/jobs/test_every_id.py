@@ -14,7 +14,7 @@ from allpairs.annotate.exchange.project_import import import_project
 from allpairs.annotate.explore import match_export, matches
 from allpairs.annotate.explore.groups import answered_pairs, groups_of, matches_at
 from allpairs.annotate.explore.kept_groups import read_groups
-from allpairs.annotate.explore.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
 from allpairs.annotate.labels.export import export_labels, page_of_labels
 from allpairs.annotate.labels.formats import Form
 from allpairs.db.domain import AnswerKind, Kind, Side

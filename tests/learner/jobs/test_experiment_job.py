@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.kit.uploads import Source, load
 from allpairs.annotate.pipelines.experiments import compared_encoders
-from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.corpus.split import read_split

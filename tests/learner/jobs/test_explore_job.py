@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
-from allpairs.annotate.jobs.requests import cancel
+from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
+from allpairs.annotate.kit.jobs.requests import cancel
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, add_job

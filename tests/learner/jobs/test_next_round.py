@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.explore.pair_reason import read_score
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.domain import (
     HALF_SPREAD_STRATEGY,
     SPREAD_STRATEGY,

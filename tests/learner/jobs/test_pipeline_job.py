@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs.requests import cancel, request_pipeline
+from allpairs.annotate.kit.jobs.requests import cancel, request_pipeline
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PIPELINE, add_job

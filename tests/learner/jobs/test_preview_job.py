@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs.requests import cancel
+from allpairs.annotate.kit.jobs.requests import cancel
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PREVIEW, add_job

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError

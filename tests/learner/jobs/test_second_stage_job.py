@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import Matcher
-from allpairs.annotate.explore.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
 from allpairs.db.results.explorations import read_search
 from allpairs.db.results.matches import PAIRS, folder_of_matches

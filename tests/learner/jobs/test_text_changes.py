@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import Matcher as TrainedMatcher
-from allpairs.annotate.explore.prepared import best_pairs, known_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import best_pairs, known_pairs, rounds_of
 from allpairs.annotate.projects import change_texts
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress

@@ -11,13 +11,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import InternalError
 
-from allpairs.annotate.jobs.requests import (
-    cancel,
-    request_audit,
-    request_matches,
-    request_round,
-    workers,
-)
+from allpairs.annotate.kit.jobs.requests import cancel, request_audit, request_matches, request_round, workers
 from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs.requests import request_round
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.labelling.queue import ask_if_due, record, serve
 from allpairs.db.domain import AnswerKind
 from allpairs.db.maintenance.integrity import problems

@@ -14,10 +14,10 @@ from sqlalchemy import Engine, func, select
 
 from allpairs.annotate.exchange.project_export import MANIFEST, export_project
 from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.kit.uploads import Source, load
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.annotate.projects.change_texts import Source as ChangeSource
 from allpairs.annotate.projects.change_texts import apply, undo
-from allpairs.annotate.projects.import_files import Source, load
 from allpairs.annotate.projects.lifecycle import bin_project, empty_bin
 from allpairs.annotate.projects.projects import create_project, project_by_name
 from allpairs.db.corpus.corpus import Columns

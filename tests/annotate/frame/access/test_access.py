@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from allpairs.annotate.frame.access import mode, people
 from allpairs.annotate.frame.access.roles import ABOUT, MAY, Right, may
 from allpairs.annotate.frame.access.transactions import Refused, acting, allowed
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.labelling import own_answers, pick_pair, queue
 from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.projects import lifecycle

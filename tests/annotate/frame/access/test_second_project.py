@@ -15,7 +15,7 @@ from allpairs.annotate.exchange.project_export import export_project
 from allpairs.annotate.frame.access import people, transactions
 from allpairs.annotate.frame.access.roles import Right, may
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.pipelines import runs
 from allpairs.annotate.projects import lifecycle, projects
 from allpairs.db.domain import Role, Settings

@@ -18,7 +18,7 @@ from allpairs.annotate.frame.web.base_path import DESCRIPTION
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH as METRICS
 from allpairs.annotate.frame.web.prometheus import Telemetry
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.labelling import queue
 from allpairs.annotate.projects.history import changes, events
 from allpairs.db.domain import Role, Scope

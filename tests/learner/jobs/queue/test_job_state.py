@@ -4,9 +4,9 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.jobs.requests import cancel as cancel_job
-from allpairs.annotate.jobs.requests import list_jobs, request_round
-from allpairs.annotate.ui.common.job_status import progress_in_words
+from allpairs.annotate.kit.jobs.requests import cancel as cancel_job
+from allpairs.annotate.kit.jobs.requests import list_jobs, request_round
+from allpairs.annotate.kit.ui.job_status import progress_in_words
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import reading, writing

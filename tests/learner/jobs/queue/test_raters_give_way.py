@@ -6,7 +6,7 @@ import time
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs.requests import cancel, request_rating, request_round
+from allpairs.annotate.kit.jobs.requests import cancel, request_rating, request_round
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.raters import add_rater, dripping
 from tests.helpers.services.workers import job_of, started, wait_for

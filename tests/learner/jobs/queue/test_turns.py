@@ -8,7 +8,7 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, text
 
-from allpairs.annotate.jobs.requests import (
+from allpairs.annotate.kit.jobs.requests import (
     closing_client,
     request_audit,
     request_experiment,

@@ -2,6 +2,7 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -9,9 +10,18 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.monitor.charts.common import Plot
+from allpairs.annotate.kit.charts import Plot
 from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.db.corpus.table_files import frame_rows
+
+STYLE, DARK = Path(__file__).with_name("paper.css"), Path(__file__).with_name("paper_dark.css")
+
+
+def print_style() -> None:
+    """Style the printed page: no sidebar, no buttons, plots that fit, and dark text."""
+    st.html(STYLE)
+    if st.context.theme.type == "dark":
+        st.html(DARK)
 
 
 def figure(chart: Plot, description: str) -> None:

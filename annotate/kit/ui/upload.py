@@ -11,8 +11,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from allpairs.annotate.frame.access.logins import Guest
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.sessions import VISIT, Visit, free_file
-from allpairs.annotate.projects.import_files import keep_upload
-from allpairs.annotate.ui.state import may
+from allpairs.annotate.kit.ui.state import may
+from allpairs.annotate.kit.uploads import keep_upload
 
 TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
 

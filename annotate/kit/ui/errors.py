@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from allpairs.annotate.text.formatting import literal, sentence
-from allpairs.annotate.ui.language import words
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.ui.language import words
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import in_words
 

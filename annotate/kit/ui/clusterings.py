@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.text.clusterings import TITLES
+from allpairs.annotate.kit.text.clusterings import TITLES
 from allpairs.db.domain import Clustering, Kind
 from allpairs.db.groups.grouping import possible
 

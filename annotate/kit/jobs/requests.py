@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.frame.access.other_projects import project_for, require_models, require_new_models
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.jobs.training_news import why_no_training
+from allpairs.annotate.kit.jobs.training_news import why_no_training
 from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.groups.grouping import USUAL, Grouping
@@ -302,7 +302,7 @@ def enqueue_workflow(engine: Engine, job_id: str, kind: str, project_id: int, *a
 
 def closing_client() -> Any:
     """Return a context with a client of the job queue; missing queue tables are created."""
-    from allpairs.annotate.jobs.queue_client import QueueClient  # DBOS is slow to import, and few acts request a job
+    from allpairs.annotate.kit.jobs.queue_client import QueueClient
 
     return closing(QueueClient())
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from allpairs.annotate.projects import import_files
-from allpairs.annotate.projects.import_files import Findings, Source, check, load
+from allpairs.annotate.kit import uploads as import_files
+from allpairs.annotate.kit.uploads import Findings, Source, check, load
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.errors import InputError
 from tests.helpers.projects.lists import QUESTIONS, write_questions

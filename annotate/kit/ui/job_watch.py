@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from allpairs.annotate.jobs.job_progress import JobProgress
-from allpairs.annotate.ui.common.announce import announce
-from allpairs.annotate.ui.common.job_status import failure, progress
+from allpairs.annotate.kit.jobs.job_progress import JobProgress
+from allpairs.annotate.kit.ui.job_status import announce, failure, progress
 from allpairs.db.projects.jobs import OPEN
 
 EVERY = 1  # seconds between two updates of an open job

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.text.formatting import JOINER, ago, duration, literal, sentence
+from allpairs.annotate.kit.text.formatting import JOINER, ago, duration, literal, sentence
 from allpairs.db.schema.tables import now
 
 

@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 import streamlit as st
 from pydantic import ValidationError
 
-from allpairs.annotate.ui.common.drafts import DRAFT
-from allpairs.annotate.ui.common.fields import help_of, in_rows, problem_line, widget
+from allpairs.annotate.kit.ui.drafts import DRAFT
+from allpairs.annotate.kit.ui.fields import help_of, in_rows, problem_line, widget
 from allpairs.learner.catalog.section import Section
 
 

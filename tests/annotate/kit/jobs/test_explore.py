@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.explore import compare, match_export, mistakes, prepared
+from allpairs.annotate.explore import compare, match_export, mistakes
 from allpairs.annotate.explore import groups as exploring_groups
 from allpairs.annotate.explore import matches as exploring_matches
 from allpairs.annotate.explore import search as searching
 from allpairs.annotate.explore.groups import Answered, ItemGroups, answered_pairs, groups_of, matches_at
-from allpairs.annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import prepared
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split

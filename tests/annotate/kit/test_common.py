@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from allpairs.annotate.monitor.charts.common import labels_axis, shares
+from allpairs.annotate.kit.charts import labels_axis, shares
 from allpairs.annotate.monitor.charts.rounds import histogram_chart
 
 

@@ -6,10 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.ui.common.answers import TITLES
-from allpairs.annotate.ui.language import _
+from allpairs.annotate.kit.ui.language import _
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.labels import LabelRow
+
+TITLES = {AnswerKind.POSITIVE: later("Yes"), AnswerKind.NEGATIVE: later("No"), AnswerKind.UNSURE: later("Unsure")}
+
 
 COLUMNS = {
     "at": later("At"), "who": later("Who"), "answer": later("Answer"), "counts": later("Counts"), "note": later("Note"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.text.diff import LONGEST, Mark, Segment, highlight, highlight_cells, likeness
+from allpairs.annotate.kit.text.diff import LONGEST, Mark, Segment, highlight, highlight_cells, likeness
 
 WORDS = ["Do", "i", "?", " ", "\n", "東", "京", "कि", "👩\u200d👧", "e\u0301", "<b>", "3.50", "MX-510", "gb", "$", ","]
 TEXTS = st.lists(st.sampled_from(WORDS)).map("".join) | st.text()

@@ -8,8 +8,8 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.jobs.job_progress import JobProgress, job_progress
-from allpairs.annotate.jobs.requests import request_exploration
+from allpairs.annotate.kit.jobs.job_progress import JobProgress, job_progress
+from allpairs.annotate.kit.jobs.requests import request_exploration
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays

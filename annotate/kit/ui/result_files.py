@@ -5,9 +5,9 @@ from codecs import BOM_UTF8
 import altair as alt
 import streamlit as st
 
-from allpairs.annotate.jobs.result_files import FigureFile, ResultFiles, TableFile
-from allpairs.annotate.text.formatting import literal
-from allpairs.annotate.ui.common.figure import figure
+from allpairs.annotate.kit.jobs.result_files import FigureFile, ResultFiles, TableFile
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.figure import figure
 
 
 def draw_results(found: ResultFiles, about_tables: str = "") -> None:

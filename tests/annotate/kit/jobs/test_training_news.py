@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.jobs.requests import request_round, why_not_train
+from allpairs.annotate.kit.jobs.requests import request_round, why_not_train
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import newest_answer, store_answers

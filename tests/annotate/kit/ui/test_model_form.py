@@ -34,7 +34,7 @@ class Whole(Section):
 def script() -> None:
     import streamlit as st
 
-    from allpairs.annotate.ui.common.model_form import model_form, problems
+    from allpairs.annotate.kit.ui.model_form import model_form, problems
     from tests.annotate.ui.test_model_form import Whole
 
     entered = model_form(Whole, "k", without=("task",))

@@ -1,15 +1,16 @@
 """The state of a project's jobs: one line for any page, and the parts of the page Jobs."""
 
+from html import escape
+
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import ENGLISH_WORDS, Words, later
-from allpairs.annotate.jobs import requests as jobs
-from allpairs.annotate.text.formatting import ago, duration, literal, sentence
-from allpairs.annotate.ui.common.announce import announce
-from allpairs.annotate.ui.common.errors import told
-from allpairs.annotate.ui.language import _
-from allpairs.annotate.ui.state import engine, may
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.formatting import ago, duration, literal, sentence
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.language import _
+from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.projects.queues import LONG
 from allpairs.db.schema.tables import Job
@@ -146,3 +147,8 @@ def failure(job: Job) -> None:
     if job.traceback and may(Right.CHANGE, job.project_id):
         with st.expander("Traceback", icon=":material/bug_report:"):
             st.code(job.traceback, language="python", wrap_lines=True)
+
+
+def announce(text: str) -> None:
+    """Have screen readers say the text once it appears on an open page. It takes no room (frame.css)."""
+    st.html(f'<span class="announced">{escape(text)}</span>')
