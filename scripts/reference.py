@@ -18,7 +18,7 @@ import allpairs
 from allpairs.__main__ import everything
 from allpairs.annotate.ui.projects.settings import GROUPS
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference.md"

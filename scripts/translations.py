@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 
 from allpairs.annotate.frame.language.catalog import ENGLISH, OFFERED
 from allpairs.annotate.frame.language.translator import BROWSER, FOLDER
-from allpairs.learner.catalog import BEFORE_TRAINING, STRATEGIES
+from allpairs.learner.light.catalog import BEFORE_TRAINING, STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language.code for language in OFFERED if language != ENGLISH]
@@ -70,7 +70,7 @@ def python_texts() -> Iterator[Text]:
     for name in SIGN_IN:
         yield from ((name, text) for text in texts_in((ROOT / name).read_text("utf-8"), ERRORS))
     chosen = [*(strategy.description for strategy in STRATEGIES.values()), *BEFORE_TRAINING.values()]
-    yield from (("learner/catalog/strategies.py", description) for description in chosen)
+    yield from (("learner/light/catalog/strategies.py", description) for description in chosen)
 
 
 def texts_in(source: str, functions: dict[str, int]) -> Iterator[str | tuple[str, ...]]:

@@ -16,16 +16,16 @@ from allpairs.annotate.labelling.pick_pair import why_not
 from allpairs.annotate.labelling.queue import ask_if_due
 from allpairs.db.domain import AnswerKind, Clustering, Kind
 from allpairs.db.errors import InputError
-from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.description import Changes, Groups, changes, described
-from allpairs.db.groups.groups_of_ids import with_equal_texts
-from allpairs.db.groups.links import Links
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
 from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.projects.items import id_counts
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Matcher
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.description import Changes, Groups, changes, described
+from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
+from allpairs.learner.light.groups.links import Links
 
 MOST_PAIRS = 1_000  # that can be answered at once
 ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing

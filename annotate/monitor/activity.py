@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import Engine
 
-from allpairs.annotate.stats.label_times import NEWEST, Timed, pace
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.label_counts import Tally, label_tally, newest_times
 from allpairs.db.schema.engine import reading
+from allpairs.learner.light.stats.label_times import NEWEST, Timed, pace
 
 COLUMNS = {AnswerKind.POSITIVE: "positives", AnswerKind.NEGATIVE: "negatives", AnswerKind.UNSURE: "unsure"}
 EVERYBODY = "Everybody"

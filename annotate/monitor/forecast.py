@@ -10,8 +10,8 @@ import pandas as pd
 from allpairs.annotate.kit.text.formatting import duration
 from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.stats.forecast import DRAWS, LEAST, REACH, TAILS, Goal, Learning, Point, learn
-from allpairs.annotate.stats.label_times import Timed, mean_draws
+from allpairs.learner.light.stats.forecast import DRAWS, LEAST, REACH, TAILS, Goal, Learning, Point, learn
+from allpairs.learner.light.stats.label_times import Timed, mean_draws
 
 FARTHER = 4  # the plot ends at this multiple of the labels so far
 

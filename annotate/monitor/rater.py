@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.annotate.stats.alternative_annotator import AlternativeAnnotator, alternative_annotator
 from allpairs.db.domain import DECIDED, AnswerKind, Verdict
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.judged import Judged
+from allpairs.learner.light.stats.alternative_annotator import AlternativeAnnotator, alternative_annotator
 
 METHOD = "Wilson"
 BANDS = ("lowest third", "middle third", "highest third")  # of the scores

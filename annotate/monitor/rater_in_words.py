@@ -1,8 +1,8 @@
 """What a machine rater is worth, as rows of a table and as sentences."""
 
 from allpairs.annotate.monitor.rater import Quality, Together, Worth
-from allpairs.annotate.stats.alternative_annotator import PAIRS, PEOPLE, AlternativeAnnotator
 from allpairs.db.estimate import Estimate
+from allpairs.learner.light.stats.alternative_annotator import PAIRS, PEOPLE, AlternativeAnnotator
 
 NOTHING = "–"
 NOT_ENOUGH = (

@@ -9,7 +9,7 @@ from allpairs.annotate.ui.pipelines.results import made
 from allpairs.annotate.ui.pipelines.run import results, standing
 from allpairs.annotate.ui.pipelines.study_start import study_list
 from allpairs.annotate.ui.pipelines.work_list import chosen, running
-from allpairs.learner.catalog import PIPELINES
+from allpairs.learner.light.catalog import PIPELINES
 
 
 def main() -> None:

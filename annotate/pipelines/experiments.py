@@ -25,7 +25,7 @@ from allpairs.db.projects.projects import all_projects, project_of, project_sett
 from allpairs.db.results.experiments import RunState, experiment_folder, experiment_names, read_stored
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
 LEAST_LABELS = 10  # of each class

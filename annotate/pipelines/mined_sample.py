@@ -11,7 +11,6 @@ from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.requests import require_no_audit_batch
 from allpairs.annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
-from allpairs.annotate.stats.precision_by_rank import Band, allocate, ranks
 from allpairs.db.domain import AnswerKind, DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once
@@ -29,6 +28,7 @@ from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.jobs import AUDIT, CORRECTION, ENTITIES, open_job, run_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design, Round
+from allpairs.learner.light.stats.precision_by_rank import Band, allocate, ranks
 
 DRAW = 50  # pairs by default
 

@@ -8,7 +8,11 @@ import numpy as np
 from sqlalchemy import Engine
 
 from allpairs.annotate.pipelines.rating_studies import BEGUN
-from allpairs.annotate.stats.agreement import (
+from allpairs.db.estimate import Estimate, Z, wilson
+from allpairs.db.projects.studies import CRITERIA, Rated, ratings_of, study_of, units_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Study, StudyUnit
+from allpairs.learner.light.stats.agreement import (
     Coefficient,
     fleiss_kappa,
     gwet_ac1,
@@ -16,12 +20,7 @@ from allpairs.annotate.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
-from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate
-from allpairs.db.estimate import Estimate, Z, wilson
-from allpairs.db.projects.studies import CRITERIA, Rated, ratings_of, study_of, units_of
-from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Study, StudyUnit
+from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, why_kappa_is_low
 
 METHOD, MATCHED = "ratings of a sample", "ratings of the same passages"
 # Kulshreshtha et al. (2021), table 7, by model, in the order of the criteria.

@@ -22,8 +22,8 @@ from allpairs.db.projects.projects import project_of, require_unused
 from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
-from allpairs.learner.catalog import PIPELINES
-from allpairs.learner.catalog.from_project import (
+from allpairs.learner.light.catalog import PIPELINES
+from allpairs.learner.light.catalog.from_project import (
     FEWEST,
     FROM_PROJECT,
     ON_WORKER,
@@ -32,7 +32,7 @@ from allpairs.learner.catalog.from_project import (
     SeedPairs,
     SourcePairs,
 )
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog.section import Section
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from allpairs.db.projects.projects import (
 from allpairs.db.results.pipelines import pipeline_folder
 from allpairs.db.schema.engine import artifacts, person_of, reading
 from allpairs.db.schema.tables import Project
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 
 @dataclass(frozen=True)

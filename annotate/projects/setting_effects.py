@@ -7,7 +7,7 @@ from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.projects.model_setting_effects import model_lines, training_lines
 from allpairs.annotate.projects.progress import Situation
 from allpairs.db.domain import AT_ONCE, RaterUse, Search, Settings, batch_size_of
-from allpairs.learner.catalog import STRATEGIES, strategy_description, strategy_title
+from allpairs.learner.light.catalog import STRATEGIES, strategy_description, strategy_title
 
 BATCHES = 3  # number of coming batches whose sizes are listed
 RATER_USES: dict[RaterUse, str] = {

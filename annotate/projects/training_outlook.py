@@ -12,7 +12,7 @@ from allpairs.db.projects.jobs import NEXT_ROUND, last_job, open_job
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.engine import reading
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 
 @dataclass(frozen=True)

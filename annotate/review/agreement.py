@@ -8,7 +8,11 @@ from itertools import combinations
 import numpy as np
 from sqlalchemy import Engine
 
-from allpairs.annotate.stats.agreement import (
+from allpairs.db.domain import DECIDED, AnswerKind
+from allpairs.db.estimate import Estimate
+from allpairs.db.labels.reviews import shared_votes
+from allpairs.db.schema.engine import reading
+from allpairs.learner.light.stats.agreement import (
     Coefficient,
     fleiss_kappa,
     gwet_ac1,
@@ -16,12 +20,7 @@ from allpairs.annotate.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from allpairs.annotate.stats.agreement_in_words import why_kappa_is_low
-from allpairs.annotate.stats.agreement_intervals import cohen_estimate, estimate
-from allpairs.db.domain import DECIDED, AnswerKind
-from allpairs.db.estimate import Estimate
-from allpairs.db.labels.reviews import shared_votes
-from allpairs.db.schema.engine import reading
+from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, why_kappa_is_low
 
 NAMES = ("yes", "no")
 # The most important figures come first: positives are rare, so chance-corrected figures say little about them.

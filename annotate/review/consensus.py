@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.annotate.review.agreement import Votes, opinions_by_pair
-from allpairs.annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
 from allpairs.db.domain import AnswerKind
 from allpairs.db.estimate import Estimate, wilson
+from allpairs.learner.light.stats.dawid_skene import answers_of, dawid_skene, posterior
 
 SAMPLED = "Gibbs sampling"
 COUNTED = "Wilson"

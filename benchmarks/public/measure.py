@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.groups.measures import b_cubed
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.light.groups.measures import b_cubed
 from allpairs.learner.metrics.average_precision import Curve, average_precision, curve_from_scores, precision_at_recall
 from allpairs.learner.search.exact import count_pairs
 

@@ -23,12 +23,12 @@ from allpairs.db.corpus import graph
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Clustering, Settings
-from allpairs.db.groups.clusterings import TWO_LISTS, clustered
-from allpairs.db.groups.grouping import NEED_P
-from allpairs.db.groups.links import Links
-from allpairs.db.groups.measures import b_cubed, pairwise
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.files.audit import drawn_by
+from allpairs.learner.light.groups.clusterings import TWO_LISTS, clustered
+from allpairs.learner.light.groups.grouping import NEED_P
+from allpairs.learner.light.groups.links import Links
+from allpairs.learner.light.groups.measures import b_cubed, pairwise
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import choose, refit
 from allpairs.learner.metrics.average_precision import curve_from_scores

@@ -18,14 +18,14 @@ import numpy as np
 from allpairs.db.corpus import graph
 from allpairs.db.corpus.corpus import Corpus as Texts
 from allpairs.db.domain import Clustering, Kind, Side
-from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.links import Links
-from allpairs.db.groups.measures import Quality, clusters, pairwise
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.entities.drawing import Corpus, make_plan
 from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.links import Links
+from allpairs.learner.light.groups.measures import Quality, clusters, pairwise
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.search.top_pairs import best_pairs
 from benchmarks.quality.clusterings import corpora

@@ -21,8 +21,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from allpairs.db.domain import Clustering
-from allpairs.db.groups.clusterings import TWO_LISTS, clustered
-from allpairs.db.groups.links import Links
+from allpairs.learner.light.groups.clusterings import TWO_LISTS, clustered
+from allpairs.learner.light.groups.links import Links
 from allpairs.learner.runtime.memory import peak_memory
 
 LEAST = 0.5

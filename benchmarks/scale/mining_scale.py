@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.light.catalog.mining import Margin
 from allpairs.learner.pipelines.mining.margin import mine
 
 BLOCK = 8_192

@@ -19,7 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 from allpairs.db.progress import no_progress
-from allpairs.learner.catalog.quip import QuipConfig, QuipInputs
+from allpairs.learner.light.catalog.quip import QuipConfig, QuipInputs
 from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from allpairs.learner.pipelines.quip import questions, two_stage
 from allpairs.learner.pipelines.quip.variants import VARIANTS

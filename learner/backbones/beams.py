@@ -11,7 +11,7 @@ import torch
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.generator import TextGenerator, decoding, inputs_of, read_texts, tokens_of, writers
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from allpairs.learner.runtime.device import fast_reading
 
 

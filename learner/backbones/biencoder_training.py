@@ -18,7 +18,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.length_batches import descend, descend_together, steps_of
 from allpairs.learner.backbones.rows_on_disk import RowsOnDisk
 from allpairs.learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
-from allpairs.learner.catalog.quip import Student
+from allpairs.learner.light.catalog.quip import Student
 from allpairs.learner.runtime.device import fast_training
 
 

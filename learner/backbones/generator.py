@@ -22,7 +22,7 @@ from allpairs.learner.backbones.encoder_decoder import load_pair, with_new_decod
 from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.pointer import PointerModel
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from allpairs.learner.models.loading import NO_CODE, loading, require_numbers
 from allpairs.learner.models.model_folder import forget_code

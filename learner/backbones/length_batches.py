@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.recomputation import recomputing
-from allpairs.learner.catalog.backbones import Training
+from allpairs.learner.light.catalog.backbones import Training
 from allpairs.learner.models.cross_encoder_input import blocks
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.models.watch import Watch

@@ -14,7 +14,7 @@ from allpairs.learner.backbones.loading import MANY, longest
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder
 from allpairs.learner.backbones.span_reader import best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.catalog.quip import Student
+from allpairs.learner.light.catalog.quip import Student
 
 
 @dataclass(frozen=True)

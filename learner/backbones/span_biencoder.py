@@ -18,7 +18,7 @@ from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.passage_cutting import Window, windows
 from allpairs.learner.backbones.span_reader import Answer, best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.catalog.quip import HEADS, Student
+from allpairs.learner.light.catalog.quip import HEADS, Student
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.runtime.device import default_device, seeded

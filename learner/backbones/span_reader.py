@@ -22,7 +22,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer
 from allpairs.learner.backbones.windows import Windows, WindowsOnDisk, cut
-from allpairs.learner.catalog.backbones import ReaderSettings
+from allpairs.learner.light.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.model_folder import forget_code

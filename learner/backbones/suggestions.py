@@ -3,7 +3,7 @@
 from allpairs.learner.backbones.generator import TextGenerator, generate, generate_several, nll
 from allpairs.learner.backbones.loading import longest
 from allpairs.learner.backbones.reranking.templates import PASSAGE
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
 DRAWS = 3  # for each suggestion wanted, since some draws are the same
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from allpairs.learner.backbones.loading import longest
 from allpairs.learner.backbones.rows_on_disk import RowsOnDisk
-from allpairs.learner.catalog.backbones import ReaderSettings
+from allpairs.learner.light.catalog.backbones import ReaderSettings
 from allpairs.learner.models.cross_encoder_input import PairTokens
 
 Span = tuple[int, int]  # the first, and the one after the last

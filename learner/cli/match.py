@@ -46,11 +46,11 @@ def match(
     """
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.db.corpus.table_files import require_writable
-    from allpairs.db.groups.grouping import Grouping
     from allpairs.learner.files.evaluate import load_model
     from allpairs.learner.files.groups import column_values
     from allpairs.learner.files.labels import read_labels
     from allpairs.learner.files.match import Cut, check_cut, equal_in_words, groups_file, match_corpus
+    from allpairs.learner.light.groups.grouping import Grouping
 
     for file in (out, groups_file(out)) if groups else (out,):
         keep_inputs(file, left, right, answers)

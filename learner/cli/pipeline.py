@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.experiment.display import grid_bar
+from allpairs.learner.light.catalog import PIPELINES
 from allpairs.learner.runtime.progress_output import print_result
 
 

@@ -7,8 +7,8 @@ import typer
 
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
 from allpairs.db.errors import as_option
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.cli.options import Gold, IdColumn, Json, Left, Right, TextColumn, text_columns
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.runtime.progress_output import print_result, progress_bar
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from allpairs.db.domain import DEFAULT_ENCODER, Settings, Stated
 from allpairs.db.errors import InputError, first_wrong, nearest_of
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected

@@ -13,8 +13,8 @@ from allpairs.db.corpus.cells import are_whole, bad, label_of, plain_id, present
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups import measures
 from allpairs.db.identity import same_id
+from allpairs.learner.light.groups import measures
 
 Value = TypeVar("Value")
 Text = tuple[str, str]  # side, empty if there is one list, and id

@@ -14,13 +14,13 @@ from allpairs.db.corpus.equal_texts import EQUAL, MODEL, MOST_ID_PAIRS, IdPairs,
 from allpairs.db.corpus.table_files import require_writable, write_frame
 from allpairs.db.domain import Kind, Split
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import Grouping
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.evaluate import dataset_for
 from allpairs.learner.files.groups import column_order, group_table
+from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
 from allpairs.learner.scoring.matcher import Matcher, load_matcher

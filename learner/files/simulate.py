@@ -12,7 +12,7 @@ from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.loop.simulate import simulate
 from allpairs.learner.loop.simulated_labels import Composition
 from allpairs.learner.models.encoder import load_encoder

@@ -8,7 +8,6 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.groups.stable import Change, Numbered, changes, renumbered
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.stable_groups import (
     Asked,
@@ -24,6 +23,7 @@ from allpairs.db.projects.stable_groups import (
 )
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
+from allpairs.learner.light.groups.stable import Change, Numbered, changes, renumbered
 
 MOST_NAMED = 20  # other groups, and ids, that a change names; the numbers beside them count all groups and texts
 

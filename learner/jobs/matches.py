@@ -17,12 +17,6 @@ from sqlalchemy.orm import Session
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, pairs_of_ids
 from allpairs.db.domain import DECIDED, AnswerKind, Kind, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.description import Groups, described
-from allpairs.db.groups.grouping import USUAL, Grouping, group_rows
-from allpairs.db.groups.groups_of_ids import of_ids, with_equal_texts
-from allpairs.db.groups.links import Links
-from allpairs.db.groups.newest import NO_ORDER, Order
 from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import id_counts, identifiers_of
@@ -41,6 +35,12 @@ from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.description import Groups, described
+from allpairs.learner.light.groups.grouping import USUAL, Grouping, group_rows
+from allpairs.learner.light.groups.groups_of_ids import of_ids, with_equal_texts
+from allpairs.learner.light.groups.links import Links
+from allpairs.learner.light.groups.newest import NO_ORDER, Order
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from allpairs.learner.search.exact import Pairs

@@ -17,13 +17,13 @@ from allpairs.db.files.artifacts import held, publish, publishing
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
 from allpairs.db.schema.engine import reading
-from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.jobs.data.pipeline_files import write_data
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.jobs.queue.turns import Turn
+from allpairs.learner.light.catalog import PIPELINES
 from allpairs.learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]

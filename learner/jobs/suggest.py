@@ -17,11 +17,11 @@ from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.backbones.reranking.templates import PASSAGE
 from allpairs.learner.backbones.suggestions import filled
 from allpairs.learner.backbones.suggestions import suggest as suggest_questions
-from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
 GENERATOR, READS = "generator", "reads"  # `reads`: the form of a generator's input, in place of the bare text
 LOADED = 0.5  # of the job

@@ -7,12 +7,12 @@ import numpy as np
 from allpairs.db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.exact import TIE, AllPairs, evaluate_exact
 from allpairs.learner.evaluation.given_pairs import given_figures
 from allpairs.learner.evaluation.importance_sampling import estimate
 from allpairs.learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer, fit_output_layer
 from allpairs.learner.runtime.device import default_device

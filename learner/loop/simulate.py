@@ -16,10 +16,10 @@ from allpairs.db.corpus.split import write_split
 from allpairs.db.domain import Settings, batch_size_of
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.evaluation.given_pairs import why_none_to_measure
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.development import Development, near_by

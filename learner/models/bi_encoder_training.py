@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.encoder_states import pool_encoder_states

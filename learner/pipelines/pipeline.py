@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal_models
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog import PIPELINES
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog import PIPELINES
+from allpairs.learner.light.catalog.section import Section
 from allpairs.learner.runtime.device import default_device, reads_in_bfloat16
 
 RUN = "run.json"  # in a run's folder: its pipeline, configuration and inputs

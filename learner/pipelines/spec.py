@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from allpairs.db.errors import InputError, first_wrong
-from allpairs.learner.catalog import PIPELINES
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog import PIPELINES
+from allpairs.learner.light.catalog.section import Section
 
 
 def read_spec(name: str, path: Path) -> tuple[Section, Section]:

@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.strategies.pool import Pool
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.db.domain import Clustering
-from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.links import Links
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan, draw_pairs, make_plan
 from allpairs.learner.evaluation.entities.sample import Sample
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.links import Links
 from allpairs.learner.search.top_pairs import best_pairs
 
 

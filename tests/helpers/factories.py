@@ -9,7 +9,6 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
-from allpairs.db.groups.grouping import USUAL
 from allpairs.db.labels.audits import audit_rows, newest_design
 from allpairs.db.labels.tasks import add_tasks, lease_tasks
 from allpairs.db.projects.items import known_identifiers
@@ -18,6 +17,7 @@ from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task, now
 from allpairs.learner.jobs.kept_groups import Kept, planned
+from allpairs.learner.light.groups.grouping import USUAL
 
 
 def make_project(

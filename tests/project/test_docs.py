@@ -13,7 +13,7 @@ import typer
 from allpairs.__main__ import everything
 from allpairs.db.domain import Settings
 from allpairs.db.version import VERSION
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 from scripts import reference
 from tests.helpers.machine import ROOT
 

@@ -44,7 +44,6 @@ PACKAGES = {
     "db.corpus": "",
     "db.files": "",
     "db.requests": "",
-    "db.groups": "corpus",
     "db.schema": "files",
     "db.migrations": "schema",
     "db.people": "schema",
@@ -54,38 +53,46 @@ PACKAGES = {
     "db.texts": "corpus projects schema",
     "db.maintenance": "corpus files labels projects results schema",
     "db.raters": "labels projects schema",
-    "learner.catalog": "",
+    "learner.light.catalog": "",
+    "learner.light.groups": "db.corpus",
+    "learner.light.stats": "db.schema",
     "learner.metrics": "",
     "learner.outside": "",
     "learner.data": "db.corpus db.files",
     "learner.reports": "db.corpus",
     "learner.runtime": "db.files",
     "learner.search": "runtime",
-    "learner.models": "catalog runtime search db.files",
-    "learner.backbones": "catalog models runtime search db.files",
+    "learner.models": "light.catalog runtime search db.files",
+    "learner.backbones": "light.catalog models runtime search db.files",
     "learner.second_stage": "data metrics models search db.corpus",
-    "learner.strategies": "catalog data models search",
+    "learner.strategies": "data light.catalog models search",
     "learner.scorers": "backbones metrics models runtime search",
     "learner.scoring": "data models search second_stage db.corpus db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
     "learner.raters": "outside db.raters",
-    "learner.loop": "catalog data evaluation models runtime scorers scoring search second_stage strategies db.corpus",
-    "learner.files": "backbones catalog data evaluation loop models runtime scorers scoring search db.corpus db.groups",
-    "learner.experiment": "catalog data files loop metrics models reports runtime scorers search db.corpus db.files",
+    "learner.loop": (
+        "data evaluation light.catalog models runtime scorers scoring search second_stage strategies db.corpus"
+    ),
+    "learner.files": (
+        "backbones data evaluation light.catalog light.groups loop models runtime scorers scoring search db.corpus"
+    ),
+    "learner.experiment": (
+        "data files light.catalog loop metrics models reports runtime scorers search db.corpus db.files"
+    ),
     "learner.pipelines": (
-        "backbones catalog data evaluation files metrics models reports runtime scorers scoring search db.corpus "
-        "db.files"
+        "backbones data evaluation files light.catalog metrics models reports runtime scorers scoring search "
+        "db.corpus db.files"
     ),
     "learner.jobs": (
-        "backbones catalog data evaluation experiment loop models outside pipelines raters runtime scorers scoring "
-        "search second_stage strategies db"
+        "backbones data evaluation experiment light.catalog light.groups loop models outside pipelines raters "
+        "runtime scorers scoring search second_stage strategies db"
     ),
     "learner.published": "evaluation experiment models pipelines search db.corpus",
     "learner.serving": "data jobs scoring search db",
     "learner.worker": "jobs runtime db",
     "learner.cli": (
-        "catalog experiment files loop models pipelines published runtime scorers serving worker allpairs.program "
-        "db.corpus db.files db.groups"
+        "experiment files light.catalog light.groups loop models pipelines published runtime scorers serving "
+        "worker allpairs.program db.corpus db.files"
     ),
     "annotate.frame.language": "",
     "annotate.frame.access": "frame.language",
@@ -96,18 +103,21 @@ PACKAGES = {
     "annotate.kit.command_output": "",
     "annotate.kit.api": "",
     "annotate.kit.jobs": "",
-    "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads learner.catalog",
-    "annotate.stats": "db",
-    "annotate.monitor": "kit.charts kit.text stats db",
+    "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads",
+    "annotate.monitor": "kit.charts kit.text learner.light.stats db",
     "annotate.labels": "frame.access db",
     "annotate.publish": "frame.access db",
     "annotate.raters": "frame.access monitor db",
     "annotate.labelling": "frame.access kit.jobs db",
-    "annotate.projects": "frame.access frame.language kit.jobs kit.text learner.catalog db",
+    "annotate.projects": "frame.access frame.language kit.jobs kit.text learner.light.catalog db",
     "annotate.demo": "kit.jobs projects db",
-    "annotate.pipelines": "frame.access frame.language kit.jobs kit.text labelling projects stats learner.catalog db",
-    "annotate.review": "frame.access labelling stats db",
-    "annotate.explore": "frame.access kit.charts kit.jobs kit.text labelling labels monitor pipelines db",
+    "annotate.pipelines": (
+        "frame.access frame.language kit.jobs kit.text labelling projects learner.light.catalog learner.light.stats db"
+    ),
+    "annotate.review": "frame.access labelling learner.light.stats db",
+    "annotate.explore": (
+        "frame.access kit.charts kit.jobs kit.text labelling labels monitor pipelines learner.light.groups db"
+    ),
     "annotate.api": (
         "explore frame.access frame.web kit.api kit.jobs kit.text labelling labels monitor projects publish raters db"
     ),
@@ -118,11 +128,12 @@ PACKAGES = {
     ),
     "annotate.ui": (
         "exchange explore frame.access frame.language frame.web kit.charts kit.jobs kit.text kit.ui kit.uploads "
-        "labelling labels monitor pipelines projects publish raters review stats learner.catalog db"
+        "labelling labels monitor pipelines projects publish raters review learner.light.catalog "
+        "learner.light.groups learner.light.stats db"
     ),
     "annotate.pages": (
         "explore frame.access frame.language kit.jobs kit.text kit.ui labelling monitor pipelines projects review "
-        "ui learner.catalog db"
+        "ui learner.light.catalog db"
     ),
     "annotate.shell": "frame.access frame.language frame.web kit.jobs kit.text kit.ui labelling projects ui db",
     "annotate.__main__": "cli allpairs.program",

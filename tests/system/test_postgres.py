@@ -31,7 +31,6 @@ from allpairs.annotate.pipelines.mined_pairs import take_back, use_as_training
 from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
 from allpairs.annotate.projects.list_view import read_overviews
 from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quality
-from allpairs.annotate.stats.precision_by_rank import precision
 from allpairs.db.domain import AnswerKind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, label_counts
@@ -43,6 +42,7 @@ from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Matcher, Project
 from allpairs.learner.jobs.data.project_data import read_project
+from allpairs.learner.light.stats.precision_by_rank import precision
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.databases import contents, label_some
 from tests.helpers.people import PASSWORD, START, make_person, token_of

@@ -18,7 +18,6 @@ from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.training_news import why_no_training
 from allpairs.db.domain import Kind, RatedFor, Settings
 from allpairs.db.errors import Busy, InputError
-from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects import jobs, queues
 from allpairs.db.projects.items import item_of
@@ -48,6 +47,7 @@ from allpairs.db.raters.setup_checks import require_usable
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import Job, Worker
+from allpairs.learner.light.groups.grouping import USUAL, Grouping
 
 MOST_RATED = 100_000  # pairs that one job asks about
 MOST_QUICK, AGAIN = 10, 5  # open searches of a project, and the like; seconds after which to ask again

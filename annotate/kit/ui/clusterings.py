@@ -4,7 +4,7 @@ import streamlit as st
 
 from allpairs.annotate.kit.text.clusterings import TITLES
 from allpairs.db.domain import Clustering, Kind
-from allpairs.db.groups.grouping import possible
+from allpairs.learner.light.groups.grouping import possible
 
 HELP = """How matches make groups. An answer “yes” always joins two texts; an answer “no” keeps them apart.
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.fields import help_of, in_rows, problem_line, widget
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog.section import Section
 
 
 def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from allpairs.annotate.kit.charts import ANSWERS, HEIGHT, NEUTRAL, SQUARES, Plot, tooltips
 from allpairs.annotate.kit.text.measures import counted
-from allpairs.annotate.stats.label_times import CAP
+from allpairs.learner.light.stats.label_times import CAP
 
 ROW, AROUND = 30, 110  # pixels for an annotator, and for axis and legend
 DAYS, PEOPLE = 90, 20  # drawn at most: the newest days, the most active annotators

@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from allpairs.annotate.kit.charts import HEIGHT, LINES, MATCHER, NEUTRAL, Plot, labels_axis, share_axis, tooltips
-from allpairs.annotate.stats.forecast import Point
+from allpairs.learner.light.stats.forecast import Point
 
 MEASURED, FORECAST = "measured", "forecast"
 

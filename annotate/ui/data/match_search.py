@@ -16,9 +16,9 @@ from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.monitor.rounds import round_name
 from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
 from allpairs.db.domain import Clustering, Representative
-from allpairs.db.groups.grouping import Grouping
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.matches import Matches
+from allpairs.learner.light.groups.grouping import Grouping
 
 ABOUT = (
     "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "

@@ -16,9 +16,9 @@ from allpairs.annotate.ui.explore.kept_groups import news, what_would_change
 from allpairs.annotate.ui.explore.matches import answered_now, expectation, paged, prepared_state, threshold_slider
 from allpairs.db.domain import Clustering
 from allpairs.db.errors import InputError
-from allpairs.db.groups.description import Changes
 from allpairs.db.projects.items import identifiers_of, item_texts
 from allpairs.db.schema.engine import reading
+from allpairs.learner.light.groups.description import Changes
 
 SHOWN = 10  # groups on one page
 TEXTS = 50  # of a group that are shown, as many as one click can label

@@ -14,9 +14,9 @@ from allpairs.annotate.kit.text.diff import Likeness, Mark, Segment, highlight, 
 from allpairs.annotate.kit.ui.language import _, ngettext, number
 from allpairs.annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
 from allpairs.annotate.labelling.shown_pairs import Answered, Pair
-from allpairs.annotate.stats.label_times import CAP
 from allpairs.db.domain import LONGEST_NOTE, DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
+from allpairs.learner.light.stats.label_times import CAP
 
 AUDIT_BATCHES = {
     DesignKind.AUDIT: later("Audit batch"),

@@ -10,7 +10,7 @@ from allpairs.annotate.kit.ui.language import _, number
 from allpairs.annotate.labelling.pick_pair import PICKED
 from allpairs.annotate.ui.common.pair_view import ANSWERS
 from allpairs.db.domain import DesignKind, Purpose
-from allpairs.learner.catalog import strategy_description, strategy_title
+from allpairs.learner.light.catalog import strategy_description, strategy_title
 
 
 def why(found: Reasons) -> None:

@@ -18,8 +18,8 @@ from allpairs.annotate.monitor.activity import (
 )
 from allpairs.annotate.monitor.charts import activity as activity_charts
 from allpairs.annotate.review.last_answer import counted_every, last_answer
-from allpairs.annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
 from allpairs.db.labels.label_counts import Tally
+from allpairs.learner.light.stats.label_times import CAP, LEAST, NEWEST, Timed
 
 
 def tally_of(project_id: int) -> list[Tally]:

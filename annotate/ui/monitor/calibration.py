@@ -6,7 +6,7 @@ from allpairs.annotate.kit.text.measures import estimate
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.monitor.charts.calibration import describe_reliability, in_words, reliability_chart
 from allpairs.annotate.monitor.rounds import Report, round_name
-from allpairs.annotate.stats.reliability import reliability_table
+from allpairs.learner.light.stats.reliability import reliability_table
 
 WHAT = (
     "Of the pairs with a probability of 0.7, seven in ten should be positives: that is the dashed line. Points below "

@@ -9,7 +9,7 @@ from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.annotate.monitor.charts.forecast import describe_outlook, measured_table, outlook_chart
 from allpairs.annotate.monitor.forecast import band_table, in_words, next_target, outlook, targets_table, too_few
 from allpairs.annotate.monitor.rounds import Report
-from allpairs.annotate.stats.label_times import Timed
+from allpairs.learner.light.stats.label_times import Timed
 
 HOW = (
     "Based on thousands of simulated curves that fit the trained rounds: some flatten, others keep rising with the "

@@ -9,7 +9,7 @@ from allpairs.annotate.monitor.round_tables import batches_table
 from allpairs.annotate.monitor.rounds import Report
 from allpairs.annotate.ui.monitor.activity import times_of, work
 from allpairs.annotate.ui.monitor.rater import rater
-from allpairs.learner.catalog import strategy_title
+from allpairs.learner.light.catalog import strategy_title
 
 
 def people(report: Report, project_id: int) -> None:

@@ -10,7 +10,7 @@ from allpairs.annotate.pipelines import experiments
 from allpairs.annotate.pipelines.experiments import Wish
 from allpairs.db.domain import DEFAULT_ENCODER, Settings
 from allpairs.db.schema.tables import Project
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")
 WHAT = (

@@ -11,8 +11,8 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.model_form import model_form, problems
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.annotate.pipelines import runs as pipelines
-from allpairs.learner.catalog import PIPELINES, PipelineEntry
-from allpairs.learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
+from allpairs.learner.light.catalog import PIPELINES, PipelineEntry
+from allpairs.learner.light.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
 COST = "A run occupies its worker until it is done. Start a second worker so that new batches are prepared meanwhile."
 

@@ -11,8 +11,8 @@ from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.pipelines.mined_pairs import annotator_of, first_rows, plan_use, take_back, use_as_training, used
 from allpairs.annotate.pipelines.mined_sample import DRAW, bands_of, put_up
 from allpairs.annotate.pipelines.runs import Made
-from allpairs.annotate.stats.precision_by_rank import Band, precision
 from allpairs.db.estimate import Estimate
+from allpairs.learner.light.stats.precision_by_rank import Band, precision
 
 SHOWN = 50  # of the best pairs
 COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",

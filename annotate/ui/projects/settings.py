@@ -11,7 +11,7 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.fields import help_of, in_rows, problem_line, value_in_words, widget
 from allpairs.db.domain import PAPER_SETTINGS, Settings
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 GROUPS: dict[str, dict[str, str]] = {
     "Question": {"question": "Question", "guidelines": "Guidelines"},

@@ -17,7 +17,7 @@ from allpairs.annotate.projects.batch_preview import ShownPair
 from allpairs.annotate.ui.projects.settings import LABELS
 from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.results.previews import Preview
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 
 WHAT = (
     "The ten pairs that the strategy would choose next, with the newest model, among pairs without an answer. It uses "

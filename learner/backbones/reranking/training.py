@@ -20,7 +20,7 @@ from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, prefix_of, truth_tokens
 from allpairs.learner.backbones.reranking.templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
-from allpairs.learner.catalog.multiview import RerankerSettings
+from allpairs.learner.light.catalog.multiview import RerankerSettings
 from allpairs.learner.models.cross_encoder_input import blocks
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import fast_training, seeded

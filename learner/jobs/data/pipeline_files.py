@@ -18,8 +18,8 @@ from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Gold, Item, Project
-from allpairs.learner.catalog.from_project import FEWEST, FROM_PROJECT, NamedSource, SeedPairs
 from allpairs.learner.jobs.data.experiment_files import write_parquet
+from allpairs.learner.light.catalog.from_project import FEWEST, FROM_PROJECT, NamedSource, SeedPairs
 from allpairs.learner.scoring.matcher import FILE as MATCHER
 
 Pairs = list[tuple[int, int]]

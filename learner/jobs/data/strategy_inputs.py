@@ -6,9 +6,9 @@ from allpairs.db.domain import Settings
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.jobs.data.project_data import ProjectData, read_labels
 from allpairs.learner.jobs.data.stored_vectors import pretrained_vectors
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.strategies.pool import Background
 
 

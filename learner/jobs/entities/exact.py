@@ -7,7 +7,6 @@ from sqlalchemy import Engine
 
 from allpairs.db.corpus.graph import components
 from allpairs.db.estimate import Estimate
-from allpairs.db.groups import measures
 from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import GROUP_FIGURES, matchers_of
 from allpairs.db.schema.engine import reading, writing
@@ -17,6 +16,7 @@ from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, pop
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
+from allpairs.learner.light.groups import measures
 
 
 def measure_exactly(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> bool:

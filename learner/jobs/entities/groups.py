@@ -7,14 +7,14 @@ import numpy as np
 
 from allpairs.db.domain import Clustering, Kind
 from allpairs.db.files.checksums import Damaged
-from allpairs.db.groups.clusterings import clustered
-from allpairs.db.groups.grouping import possible
-from allpairs.db.groups.links import Links
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
 from allpairs.learner.evaluation.entities.drawing import Corpus
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.grouping import possible
+from allpairs.learner.light.groups.links import Links
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.top_pairs import best_pairs
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from allpairs.db.progress import Progress, part_of
-from allpairs.learner.catalog.backtraining import SUPERVISED
+from allpairs.learner.light.catalog.backtraining import SUPERVISED
 from allpairs.learner.models.bi_encoder_training import Lesson
 from allpairs.learner.pipelines.backtraining.cell import (
     DONE,

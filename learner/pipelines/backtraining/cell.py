@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allpairs.learner.catalog.backtraining import SUPERVISED
+from allpairs.learner.light.catalog.backtraining import SUPERVISED
 from allpairs.learner.pipelines.backtraining.lists import scheme_of
 from allpairs.learner.pipelines.backtraining.measure import FIGURES
 from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, SOURCE

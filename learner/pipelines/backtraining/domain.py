@@ -11,7 +11,7 @@ from allpairs.db.corpus.cells import LABELS, bad, plain_label
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.backtraining.files import Text
 

@@ -15,7 +15,7 @@ import numpy as np
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, generate
-from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.models.bi_encoder_training import Retriever
 from allpairs.learner.pipelines.backtraining.files import Asked
 from allpairs.learner.pipelines.backtraining.lists import Judged

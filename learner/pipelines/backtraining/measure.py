@@ -10,8 +10,8 @@ import numpy as np
 
 from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, generate, nll
-from allpairs.learner.catalog.backbones import GeneratorSettings
-from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
 from allpairs.learner.metrics.text import ORDERS, bleu_counts, bleu_of_counts, coco_rouge_l, meteor
 from allpairs.learner.models.bi_encoder_training import Retriever

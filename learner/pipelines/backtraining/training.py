@@ -10,9 +10,9 @@ import numpy as np
 
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import TextGenerator, load_generator, nll, train_generator
-from allpairs.learner.catalog.backbones import GeneratorSettings
-from allpairs.learner.catalog.backtraining import BackTrainingConfig
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.bi_encoder_training import (
     Lesson,
     Retriever,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from allpairs.learner.catalog.mining import Classifier
+from allpairs.learner.light.catalog.mining import Classifier
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.runtime.device import fast_training
 from allpairs.learner.runtime.training_group import Group

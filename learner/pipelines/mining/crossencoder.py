@@ -16,7 +16,7 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog.mining import Crossencoder, Development
+from allpairs.learner.light.catalog.mining import Crossencoder, Development
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.cross_encoder_input import pair_logits, read_pairs, score_pairs
 from allpairs.learner.models.training_loop import adamw, batches, take_steps

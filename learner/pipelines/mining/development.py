@@ -15,9 +15,9 @@ from torch import nn
 
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, part_of
-from allpairs.learner.catalog.backbones import GeneratorSettings, ReaderSettings
-from allpairs.learner.catalog.mining import Crossencoder, Development
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings, ReaderSettings
+from allpairs.learner.light.catalog.mining import Crossencoder, Development
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank
 from allpairs.learner.models.best_weights import BestWeights, Look
 from allpairs.learner.models.bi_encoder_training import Retriever

@@ -10,7 +10,7 @@ from typing import Literal
 
 from allpairs.db.corpus.cells import bad, shown
 from allpairs.db.identity import identity
-from allpairs.learner.catalog.mining import Filters
+from allpairs.learner.light.catalog.mining import Filters
 from allpairs.learner.models.likely_sentence import sentences
 
 Texts = tuple[str, str]

@@ -12,7 +12,7 @@ from allpairs.db.corpus.cells import Ids, label_of, present_columns
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import READING, MiningConfig
+from allpairs.learner.light.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger

@@ -13,7 +13,7 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.light.catalog.mining import Margin
 from allpairs.learner.pipelines.mining.shards import neighbours
 from allpairs.learner.search.exact import Neighbours
 

@@ -1,6 +1,6 @@
 """The figures of Joshi et al. (2022): Tables 1 and 2, and section 7.1."""
 
-from allpairs.learner.catalog.mining import READING, SUMMARIES
+from allpairs.learner.light.catalog.mining import READING, SUMMARIES
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, SEED_ONLY
 
 ADDED = 500  # mined examples

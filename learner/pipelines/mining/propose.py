@@ -9,8 +9,8 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import MiningConfig
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import MiningConfig
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import (
     Retriever,

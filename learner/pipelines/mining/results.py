@@ -8,8 +8,8 @@ import numpy as np
 
 from allpairs.db.estimate import wilson
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import SUMMARIES
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import SUMMARIES
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.pipelines.mining.development import read_looks
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER
 from allpairs.learner.pipelines.mining.downstream.tables import report_downstream

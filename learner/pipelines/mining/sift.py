@@ -8,7 +8,7 @@ import numpy as np
 from sentence_transformers import CrossEncoder
 
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import Crossencoder
+from allpairs.learner.light.catalog.mining import Crossencoder
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE
 from allpairs.learner.pipelines.mining.contrasts import contrasts, with_first_scores

@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.reranking.fusion import WORDS, FirstScores
-from allpairs.learner.catalog.multiview import FirstStage
+from allpairs.learner.light.catalog.multiview import FirstStage
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.formats import read_run
 from allpairs.learner.pipelines.multiview.inputs import FIT, REST, TEST, Texts, is_one_list, texts_of

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from allpairs.learner.catalog.multiview import MultiViewConfig
+from allpairs.learner.light.catalog.multiview import MultiViewConfig
 
 ABLATIONS = (  # Ju, Yang and Wang (2021), Table 3
     ("rank", "rank-positives"), ("rank", "p2q"), ("rank", "q2p"), ("rank", "p2q-swap"), ("rank-swap", "p2q"),

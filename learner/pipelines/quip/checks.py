@@ -7,7 +7,7 @@ from typing import Any
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.loading import size_of
 from allpairs.learner.backbones.span_biencoder import SPECIAL
-from allpairs.learner.catalog.quip import GOLD, QuipConfig
+from allpairs.learner.light.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.texts import ID, TEXT, require_columns
 from allpairs.learner.pipelines.pipeline import Run

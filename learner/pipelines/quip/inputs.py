@@ -18,7 +18,7 @@ from allpairs.db.progress import Progress
 from allpairs.learner.backbones.loading import load_tokenizer
 from allpairs.learner.backbones.passage_cutting import passages_of, split_at
 from allpairs.learner.backbones.span_reader import Example
-from allpairs.learner.catalog.quip import GOLD, QuipConfig
+from allpairs.learner.light.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.models.loading import loading
 from allpairs.learner.pipelines.mining.texts import TEXT
 from allpairs.learner.pipelines.pipeline import Run

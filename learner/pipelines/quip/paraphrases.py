@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from allpairs.learner.catalog.quip import Paraphrases
+from allpairs.learner.light.catalog.quip import Paraphrases
 from allpairs.learner.metrics.bertscore import bertscore
 from allpairs.learner.runtime.device import fast_training, seeded
 

@@ -11,7 +11,7 @@ from allpairs.learner.backbones.span_biencoder import SpanBiencoder
 from allpairs.learner.backbones.span_reader import SpanReader, span_logits
 from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.backbones.windows import cut
-from allpairs.learner.catalog.quip import Student, Teacher
+from allpairs.learner.light.catalog.quip import Student, Teacher
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.pipelines.quip.paraphrases import mean_vectors
 

@@ -17,8 +17,8 @@ from allpairs.learner.backbones.length_batches import descend
 from allpairs.learner.backbones.loading import MANY, longest
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.catalog.backbones import Training
-from allpairs.learner.catalog.quip import Entities
+from allpairs.learner.light.catalog.backbones import Training
+from allpairs.learner.light.catalog.quip import Entities
 from allpairs.learner.runtime.device import fast_training, seeded
 
 OUTSIDE = "O"

@@ -18,7 +18,7 @@ from allpairs.learner.backbones.span_biencoder import SPECIAL
 from allpairs.learner.backbones.span_reader import CHUNK, Example, SpanReader, load_reader, span_logits, train_reader
 from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.backbones.windows import Windows, cut
-from allpairs.learner.catalog.quip import QuipConfig, Teacher
+from allpairs.learner.light.catalog.quip import QuipConfig, Teacher
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.inputs import Texts

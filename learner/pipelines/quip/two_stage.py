@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.beams import beginnings, continued
 from allpairs.learner.backbones.generator import TextGenerator
-from allpairs.learner.catalog.quip import QuestionGenerator
+from allpairs.learner.light.catalog.quip import QuestionGenerator
 from allpairs.learner.metrics.text import token_f1
 from allpairs.learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
 

@@ -16,11 +16,11 @@ from allpairs.annotate.monitor.activity import (
 )
 from allpairs.annotate.monitor.charts import activity as activity_charts
 from allpairs.annotate.review.last_answer import counted_every, last_answer
-from allpairs.annotate.stats.label_times import NEWEST, Timed
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.label_counts import Tally, newest_times
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Answer, Task
+from allpairs.learner.light.stats.label_times import NEWEST, Timed
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_measured_project
 

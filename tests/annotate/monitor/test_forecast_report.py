@@ -18,8 +18,8 @@ from allpairs.annotate.monitor.forecast import (
     too_few,
 )
 from allpairs.annotate.monitor.rounds import read_report
-from allpairs.annotate.stats.forecast import DRAWS, REACH, Point, learn
-from allpairs.annotate.stats.label_times import Timed, mean_draws
+from allpairs.learner.light.stats.forecast import DRAWS, REACH, Point, learn
+from allpairs.learner.light.stats.label_times import Timed, mean_draws
 from tests.helpers.figures.measured import AUDITED_AP, make_audited_project, make_measured_project
 
 RISING = [(64, 0.465), (160, 0.489), (304, 0.539), (520, 0.594), (844, 0.639)]

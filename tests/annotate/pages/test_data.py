@@ -18,11 +18,11 @@ from allpairs.annotate.projects.change_texts import list_changes
 from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import Clustering, Representative, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import Grouping
 from allpairs.db.results.matches import Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Project
+from allpairs.learner.light.groups.grouping import Grouping
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_worker, make_measured_project
 from tests.helpers.machine import ROOT

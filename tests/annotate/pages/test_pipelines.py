@@ -21,9 +21,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.results.pipelines import pipeline_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, Project, Task
-from allpairs.learner.catalog import PIPELINES
-from allpairs.learner.catalog.from_project import FROM_PROJECT
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.light.catalog import PIPELINES
+from allpairs.learner.light.catalog.from_project import FROM_PROJECT
+from allpairs.learner.light.catalog.mining import MiningConfig
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_gold, add_job
 from tests.helpers.machine import ROOT

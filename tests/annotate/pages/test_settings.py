@@ -13,7 +13,7 @@ from allpairs.annotate.projects.lifecycle import list_bin
 from allpairs.annotate.projects.projects import list_projects, update_settings
 from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, problems
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
-from allpairs.learner.catalog import STRATEGIES
+from allpairs.learner.light.catalog import STRATEGIES
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.machine import ROOT

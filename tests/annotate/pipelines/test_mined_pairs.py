@@ -23,7 +23,6 @@ from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
 from allpairs.annotate.pipelines.runs import delete, made, made_by
 from allpairs.annotate.projects.lifecycle import KEPT, bin_project, empty_bin
 from allpairs.annotate.projects.projects import delete_project, update_settings
-from allpairs.annotate.stats.precision_by_rank import precision
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels, own_answers
@@ -33,6 +32,7 @@ from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Item, Job, Project, Task, now
 from allpairs.learner.jobs.data.project_data import read_labels, read_project
+from allpairs.learner.light.stats.precision_by_rank import precision
 from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.figures.measured import add_job
 from tests.helpers.projects.pipelines import NAME, finished_run

@@ -12,7 +12,7 @@ from allpairs.db.corpus.field_kinds import guess_kind, note_on_values
 from allpairs.db.corpus.field_values import Reading, day_of, number_of, reading_of
 from allpairs.db.corpus.text_columns import TextColumn, TextColumns
 from allpairs.db.domain import FieldKind, Side
-from allpairs.db.groups.newest import order_by
+from allpairs.learner.light.groups.newest import order_by
 
 CODE, DATE, NAME, NUMBER, PRICE, TEXT = (
     FieldKind.CODE, FieldKind.DATE, FieldKind.NAME, FieldKind.NUMBER, FieldKind.PRICE, FieldKind.TEXT,

@@ -23,9 +23,9 @@ from allpairs.db.projects.studies import CRITERIA, Unit, add_study, units_of
 from allpairs.db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Study
-from allpairs.learner.catalog import PIPELINES
-from allpairs.learner.catalog.mining import MiningInputs
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog import PIPELINES
+from allpairs.learner.light.catalog.mining import MiningInputs
+from allpairs.learner.light.catalog.section import Section
 from allpairs.learner.pipelines.pipeline import RESULTS, Artifact, Pipeline, Run, Stage, write_artifacts
 from tests.helpers.figures.measured import add_job
 

@@ -23,7 +23,7 @@ from allpairs.learner.backbones.generator import (
     train_generator,
     with_token,
 )
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
 

@@ -28,8 +28,8 @@ from allpairs.learner.backbones.reranking.reranker import (
 )
 from allpairs.learner.backbones.reranking.templates import PASSAGE, QUERY, VIEWS, Template, pieces, source_of
 from allpairs.learner.backbones.reranking.training import Row, as_texts, token_weights, train_reranker
-from allpairs.learner.catalog.backbones import GeneratorSettings
-from allpairs.learner.catalog.multiview import RerankerSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.multiview import RerankerSettings
 from tests.helpers.tiny_backbones import WRITERS, tiny_backbone
 
 THINGS = ("apples", "boats", "cars", "cats", "dogs", "trees")

@@ -22,7 +22,7 @@ from allpairs.learner.backbones.span_reader import (
     train_reader,
 )
 from allpairs.learner.backbones.windows import cut
-from allpairs.learner.catalog.backbones import ReaderSettings
+from allpairs.learner.light.catalog.backbones import ReaderSettings
 from tests.helpers.tiny_backbones import tiny_backbone
 
 THINGS = {

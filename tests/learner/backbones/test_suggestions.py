@@ -18,8 +18,8 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator, nll
 from allpairs.learner.backbones.suggestions import filled, suggest
-from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.jobs import suggest as steps
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job as add_row
 from tests.helpers.machine import ROOT

@@ -19,9 +19,9 @@ from allpairs.learner.backbones.reranking.reranker import Reading
 from allpairs.learner.backbones.reranking.training import train_reranker
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import Example, SpanReader, answer, load_reader, train_reader
-from allpairs.learner.catalog.backbones import GeneratorSettings, ReaderSettings
-from allpairs.learner.catalog.multiview import RerankerSettings
-from allpairs.learner.catalog.quip import Student
+from allpairs.learner.light.catalog.backbones import GeneratorSettings, ReaderSettings
+from allpairs.learner.light.catalog.multiview import RerankerSettings
+from allpairs.learner.light.catalog.quip import Student
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.backtraining.files import Asked
 from allpairs.learner.pipelines.backtraining.training import LOG, teach_generator

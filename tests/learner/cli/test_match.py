@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allpairs.db.groups.newest import order_by
+from allpairs.learner.light.groups.newest import order_by
 from tests.helpers.files.simulated import Files, evaluation_ids, write
 from tests.helpers.services.commands import learn
 

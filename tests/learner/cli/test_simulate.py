@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.files.simulate import notes_of
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.search import nearest
 from tests.helpers.files.simulated import AT_THRESHOLD, Files, evaluation_ids, rounds_of, split_of, write

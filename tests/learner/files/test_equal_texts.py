@@ -17,12 +17,12 @@ from allpairs.db.corpus import graph
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.domain import Clustering, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import Grouping
 from allpairs.db.identity import identity
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.group_figures import group_figures
 from allpairs.learner.files.groups import column_values
 from allpairs.learner.files.match import Cut, groups_file, match_corpus, matches_of
+from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.records import ONE_COLUMN

@@ -10,11 +10,11 @@ import pytest
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.domain import Clustering, Kind, Representative
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import Grouping, possible
 from allpairs.learner.cli.evaluate_groups import evaluate_groups
 from allpairs.learner.files.group_figures import group_figures
 from allpairs.learner.files.groups import column_order, column_values, group_table
 from allpairs.learner.files.labels import read_labels
+from allpairs.learner.light.groups.grouping import Grouping, possible
 from allpairs.learner.search.exact import Pairs
 
 SCORES = np.array([0.9, 0.8, 0.7, 0.6], dtype=np.float32)

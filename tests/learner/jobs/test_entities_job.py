@@ -10,7 +10,6 @@ from sqlalchemy import Engine, select
 from allpairs.db.corpus.graph import components
 from allpairs.db.domain import AnswerKind, Clustering, DesignKind, Purpose, Side, Split
 from allpairs.db.errors import InputError
-from allpairs.db.groups import measures
 from allpairs.db.labels.tasks import free_tasks
 from allpairs.db.projects.jobs import ENTITIES, add_job
 from allpairs.db.projects.matchers import GROUP_FIGURES
@@ -21,6 +20,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
 from allpairs.learner.jobs.entities.draw import corpus_of
 from allpairs.learner.jobs.entities.groups import groups_of
+from allpairs.learner.light.groups import measures
 from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.figures.audits import (
     EVALUATION,

@@ -12,7 +12,6 @@ from sqlalchemy import Engine, select
 from allpairs.db.corpus.fields import joined
 from allpairs.db.domain import AnswerKind, Clustering, Representative, Side
 from allpairs.db.errors import InputError
-from allpairs.db.groups.grouping import USUAL, Grouping
 from allpairs.db.projects.jobs import MATCHES, add_job
 from allpairs.db.projects.stable_groups import changes_after, group_id, page_of_groups, wrong_groups
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
@@ -24,6 +23,7 @@ from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.jobs import matches as steps
 from allpairs.learner.jobs.next_round import follow_with_groups
+from allpairs.learner.light.groups.grouping import USUAL, Grouping
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import load_matcher
 from tests.helpers.factories import first_ids, make_project

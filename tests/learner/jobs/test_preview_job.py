@@ -15,10 +15,10 @@ from allpairs.db.projects.jobs import PREVIEW, add_job
 from allpairs.db.results.previews import Preview, read_preview
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Matcher, Project
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.jobs import preview as steps
 from allpairs.learner.jobs.data import stored_vectors
 from allpairs.learner.jobs.queue import progress
+from allpairs.learner.light.catalog import STRATEGIES
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, pairs, rows, run, texts
 

@@ -13,8 +13,8 @@ from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
-from allpairs.learner.catalog.quip import QuipConfig
 from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.light.catalog.quip import QuipConfig
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModel, DPRConfig, DPRContextEncoder
 
 from allpairs.db.errors import InputError
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
 from allpairs.learner.models.bi_encoder_training import (
     Step,

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.generator import load_generator, nll
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from allpairs.learner.models.encoder import load_encoder
 from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder

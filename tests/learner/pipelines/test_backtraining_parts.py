@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
-from allpairs.learner.catalog.backtraining import BackTrainingConfig
+from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.metrics.retrieval import recall_at
 from allpairs.learner.pipelines.backtraining import paper
 from allpairs.learner.pipelines.backtraining.domain import in_domain

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.reranking.training import Row
-from allpairs.learner.catalog.multiview import MultiViewConfig
+from allpairs.learner.light.catalog.multiview import MultiViewConfig
 from allpairs.learner.pipelines.multiview import lists
 from allpairs.learner.pipelines.multiview.formats import (
     Hit,

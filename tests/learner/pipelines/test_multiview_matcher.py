@@ -11,9 +11,9 @@ from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import reading
-from allpairs.learner.catalog import PIPELINES
 from allpairs.learner.files.evaluate import all_evaluation
 from allpairs.learner.jobs.data.pipeline_files import write_data
+from allpairs.learner.light.catalog import PIPELINES
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.inputs import check_inputs

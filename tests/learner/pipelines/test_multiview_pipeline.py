@@ -12,7 +12,7 @@ import pytest
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.learner.backbones.generator import generate, load_generator
 from allpairs.learner.backbones.reranking.reranker import load_reranker, scores_of, truth_logits
-from allpairs.learner.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from allpairs.learner.pipelines.multiview import trainings
 from allpairs.learner.pipelines.multiview.all_pairs import all_sides
 from allpairs.learner.pipelines.multiview.drawing import gain_figures, gain_row

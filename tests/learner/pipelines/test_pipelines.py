@@ -10,8 +10,8 @@ from pydantic_core import PydanticUndefined
 
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog import PIPELINES, PipelineEntry
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog import PIPELINES, PipelineEntry
+from allpairs.learner.light.catalog.section import Section
 from allpairs.learner.pipelines import pipeline as module
 from allpairs.learner.pipelines.pipeline import (
     RESULTS,

@@ -13,7 +13,7 @@ from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse,
 from allpairs.learner.backbones.opinions import product_scores
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
 from allpairs.learner.backbones.token_encoder import load_token_encoder
-from allpairs.learner.catalog.quip import HEADS, Paraphrases, QuipConfig, Student
+from allpairs.learner.light.catalog.quip import HEADS, Paraphrases, QuipConfig, Student
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.pipeline import RESULTS, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.quip.inputs import Texts

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
-from allpairs.learner.catalog.quip import QuipConfig
+from allpairs.learner.light.catalog.quip import QuipConfig
 from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from allpairs.learner.pipelines.quip.asked import read_questions
 from allpairs.learner.pipelines.quip.inputs import Texts

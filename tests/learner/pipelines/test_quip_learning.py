@@ -15,8 +15,8 @@ from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse,
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from allpairs.learner.backbones.span_reader import load_reader
 from allpairs.learner.backbones.token_encoder import TokenEncoder
-from allpairs.learner.catalog.backbones import Training
-from allpairs.learner.catalog.quip import Entities, QuipConfig, Student, Teacher
+from allpairs.learner.light.catalog.backbones import Training
+from allpairs.learner.light.catalog.quip import Entities, QuipConfig, Student, Teacher
 from allpairs.learner.pipelines.quip import tagging, teacher
 from allpairs.learner.pipelines.quip.questions import question_of
 from allpairs.learner.pipelines.quip.student import Model

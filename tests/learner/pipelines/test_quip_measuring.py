@@ -15,7 +15,7 @@ from allpairs.db.progress import no_progress
 from allpairs.learner.backbones.opinions import rationale_spans
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from allpairs.learner.backbones.span_reader import Answer, load_reader
-from allpairs.learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
+from allpairs.learner.light.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip import paraphrases, sentiment
 from allpairs.learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1

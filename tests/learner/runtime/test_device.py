@@ -10,7 +10,7 @@ import torch
 from allpairs.learner.backbones.generator import generate, load_generator, nll
 from allpairs.learner.backbones.span_reader import answer, load_reader
 from allpairs.learner.backbones.token_encoder import load_token_encoder
-from allpairs.learner.catalog.backbones import GeneratorSettings, ReaderSettings
+from allpairs.learner.light.catalog.backbones import GeneratorSettings, ReaderSettings
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.runtime import device
 from allpairs.learner.runtime.device import fast_reading, fast_training, multiplies_bfloat16

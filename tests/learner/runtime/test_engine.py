@@ -18,8 +18,8 @@ from allpairs.learner.backbones.generator import generate, load_generator
 from allpairs.learner.backbones.reranking import reranker
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, truth_logits
-from allpairs.learner.catalog.backbones import GeneratorSettings
 from allpairs.learner.evaluation.exact import evaluate_exact
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from allpairs.learner.models import encoder as encoder_module
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer

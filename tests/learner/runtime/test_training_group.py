@@ -15,8 +15,8 @@ from torch import nn
 from allpairs.db.domain import Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.progress import no_progress
-from allpairs.learner.catalog.mining import Classifier
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import Classifier
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models import bi_encoder_training, cosine_bert
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY, Settings
 from allpairs.db.errors import InputError
-from allpairs.learner.catalog import STRATEGIES
 from allpairs.learner.data.dataset import Dataset, make_dataset
+from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.loop.round import choose
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer

@@ -8,7 +8,7 @@ import numpy as np
 
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import generate, load_generator, train_generator
-from allpairs.learner.catalog.mining import SUMMARIES, MiningConfig
+from allpairs.learner.light.catalog.mining import SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import GENERATED, Added
 from allpairs.learner.pipelines.mining.inputs import Texts
 

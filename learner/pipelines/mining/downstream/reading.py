@@ -7,8 +7,8 @@ import numpy as np
 
 from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.span_reader import Example, SpanReader, answer, load_reader, train_reader
-from allpairs.learner.catalog.backbones import ReaderSettings
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.light.catalog.backbones import ReaderSettings
+from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import exact_match, token_f1
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.mining.answers.negatives import Asked

@@ -4,8 +4,8 @@ import numpy as np
 
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import MiningConfig
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import MiningConfig
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever

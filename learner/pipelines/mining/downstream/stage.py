@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from allpairs.db.progress import Progress
-from allpairs.learner.catalog.mining import READING, SUMMARIES, MiningConfig
+from allpairs.learner.light.catalog.mining import READING, SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
 from allpairs.learner.pipelines.mining.downstream.generated import write_texts
 from allpairs.learner.pipelines.mining.downstream.reading import Reading

@@ -10,8 +10,8 @@ import numpy as np
 
 from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, generate, load_generator, train_generator, with_token
-from allpairs.learner.catalog.backbones import GeneratorSettings
-from allpairs.learner.catalog.mining import MiningConfig
+from allpairs.learner.light.catalog.backbones import GeneratorSettings
+from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import ROUGES, rouge
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.mining.development import best_model, watch_of

@@ -10,7 +10,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.token_encoder import load_token_encoder
-from allpairs.learner.catalog.quip import Entities
+from allpairs.learner.light.catalog.quip import Entities
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.student import Model
 from allpairs.learner.pipelines.quip.tagging import (

@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from allpairs.learner.catalog.quip import Paraphrases
+from allpairs.learner.light.catalog.quip import Paraphrases
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.paraphrases import (
     Pairs,

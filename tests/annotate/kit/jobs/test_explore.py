@@ -24,13 +24,13 @@ from allpairs.annotate.labelling.pick_pair import pick, why_not
 from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split
 from allpairs.db.errors import InputError
-from allpairs.db.groups.description import Changes
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, Matcher, Task
+from allpairs.learner.light.groups.description import Changes
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher
 from tests.helpers.machine import examples

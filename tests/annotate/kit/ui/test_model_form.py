@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 from streamlit.testing.v1 import AppTest
 
-from allpairs.learner.catalog.section import Section
+from allpairs.learner.light.catalog.section import Section
 
 
 class Part(Section):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from allpairs.db.groups import measures
 from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.light.groups import measures
 from tests.helpers.entity_samples import World, complete, drawn, make_world
 
 

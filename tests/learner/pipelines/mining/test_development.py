@@ -8,8 +8,8 @@ import pytest
 from torch import nn
 
 from allpairs.db.progress import no_progress
-from allpairs.learner.catalog.mining import Classifier, Crossencoder, Development
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import Classifier, Crossencoder, Development
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.best_weights import BestWeights, Look
 from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from allpairs.learner.pipelines.mining.classifier import TextClassifier

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
-from allpairs.learner.catalog.mining import Filters
+from allpairs.learner.light.catalog.mining import Filters
 from allpairs.learner.pipelines.mining.filters import (
     Reason,
     SeedPairs,

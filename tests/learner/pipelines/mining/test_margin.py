@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
-from allpairs.learner.catalog.mining import Margin
+from allpairs.learner.light.catalog.mining import Margin
 from allpairs.learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
 from allpairs.learner.search.exact import Neighbours
 from tests.helpers.machine import examples

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from allpairs.db.errors import Cancelled, InputError
-from allpairs.learner.catalog.mining import MiningConfig
 from allpairs.learner.cli.commands import app
+from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.pipelines.mining.inputs import texts_of
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline

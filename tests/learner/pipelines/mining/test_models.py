@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.learner.catalog.mining import Classifier, Crossencoder, Development
-from allpairs.learner.catalog.retrieval import RetrieverSettings
+from allpairs.learner.light.catalog.mining import Classifier, Crossencoder, Development
+from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from allpairs.learner.pipelines.mining import shards
 from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities

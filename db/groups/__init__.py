@@ -1,1 +1,0 @@
-"""Groups of texts: clusterings of scored pairs, and the measures of entities; arrays alone."""

@@ -1,0 +1,155 @@
+"""What groups look like: sizes, how many of their pairs match, their weakest links, their representatives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allpairs.learner.light.groups.links import Links
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of two or more of n texts; arrays with one entry for each group, in the same order.
+
+    of: (n,) the group of each text, −1 for a text alone. size: its texts; pairs: how many pairs they make; matches: how
+    many of these are links or answered with yes; score: the mean score of the links. weakest: the lowest score of the
+    links that hold the group together if people's yes and then the strongest do it; NaN where yes answers alone do.
+    joined: (k, 2) the two texts of that link, −1 where there is none. central: its text with the most probable links in
+    all, a yes having p = 1.
+    """
+
+    of: np.ndarray
+    size: np.ndarray
+    pairs: np.ndarray
+    matches: np.ndarray
+    score: np.ndarray
+    weakest: np.ndarray
+    joined: np.ndarray
+    central: np.ndarray
+
+    @property
+    def coherence(self) -> np.ndarray:
+        """The share of each group's pairs that are matches: 1 if all are, low in a chain."""
+        return self.matches / self.pairs
+
+    def texts(self, group: int) -> np.ndarray:
+        """Return the texts of the group, ascending."""
+        return np.flatnonzero(self.of == group)
+
+    def largest_first(self) -> np.ndarray:
+        """Return the groups by falling size, the less coherent of the same size first."""
+        return np.lexsort((self.coherence, -self.size))
+
+    def least_coherent_first(self) -> np.ndarray:
+        """Return the groups by rising coherence, the larger ones of the same coherence first."""
+        return np.lexsort((-self.size, self.coherence))
+
+    def weakest_first(self) -> np.ndarray:
+        """Return the groups by rising score of their weakest links, the larger ones of the same score first."""
+        return np.lexsort((-self.size, self.weakest))
+
+
+def described(links: Links, score: np.ndarray, group: np.ndarray) -> Groups:
+    """Return the groups of two or more texts. links: the matches; score: (m,) of each; group: (n,) of each text."""
+    of = _numbered(group)
+    size = np.bincount(of[of >= 0])
+    left, right, score, p, said = _matches(links, score.astype(np.float64))
+    inner = (of[left] == of[right]) & (of[left] >= 0)
+    left, right, score, p, said = left[inner], right[inner], score[inner], p[inner], said[inner]
+    where = of[left]
+    matches, scored = np.bincount(where, minlength=len(size)), ~np.isnan(score)
+    total = np.bincount(where[scored], weights=score[scored], minlength=len(size))
+    mean = total / np.maximum(np.bincount(where[scored], minlength=len(size)), 1)
+    weakest, joined = _weakest(left, right, np.where(said, np.inf, score), where, links.n, len(size))
+    mass = np.bincount(left, weights=p, minlength=links.n) + np.bincount(right, weights=p, minlength=links.n)
+    return Groups(of, size, _pairs(of, size, links.second), matches, mean, weakest, joined, best_text(of, mass))
+
+
+def _matches(links: Links, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return left, right, score, p and whether people said yes, of the links and of each other yes (score NaN)."""
+    yes = np.unique(np.sort(links.yes, axis=1), axis=0)
+    keys = np.minimum(links.left, links.right) * links.n + np.maximum(links.left, links.right)
+    answered = yes[:, 0] * links.n + yes[:, 1]
+    said, more = np.isin(keys, answered), yes[~np.isin(answered, keys)]
+    return (
+        np.concatenate([links.left, more[:, 0]]), np.concatenate([links.right, more[:, 1]]),
+        np.concatenate([score, np.full(len(more), np.nan)]),
+        np.concatenate([np.where(said, 1.0, links.p), np.ones(len(more))]),
+        np.concatenate([said, np.ones(len(more), dtype=bool)]),
+    )  # fmt: skip
+
+
+def best_text(of: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the text of each group with the highest value, (k,) int64; of equal ones the first."""
+    texts = np.flatnonzero(of >= 0)
+    order = texts[np.lexsort((-value[texts], of[texts]))]
+    return order[np.unique(of[order], return_index=True)[1]]
+
+
+def longest_text(of: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+    """Return the longest text of each group, (k,) int64."""
+    return best_text(of, np.array([len(text) for text in texts], dtype=np.int64))
+
+
+def newest_text(of: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the text of each group with the highest rank in a column (`order_by`), (k,) int64; NaN comes last."""
+    return best_text(of, np.where(np.isnan(rank), -np.inf, rank))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How many groups of two or more become others: the same, divided, or only joined with other texts."""
+
+    same: int
+    divided: int
+    joined: int
+
+
+def changes(before: np.ndarray, after: np.ndarray) -> Changes:
+    """Return what becomes of the groups; before, after: (n,) the group of each text."""
+    of, then = _numbered(before), np.unique(after, return_inverse=True)[1].ravel()
+    inside = of >= 0
+    parts = np.unique(np.column_stack([of[inside], then[inside]]), axis=0)
+    count = np.bincount(parts[:, 0], minlength=of.max(initial=-1) + 1)
+    whole = parts[count[parts[:, 0]] == 1]
+    same = np.bincount(of[inside])[whole[:, 0]] == np.bincount(then)[whole[:, 1]]
+    return Changes(int(same.sum()), int((count > 1).sum()), int((~same).sum()))
+
+
+def _numbered(group: np.ndarray) -> np.ndarray:
+    """Return the number of each text's group, from 0, (n,) int64; −1 for a text alone."""
+    codes = np.unique(group, return_inverse=True)[1].ravel()
+    large = np.bincount(codes, minlength=1) > 1
+    return np.where(large, np.cumsum(large) - 1, -1)[codes] if len(codes) else codes
+
+
+def _pairs(of: np.ndarray, size: np.ndarray, second: np.ndarray | None) -> np.ndarray:
+    if second is None:
+        return size * (size - 1) // 2
+    seconds = np.bincount(of[second & (of >= 0)], minlength=len(size))
+    return seconds * (size - seconds)
+
+
+def _weakest(
+    left: np.ndarray, right: np.ndarray, strength: np.ndarray, where: np.ndarray, n: int, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest strength in the maximum spanning tree of each group, (groups,) float64, and its two texts.
+
+    Of infinite strength there is none: NaN, and −1 for both texts.
+    """
+    from scipy.sparse import coo_array  # slow to import: see db/corpus/graph.py
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    found, joined = np.full(groups, np.nan), np.full((groups, 2), -1, dtype=np.int64)
+    if len(left):
+        order = np.argsort(-strength, kind="stable")
+        place = np.arange(1.0, len(left) + 1)  # the strongest link first
+        tree = minimum_spanning_tree(coo_array((place, (left[order], right[order])), shape=(n, n)).tocsr())
+        holds = tree.data.astype(np.int64) - 1
+        holds = np.sort(holds[np.isfinite(strength[order[holds]])])
+        last = np.full(groups, -1)
+        last[where[order[holds]]] = order[holds]  # the last one of each group stays
+        held = last >= 0
+        found[held], joined[held, 0], joined[held, 1] = strength[last[held]], left[last[held]], right[last[held]]
+    return found, joined
