@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from allpairs.annotate.api import browser_answers
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli.serve import lifespan
-from allpairs.annotate.exchange import download_routes
+from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.frame.web import frame, health, invitation_routes, language_routes, login_routes
 from allpairs.annotate.frame.web.base_path import BasePathMiddleware
 from allpairs.annotate.frame.web.faults import FaultMiddleware

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from allpairs.annotate import demo
-from allpairs.annotate.projects.projects import create_project
+from allpairs.annotate.features.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.projects.items import known_identifiers
 from allpairs.db.schema.engine import make_engine, migrate, reading

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 import allpairs
 from allpairs.__main__ import everything
-from allpairs.annotate.ui.projects.settings import GROUPS
+from allpairs.annotate.features.settings.ui.form import GROUPS
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.light.catalog import STRATEGIES
 

@@ -29,8 +29,8 @@ ERRORS = {"InputError": 1, "TooMany": 1}  # whose texts sign-in shows, of these 
 SIGN_IN = ("annotate/frame/access/logins.py", "annotate/frame/access/passwords.py", "db/people/people.py")
 SCRIPT = {"t": None, "tn": (1, 2)}
 WHOLE = {"parse_template_string": True}  # also what stands in a template string
-SCRIPTS = ("annotate/web/*.js", "annotate/ui/label/card_js/*.js")
-CARD = ROOT / "annotate/ui/label/card.html"
+SCRIPTS = ("annotate/web/*.js", "annotate/features/label/ui/card_js/*.js")
+CARD = ROOT / "annotate/features/label/ui/card.html"
 ATTRIBUTES = ("aria-label", "data-label", "title", "placeholder")  # as in annotate/frame/web/language.js
 Text = tuple[str, str | tuple[str, ...]]  # the file and the text, or its singular and plural
 

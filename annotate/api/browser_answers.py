@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from allpairs.annotate.features.label.queue import record
 from allpairs.annotate.frame.access.addresses import is_own
 from allpairs.annotate.frame.access.mode import annotator_named
 from allpairs.annotate.frame.access.transactions import Refused
@@ -15,7 +16,6 @@ from allpairs.annotate.frame.web.middleware import engine_for
 from allpairs.annotate.frame.web.problems import Wrong, json_body, problem, wrong_input
 from allpairs.annotate.frame.web.work import Threads
 from allpairs.annotate.kit.api.schema import IN_PATH
-from allpairs.annotate.labelling.queue import record
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import PutAway
 from allpairs.db.schema.engine import make_engine

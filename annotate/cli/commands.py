@@ -4,18 +4,19 @@ from typing import Annotated
 
 import typer
 
-import allpairs.annotate.cli.lifecycle  # noqa: F401  (adds its commands to `project`)
-from allpairs.annotate.cli import archive, history
+import allpairs.annotate.features.projects.cli  # noqa: F401  (adds its commands to `project`)
 from allpairs.annotate.cli.check_worker import check_worker
 from allpairs.annotate.cli.db import db
-from allpairs.annotate.cli.labels import labels
-from allpairs.annotate.cli.people import people
-from allpairs.annotate.cli.projects import project
-from allpairs.annotate.cli.publish import publish_model
-from allpairs.annotate.cli.raters import rater
 from allpairs.annotate.cli.serve import serve as serve_app
-from allpairs.annotate.cli.texts import texts
-from allpairs.annotate.cli.webhooks import webhooks
+from allpairs.annotate.features.archives import cli as archive
+from allpairs.annotate.features.labels.cli import labels
+from allpairs.annotate.features.projects import cli as history
+from allpairs.annotate.features.projects.cli import project
+from allpairs.annotate.features.publish.cli import publish_model
+from allpairs.annotate.features.raters.cli import rater
+from allpairs.annotate.features.team.cli import people
+from allpairs.annotate.features.texts.cli import texts
+from allpairs.annotate.features.webhooks.cli import webhooks
 from allpairs.program import program
 
 app = program("Projects, labels and people, and the app in the browser.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from allpairs.annotate.exchange.backups import back_up, bring_back
+from allpairs.annotate.features.archives.backups import back_up, bring_back
 from allpairs.annotate.kit.command_output import Json, database, print_json, progress_line, remark
 from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.db.maintenance.backup import Rows

@@ -8,9 +8,9 @@ from sqlalchemy import Engine, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.features.projects.lifecycle import has_projects
+from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.kit.jobs.requests import request_round
-from allpairs.annotate.projects.lifecycle import has_projects
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings, Side
 from allpairs.db.errors import InputError

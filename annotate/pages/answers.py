@@ -3,16 +3,16 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.explore.pair_reason import reasons
+from allpairs.annotate.features.label.own_answers import Past, correct, history, pair_history
+from allpairs.annotate.features.label.pair_reason import reasons
+from allpairs.annotate.features.label.ui.pair_view import pair_texts
+from allpairs.annotate.features.label.ui.why import why
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.language import _, ngettext, words
 from allpairs.annotate.kit.ui.paged import PAGE, choose_page, read_page
 from allpairs.annotate.kit.ui.pair_history import TITLES, pair_acts
 from allpairs.annotate.kit.ui.state import annotator, current_project, engine
-from allpairs.annotate.labelling.own_answers import Past, correct, history, pair_history
-from allpairs.annotate.ui.common.pair_view import pair_texts
-from allpairs.annotate.ui.label.why import why
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind
 from allpairs.db.projects.items import LONGEST_SEARCH
 

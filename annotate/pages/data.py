@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.download.ui.exports import exports
+from allpairs.annotate.features.download.ui.imports import imports
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.ui.data.exports import exports
-from allpairs.annotate.ui.data.imports import imports
 
 
 def main() -> None:

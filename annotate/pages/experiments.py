@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.experiments.experiments import list_experiments
+from allpairs.annotate.features.experiments.ui.form import encoder_form, experiment_form
+from allpairs.annotate.features.experiments.ui.results import results, standing
+from allpairs.annotate.features.papers.ui.work_list import chosen, running
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.pipelines.experiments import list_experiments
-from allpairs.annotate.ui.pipelines.experiment_form import encoder_form, experiment_form
-from allpairs.annotate.ui.pipelines.experiment_results import results, standing
-from allpairs.annotate.ui.pipelines.work_list import chosen, running
 
 
 def main() -> None:

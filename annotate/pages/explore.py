@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from allpairs.annotate.features.explore.ui.compare import compare_view
+from allpairs.annotate.features.explore.ui.matches import matches_view
+from allpairs.annotate.features.explore.ui.mistakes import mistakes_view
+from allpairs.annotate.features.explore.ui.round import choose_round, preparation, start
+from allpairs.annotate.features.explore.ui.search import search_view
+from allpairs.annotate.features.groups.ui.groups import groups_view
 from allpairs.annotate.kit.jobs import prepared
 from allpairs.annotate.kit.jobs.prepared import Round
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.ui.explore.compare import compare_view
-from allpairs.annotate.ui.explore.groups import groups_view
-from allpairs.annotate.ui.explore.matches import matches_view
-from allpairs.annotate.ui.explore.mistakes import mistakes_view
-from allpairs.annotate.ui.explore.round import choose_round, preparation, start
-from allpairs.annotate.ui.explore.search import search_view
 
 NONE_YET = "There is no model yet. The first one comes with the first batch: see the page “Overview”."
 SEARCH, COMPARE = "Search", "Compare"

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.projects.history import NOBODY, changes, events, guidelines_of
+from allpairs.annotate.features.settings.ui.form import LABELS
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.paged import PAGE, choose_page, read_page
 from allpairs.annotate.kit.ui.state import current_project, engine, may
-from allpairs.annotate.projects.history import NOBODY, changes, events, guidelines_of
-from allpairs.annotate.ui.projects.settings import LABELS
 from allpairs.db.schema.tables import Event, Project
 
 

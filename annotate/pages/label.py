@@ -6,17 +6,9 @@ from uuid import uuid4
 import streamlit as st
 from sqlalchemy import Engine
 
-from allpairs.annotate.explore.pair_reason import last_answered, reasons
-from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.frame.language.translator import later
-from allpairs.annotate.kit.jobs.requests import request_round
-from allpairs.annotate.kit.text.formatting import literal
-from allpairs.annotate.kit.ui.errors import explained, told
-from allpairs.annotate.kit.ui.job_status import failure, progress_in_words, share_done
-from allpairs.annotate.kit.ui.language import _, ngettext, words
-from allpairs.annotate.kit.ui.state import annotator, current_project, device, engine, may
-from allpairs.annotate.labelling.end_audit import drop_audit_batch
-from allpairs.annotate.labelling.queue import (
+from allpairs.annotate.features.label.end_audit import drop_audit_batch
+from allpairs.annotate.features.label.pair_reason import last_answered, reasons
+from allpairs.annotate.features.label.queue import (
     AuditBatch,
     Reason,
     Receipt,
@@ -28,11 +20,19 @@ from allpairs.annotate.labelling.queue import (
     record,
     serve,
 )
-from allpairs.annotate.labelling.shown_pairs import Pair
-from allpairs.annotate.projects.training_outlook import outlook_in_words, outlook_of
-from allpairs.annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
-from allpairs.annotate.ui.label.guidelines import panel
-from allpairs.annotate.ui.label.why import why
+from allpairs.annotate.features.label.shown_pairs import Pair
+from allpairs.annotate.features.label.ui.card import AUDIT_BATCHES, card, outbox, why_empty
+from allpairs.annotate.features.label.ui.guidelines import panel
+from allpairs.annotate.features.label.ui.why import why
+from allpairs.annotate.features.projects.training_outlook import outlook_in_words, outlook_of
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.errors import explained, told
+from allpairs.annotate.kit.ui.job_status import failure, progress_in_words, share_done
+from allpairs.annotate.kit.ui.language import _, ngettext, words
+from allpairs.annotate.kit.ui.state import annotator, current_project, device, engine, may
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Settings
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.projects.projects import ProjectGone

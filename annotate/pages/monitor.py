@@ -5,18 +5,18 @@ from functools import partial
 
 import streamlit as st
 
+from allpairs.annotate.features.publish.ui.model import model
+from allpairs.annotate.features.quality.rounds import read_report
+from allpairs.annotate.features.quality.ui.activity import tally_of
+from allpairs.annotate.features.quality.ui.audit import audit
+from allpairs.annotate.features.quality.ui.curves import curves
+from allpairs.annotate.features.quality.ui.people import people
+from allpairs.annotate.features.quality.ui.summary import summary
+from allpairs.annotate.features.review.ui.checks import fast_answers_line
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.figure import print_style
 from allpairs.annotate.kit.ui.job_status import job_line
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.monitor.rounds import read_report
-from allpairs.annotate.ui.monitor.activity import tally_of
-from allpairs.annotate.ui.monitor.audit import audit
-from allpairs.annotate.ui.monitor.curves import curves
-from allpairs.annotate.ui.monitor.model import model
-from allpairs.annotate.ui.monitor.people import people
-from allpairs.annotate.ui.monitor.summary import summary
-from allpairs.annotate.ui.review.checks import fast_answers_line
 from allpairs.db.schema.tables import Project
 
 TABS = "tab"  # the parameter of the address that names the open tab

@@ -2,15 +2,14 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.new_project.ui.contents import pairs_in_words, propose, texts_in_words
+from allpairs.annotate.features.new_project.ui.create import bar, create, summary
+from allpairs.annotate.features.new_project.ui.files import Files, choose_files
+from allpairs.annotate.features.new_project.ui.question import ask_question
+from allpairs.annotate.features.projects.lifecycle import name_problem, suggested_name
+from allpairs.annotate.features.settings.ui.form import advanced_form, problems
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.ui.state import engine
-from allpairs.annotate.projects.lifecycle import name_problem, suggested_name
-from allpairs.annotate.ui.new_project.contents import pairs_in_words, texts_in_words
-from allpairs.annotate.ui.new_project.create import bar, create, summary
-from allpairs.annotate.ui.new_project.files import Files, choose_files
-from allpairs.annotate.ui.new_project.guesses import propose
-from allpairs.annotate.ui.new_project.question import ask_question
-from allpairs.annotate.ui.projects.settings import advanced_form, problems
 from allpairs.db.domain import Settings
 
 STEPS = ("1 Files", "2 Question", "3 Create")

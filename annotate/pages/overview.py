@@ -5,16 +5,15 @@ from collections.abc import Set
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.projects.list_view import read_overview
+from allpairs.annotate.features.projects.next_step import NextStep, Standing, next_step, read_standing
+from allpairs.annotate.features.projects.ui.card import figures, size
+from allpairs.annotate.features.projects.ui.next_step import batch_bar, job_in_words, steps
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.language import _, words
 from allpairs.annotate.kit.ui.state import current_project, engine, may
-from allpairs.annotate.projects.list_view import read_overview
-from allpairs.annotate.projects.next_step import NextStep, Standing, next_step, read_standing
-from allpairs.annotate.ui.overview.next_step import batch_bar, job_in_words
-from allpairs.annotate.ui.overview.steps import steps
-from allpairs.annotate.ui.projects.card import figures, size
 
 EVERY = 5  # seconds between two looks at the project
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 import streamlit as st
 
+from allpairs.annotate.features.team.ui.first_administrator import first_administrator
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.people import OpenInvitation, PersonRow
 from allpairs.annotate.frame.access.roles import ABOUT, Right
@@ -15,7 +16,6 @@ from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.paged import draw_page, search_names
 from allpairs.annotate.kit.ui.state import current_project, engine, may, site, who_asks
-from allpairs.annotate.ui.account.first_administrator import first_administrator
 from allpairs.db.domain import Role
 from allpairs.db.schema.tables import Project, now
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.papers.runs import list_runs
+from allpairs.annotate.features.papers.ui.form import pipeline_card
+from allpairs.annotate.features.papers.ui.results import made
+from allpairs.annotate.features.papers.ui.run import results, standing
+from allpairs.annotate.features.papers.ui.work_list import chosen, running
+from allpairs.annotate.features.studies.ui.start import study_list
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.pipelines.runs import list_runs
-from allpairs.annotate.ui.pipelines.form import pipeline_card
-from allpairs.annotate.ui.pipelines.results import made
-from allpairs.annotate.ui.pipelines.run import results, standing
-from allpairs.annotate.ui.pipelines.study_start import study_list
-from allpairs.annotate.ui.pipelines.work_list import chosen, running
 from allpairs.learner.light.catalog import PIPELINES
 
 

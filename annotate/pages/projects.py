@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from allpairs.annotate.features.projects.lifecycle import Binned, list_archive, list_bin
+from allpairs.annotate.features.projects.list_view import ORDERS, Overview, arranged, read_overviews
+from allpairs.annotate.features.projects.ui.card import project_card
+from allpairs.annotate.features.projects.ui.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.ui.language import _
 from allpairs.annotate.kit.ui.paged import draw_page
 from allpairs.annotate.kit.ui.state import engine, may
-from allpairs.annotate.projects.lifecycle import Binned, list_archive, list_bin
-from allpairs.annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
-from allpairs.annotate.ui.projects.card import project_card
-from allpairs.annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
 
 NEW = "../pages/new_project.py"
 MANY = 6  # with more projects than this, search and order appear

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.studies.rating_studies import Standing, list_studies
+from allpairs.annotate.features.studies.ui.desk import rating_desk
+from allpairs.annotate.features.studies.ui.results import study_results
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.language import _
 from allpairs.annotate.kit.ui.state import annotator, current_project, engine, may
-from allpairs.annotate.pipelines.rating_studies import Standing, list_studies
-from allpairs.annotate.ui.pipelines.rating_desk import rating_desk
-from allpairs.annotate.ui.pipelines.study_results import study_results
 
 RATE, RESULTS = later("Rate"), later("Results")
 NONE = later(

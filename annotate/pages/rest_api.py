@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from allpairs.annotate.features.team.ui.api_examples import VARIABLE, curl_lines, python_lines
+from allpairs.annotate.features.team.ui.tokens import api_tokens, reference
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine, site, who_asks
-from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, python_lines
-from allpairs.annotate.ui.account.tokens import api_tokens, reference
 from allpairs.db.schema.tables import Project
 
 LATER = "allpairs_…"  # in place of a token that is not shown again

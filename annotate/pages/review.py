@@ -4,21 +4,21 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.label.last_answer import last_answer
+from allpairs.annotate.features.label.own_answers import pair_history
+from allpairs.annotate.features.label.ui.pair_view import pair_texts
+from allpairs.annotate.features.review.disagreements import Case, opinions, queue, settle
+from allpairs.annotate.features.review.ui.agreement import agreement_section
+from allpairs.annotate.features.review.ui.checks import checks_section
+from allpairs.annotate.features.review.ui.contradictions import contradictions, implied_by_labels, what_labels_imply
+from allpairs.annotate.features.review.ui.groups import label_groups
+from allpairs.annotate.features.review.ui.waiting import count_exactly, redraw_after
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.pair_history import TITLES, pair_acts
 from allpairs.annotate.kit.ui.state import annotator, current_project, engine
-from allpairs.annotate.labelling.own_answers import pair_history
-from allpairs.annotate.review.disagreements import Case, opinions, queue, settle
-from allpairs.annotate.review.last_answer import last_answer
-from allpairs.annotate.ui.common.pair_view import pair_texts
-from allpairs.annotate.ui.review.agreement import agreement_section
-from allpairs.annotate.ui.review.checks import checks_section
-from allpairs.annotate.ui.review.contradictions import contradictions, implied_by_labels, what_labels_imply
-from allpairs.annotate.ui.review.groups import label_groups
-from allpairs.annotate.ui.review.waiting import count_exactly, redraw_after
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
 
 

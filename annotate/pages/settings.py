@@ -3,23 +3,17 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from allpairs.annotate.features.projects.lifecycle import KEPT, bin_project
+from allpairs.annotate.features.projects.projects import update_settings
+from allpairs.annotate.features.raters.ui.setup import rater
+from allpairs.annotate.features.settings.progress import situation_of
+from allpairs.annotate.features.settings.setting_effects import implications
+from allpairs.annotate.features.settings.ui.form import advanced_form, fill_form, follow_others, problems, question_form
+from allpairs.annotate.features.settings.ui.strategy_preview import strategy_preview
+from allpairs.annotate.features.webhooks.ui import webhooks
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.state import current_project, engine
-from allpairs.annotate.projects.lifecycle import KEPT, bin_project
-from allpairs.annotate.projects.progress import situation_of
-from allpairs.annotate.projects.projects import update_settings
-from allpairs.annotate.projects.setting_effects import implications
-from allpairs.annotate.ui.projects.rater import rater
-from allpairs.annotate.ui.projects.settings import (
-    advanced_form,
-    fill_form,
-    follow_others,
-    problems,
-    question_form,
-)
-from allpairs.annotate.ui.projects.strategy_preview import strategy_preview
-from allpairs.annotate.ui.projects.webhooks import webhooks
 from allpairs.db.domain import Settings
 from allpairs.db.schema.tables import Project
 

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from allpairs.annotate.features.review.ui.waiting import known_waiting, waiting_now
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.ui.language import _, words
-from allpairs.annotate.ui.review.waiting import known_waiting, waiting_now
 from allpairs.db.projects.studies import has_studies
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project

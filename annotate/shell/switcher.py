@@ -9,6 +9,10 @@ from urllib.parse import urlencode
 import streamlit as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.label.queue import leave
+from allpairs.annotate.features.projects.lifecycle import list_archive, list_bin
+from allpairs.annotate.features.projects.next_step import next_step, read_standing
+from allpairs.annotate.features.projects.ui.next_step import batch_bar, step_link
 from allpairs.annotate.frame.access.mode import MAX_ANNOTATOR
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
@@ -16,10 +20,6 @@ from allpairs.annotate.frame.language.links import language_links
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.language import _, words
 from allpairs.annotate.kit.ui.state import annotator, chosen_project
-from allpairs.annotate.labelling.queue import leave
-from allpairs.annotate.projects.lifecycle import list_archive, list_bin
-from allpairs.annotate.projects.next_step import next_step, read_standing
-from allpairs.annotate.ui.overview.next_step import batch_bar, step_link
 from allpairs.db.projects.projects import ProjectGone, all_projects, live_project
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project

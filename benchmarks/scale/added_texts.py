@@ -20,7 +20,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects import change_texts
+from allpairs.annotate.features.texts import change_texts
 from allpairs.db.domain import Kind, Settings, Side
 from allpairs.db.progress import no_progress
 from allpairs.db.projects.items import add_rows

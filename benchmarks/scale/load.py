@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.db.schema.engine import make_engine, migrate, reading
 from allpairs.db.schema.tables import Answer
 from benchmarks.table import Row

@@ -23,7 +23,7 @@ import numpy as np
 import psutil
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.publish.publications import publish
+from allpairs.annotate.features.publish.publications import publish
 from allpairs.client import ApiError, Client, RemoteProject
 from allpairs.db.corpus.corpus import Corpus, Item
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Settings, Side, Split

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.kit.uploads import Source, check, load
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import make_engine, migrate

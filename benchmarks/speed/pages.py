@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.labelling.queue import look, record, serve
+from allpairs.annotate.features.label.queue import look, record, serve
 from allpairs.db.schema.engine import make_engine, migrate, writing
 from allpairs.db.schema.tables import Lease, Task, Worker, now
 from benchmarks.scale.large_project import NAME, RESERVE, make_large_project

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import InputError, Matcher
-from allpairs.annotate.exchange.model_export import matcher_archive
+from allpairs.annotate.features.publish.model_export import matcher_archive
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Item
 from allpairs.db.schema.tables import Matcher as Row

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import InputError, Matcher
-from allpairs.annotate.exchange.model_export import usage
+from allpairs.annotate.features.projects.projects import create_project
+from allpairs.annotate.features.publish.model_export import usage
 from allpairs.annotate.kit.uploads import Source, load
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.domain import Settings
 from allpairs.db.projects.projects import project_of

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.projects.projects import delete_project
 from tests.helpers.browser import App, drawn
 from tests.helpers.every_page import ANNOTATORS, HOSTILE_NAME, hostile_table, make_hostile_project
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.projects import delete_project, list_projects
+from allpairs.annotate.features.projects.projects import delete_project, list_projects
 from allpairs.db.results.matches import Matches, write_about
 from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.figures.measured import make_measured_project, write_model_folder

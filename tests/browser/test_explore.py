@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.features.label.queue import record
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task

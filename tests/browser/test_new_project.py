@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.projects import project_by_name
+from allpairs.annotate.features.projects.projects import project_by_name
 from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.projects.lists import write_questions
 

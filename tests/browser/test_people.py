@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.projects.projects import list_projects, update_settings
 from allpairs.annotate.frame.access import invitations, people, tokens
-from allpairs.annotate.projects.projects import list_projects, update_settings
 from allpairs.db.domain import Role, Settings
 from allpairs.db.schema.engine import as_person, make_engine, migrate, reading, writing
 from allpairs.db.schema.tables import Answer, Worker, now

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from allpairs.annotate.labelling.queue import record
-from allpairs.annotate.pipelines.mined_sample import put_up
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.label.queue import record
+from allpairs.annotate.features.papers.mined_sample import put_up
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.schema.engine import reading

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project
-from allpairs.annotate.projects.projects import list_projects
+from allpairs.annotate.features.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.features.projects.projects import list_projects
 from allpairs.db.domain import AnswerKind
 from allpairs.db.schema.engine import make_engine, migrate, writing
 from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now

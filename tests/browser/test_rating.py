@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from allpairs.annotate.pipelines.rating_studies import BEGUN, rate
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.projects.projects import delete_project
+from allpairs.annotate.features.studies.rating_studies import BEGUN, rate
 from allpairs.db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Study

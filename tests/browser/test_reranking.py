@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.projects.jobs import MATCHES, PIPELINE
 from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import Label, current_labels
 from allpairs.db.schema.engine import reading

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from allpairs.annotate.projects.projects import delete_project
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.projects.jobs import SUGGEST, last_job
 from allpairs.db.results.pipelines import ARTIFACTS, results_folder
 from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions

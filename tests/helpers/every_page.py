@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.label.queue import record
 from allpairs.annotate.frame.access import people
-from allpairs.annotate.labelling.queue import record
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.projects.studies import Unit, add_study

@@ -17,7 +17,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from allpairs.annotate.api.routes import api
-from allpairs.annotate.exchange import download_routes
+from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.web import invitation_routes, language_routes, login_routes
 from allpairs.annotate.frame.web.middleware import AuthMiddleware

@@ -104,42 +104,69 @@ PACKAGES = {
     "annotate.kit.api": "",
     "annotate.kit.jobs": "",
     "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads",
-    "annotate.monitor": "kit.charts kit.text learner.light.stats db",
-    "annotate.labels": "frame.access db",
-    "annotate.publish": "frame.access db",
-    "annotate.raters": "frame.access monitor db",
-    "annotate.labelling": "frame.access kit.jobs db",
-    "annotate.projects": "frame.access frame.language kit.jobs kit.text learner.light.catalog db",
-    "annotate.demo": "kit.jobs projects db",
-    "annotate.pipelines": (
-        "frame.access frame.language kit.jobs kit.text labelling projects learner.light.catalog learner.light.stats db"
+    "annotate.features.archives": "features.projects",
+    "annotate.features.download": (
+        "features.archives features.labels features.papers features.publish features.quality features.studies"
     ),
-    "annotate.review": "frame.access labelling learner.light.stats db",
-    "annotate.explore": (
-        "frame.access kit.charts kit.jobs kit.text labelling labels monitor pipelines learner.light.groups db"
+    "annotate.features.download.ui": "features.archives features.labels features.quality features.texts.ui",
+    "annotate.features.experiments": "features.papers features.projects features.settings",
+    "annotate.features.experiments.ui": "features.papers.ui",
+    "annotate.features.explore": "features.groups features.labels features.quality",
+    "annotate.features.explore.ui": "features.groups features.label features.label.ui features.quality",
+    "annotate.features.groups": "features.label",
+    "annotate.features.groups.ui": "features.explore.ui features.label.ui features.quality",
+    "annotate.features.jobs": "",
+    "annotate.features.label": "",
+    "annotate.features.label.ui": "",
+    "annotate.features.labels": "features.label",
+    "annotate.features.new_project": "",
+    "annotate.features.new_project.ui": "features.projects features.settings.ui",
+    "annotate.features.papers": "features.label",
+    "annotate.features.papers.ui": (
+        "features.download features.experiments features.explore features.studies features.studies.ui"
     ),
-    "annotate.api": (
-        "explore frame.access frame.web kit.api kit.jobs kit.text labelling labels monitor projects publish raters db"
-    ),
-    "annotate.exchange": "explore frame.access frame.web kit.text labels monitor pipelines projects db",
+    "annotate.features.projects": "",
+    "annotate.features.projects.ui": "",
+    "annotate.features.publish": "features.projects features.quality",
+    "annotate.features.publish.ui": "features.labels features.quality",
+    "annotate.features.quality": "",
+    "annotate.features.quality.ui": "features.label features.projects features.raters.ui",
+    "annotate.features.raters": "features.labels features.projects features.quality features.webhooks",
+    "annotate.features.raters.ui": "features.quality",
+    "annotate.features.review": "features.label",
+    "annotate.features.review.ui": "features.explore.ui features.label features.label.ui",
+    "annotate.features.settings": "features.projects",
+    "annotate.features.settings.ui": "",
+    "annotate.features.studies": "features.papers",
+    "annotate.features.studies.ui": "features.download features.papers",
+    "annotate.features.team": "",
+    "annotate.features.team.ui": "",
+    "annotate.features.texts": "features.projects",
+    "annotate.features.texts.ui": "features.projects",
+    "annotate.features.webhooks": "features.projects",
+    "annotate.features.webhooks.ui": "",
+    "annotate.api": "features.label frame.access frame.web kit.api db",
+    "annotate.demo": "features.projects kit.jobs db",
     "annotate.cli": (
-        "demo exchange frame.access kit.command_output kit.jobs kit.text labels monitor projects publish raters "
-        "allpairs.program db"
+        "demo features.archives features.labels features.projects features.publish features.raters features.team "
+        "features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text allpairs.program db"
     ),
-    "annotate.ui": (
-        "exchange explore frame.access frame.language frame.web kit.charts kit.jobs kit.text kit.ui kit.uploads "
-        "labelling labels monitor pipelines projects publish raters review learner.light.catalog "
-        "learner.light.groups learner.light.stats db"
+    "annotate.shell": (
+        "features.label features.projects features.projects.ui features.review.ui frame.access frame.language "
+        "frame.web kit.jobs kit.text kit.ui db"
     ),
     "annotate.pages": (
-        "explore frame.access frame.language kit.jobs kit.text kit.ui labelling monitor pipelines projects review "
-        "ui learner.light.catalog db"
+        "features.download.ui features.experiments features.experiments.ui features.explore.ui features.groups.ui "
+        "features.label features.label.ui features.new_project.ui features.papers features.papers.ui "
+        "features.projects features.projects.ui features.publish.ui features.quality features.quality.ui "
+        "features.raters.ui features.review features.review.ui features.settings features.settings.ui "
+        "features.studies features.studies.ui features.team.ui features.webhooks.ui frame.access frame.language "
+        "kit.jobs kit.text kit.ui learner.light.catalog db"
     ),
-    "annotate.shell": "frame.access frame.language frame.web kit.jobs kit.text kit.ui labelling projects ui db",
     "annotate.__main__": "cli allpairs.program",
     "learner.__main__": "cli allpairs.program",
     "allpairs.__main__": "program annotate.cli learner.cli",
-    "app": "annotate.api annotate.cli annotate.exchange annotate.frame.web annotate.kit.ui annotate.shell",
+    "app": "annotate.api annotate.cli annotate.features.download annotate.frame.web annotate.kit.ui annotate.shell",
 }
 INSTEAD = {
     "app": "put logic into annotate/",

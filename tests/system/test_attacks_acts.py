@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from allpairs.annotate.exchange import download_routes
+from allpairs.annotate.features.download import routes as download_routes
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.label.ui import card
 from allpairs.annotate.frame.access import invitations, logins
 from allpairs.annotate.frame.web.login_routes import routes
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.ui.label import card
 from allpairs.db.corpus.formula import unguarded
 from allpairs.db.domain import Role
 from allpairs.db.labels.answers import count_own_answers

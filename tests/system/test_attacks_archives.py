@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.db.domain import DEFAULT_ENCODER, EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event

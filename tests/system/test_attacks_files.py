@@ -12,10 +12,10 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.exchange.project_import import import_project
-from allpairs.annotate.labels.import_labels import import_labels
-from allpairs.annotate.projects.projects import list_projects
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.archives.project_import import import_project
+from allpairs.annotate.features.labels.import_labels import import_labels
+from allpairs.annotate.features.projects.projects import list_projects
 from allpairs.db.corpus.files import column_names, preview, read_rows
 from allpairs.db.errors import InputError
 from tests.helpers.factories import make_project, make_round

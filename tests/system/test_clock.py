@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, select, text
 
+from allpairs.annotate.features.label import queue
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access import invitations, logins, people, tokens
 from allpairs.annotate.kit.jobs import requests
-from allpairs.annotate.labelling import queue
-from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.domain import Queue, Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels

@@ -18,9 +18,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.label import queue
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access import logins
-from allpairs.annotate.labelling import queue
-from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.maintenance.backup import backup
 from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.maintenance.integrity import problems

@@ -26,8 +26,8 @@ from streamlit.testing.v1 import AppTest, app_test
 
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.cli import serve
-from allpairs.annotate.exchange import download_routes
-from allpairs.annotate.exchange.download_routes import labels_address
+from allpairs.annotate.features.download import routes as download_routes
+from allpairs.annotate.features.download.routes import labels_address
 from allpairs.annotate.frame.web import login_routes
 from allpairs.annotate.frame.web.base_path import BasePathMiddleware
 from allpairs.annotate.frame.web.faults import FaultMiddleware

@@ -16,21 +16,21 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select, union_all
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.explore.groups import answer_group
-from allpairs.annotate.explore.pair_reason import last_answered, reasons
+from allpairs.annotate.features.groups.groups import answer_group
+from allpairs.annotate.features.label.own_answers import history
+from allpairs.annotate.features.label.pair_reason import last_answered, reasons
+from allpairs.annotate.features.label.queue import RECENT, recent, record, serve
+from allpairs.annotate.features.labels.import_labels import import_labels
+from allpairs.annotate.features.labels.import_report import Trouble
+from allpairs.annotate.features.papers.mined_pairs import take_back, use_as_training
+from allpairs.annotate.features.papers.mined_sample import bands_of, put_up
+from allpairs.annotate.features.projects.list_view import read_overviews
+from allpairs.annotate.features.quality.rounds import read_report
+from allpairs.annotate.features.review.hidden_checks import read_fast_answers, read_quality
 from allpairs.annotate.frame.access import invitations, logins
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.kit.jobs import requests
-from allpairs.annotate.labelling.own_answers import history
-from allpairs.annotate.labelling.queue import RECENT, recent, record, serve
-from allpairs.annotate.labels.import_labels import import_labels
-from allpairs.annotate.labels.import_report import Trouble
-from allpairs.annotate.monitor.rounds import read_report
-from allpairs.annotate.pipelines.mined_pairs import take_back, use_as_training
-from allpairs.annotate.pipelines.mined_sample import bands_of, put_up
-from allpairs.annotate.projects.list_view import read_overviews
-from allpairs.annotate.review.hidden_checks import read_fast_answers, read_quality
 from allpairs.db.domain import AnswerKind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, label_counts

@@ -15,12 +15,12 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api.routes import api
+from allpairs.annotate.features.label import queue
+from allpairs.annotate.features.label.queue import record
+from allpairs.annotate.features.labels.export import page_of_labels
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import Telemetry
-from allpairs.annotate.labelling import queue
-from allpairs.annotate.labelling.queue import record
-from allpairs.annotate.labels.export import page_of_labels
 from allpairs.db.domain import Role, Scope
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Answer, Task

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 from sqlalchemy import Engine
 
-from allpairs.annotate.labelling.queue import record
+from allpairs.annotate.features.label.queue import record
 from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.browser import Desk
 from tests.helpers.factories import make_project, make_round

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from allpairs.annotate.labels.import_report import Problem, Report, Trouble, recording
+from allpairs.annotate.features.labels.import_report import Problem, Report, Trouble, recording
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import csv_text, write_csv
 from allpairs.db.corpus.files import column_names, read_rows

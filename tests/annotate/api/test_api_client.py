@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import ApiError, Client, InputError
+from allpairs.annotate.features.team.ui.api_examples import VARIABLE, curl_lines, python_lines
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.access.roles import MAY
-from allpairs.annotate.ui.account.api_examples import VARIABLE, curl_lines, python_lines
 from allpairs.db.domain import Role, Scope
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import database_url, reading, writing

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine, select
 from starlette.testclient import TestClient
 
+from allpairs.annotate.features.raters.rater_state import read_worth
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.kit.jobs import requests
-from allpairs.annotate.raters.rater_state import read_worth
 from allpairs.db.domain import AnswerKind, Role, Scope, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.rows import pause, rater_in_use

@@ -7,9 +7,9 @@ from sqlalchemy import Engine, select
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api.operations import OPERATIONS
+from allpairs.annotate.features.label.queue import serve
+from allpairs.annotate.features.projects.lifecycle import archive_project, bin_project, restore_project
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.labelling.queue import serve
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project, restore_project
 from allpairs.db.domain import Role
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading

@@ -10,9 +10,9 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api import browser_answers
+from allpairs.annotate.features.projects.lifecycle import archive_project
 from allpairs.annotate.frame.web import login_routes
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.projects.lifecycle import archive_project
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer, Task

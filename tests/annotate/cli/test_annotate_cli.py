@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from allpairs.annotate.projects.projects import project_by_name
+from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Job, Project

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.projects.change_texts import list_changes
+from allpairs.annotate.features.texts.change_texts import list_changes
 from tests.helpers.factories import make_project
 from tests.helpers.services.commands import annotate, failure
 

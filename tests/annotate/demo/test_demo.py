@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate import demo
+from allpairs.annotate.features.label.queue import serve
+from allpairs.annotate.features.projects.projects import delete_project, list_projects
 from allpairs.annotate.kit.jobs.requests import list_jobs
-from allpairs.annotate.labelling.queue import serve
-from allpairs.annotate.projects.projects import delete_project, list_projects
 from scripts.demo_batch import first_batch
 
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from allpairs.annotate.features.quality.ui.round_charts import histogram_chart
 from allpairs.annotate.kit.charts import labels_axis, shares
-from allpairs.annotate.monitor.charts.rounds import histogram_chart
 
 
 @pytest.mark.parametrize(

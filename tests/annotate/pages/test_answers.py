@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.labelling.own_answers import history
-from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.features.label.own_answers import history
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading

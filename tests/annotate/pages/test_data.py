@@ -11,11 +11,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.exchange.download_routes import routes
-from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.download.routes import routes
+from allpairs.annotate.features.projects.projects import list_projects
+from allpairs.annotate.features.texts.change_texts import list_changes
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.projects.change_texts import list_changes
-from allpairs.annotate.projects.projects import list_projects
 from allpairs.db.domain import Clustering, Representative, Side
 from allpairs.db.errors import InputError
 from allpairs.db.results.matches import Matches, write_about, writing_matches

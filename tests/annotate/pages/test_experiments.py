@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.experiments import experiments
+from allpairs.annotate.features.experiments.adopt_encoder import plan_change, use_compared
+from allpairs.annotate.features.experiments.experiments import Wish, definition_of, list_experiments
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.pipelines import experiments
-from allpairs.annotate.pipelines.adopt_encoder import plan_change, use_compared
-from allpairs.annotate.pipelines.experiments import Wish, definition_of, list_experiments
-from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind, Settings, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.report import ENCODERS, TABLES

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.label.own_answers import pair_history
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.projects.projects import list_projects, update_settings
 from allpairs.annotate.frame.access import mode, people
-from allpairs.annotate.labelling.own_answers import pair_history
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.projects.projects import list_projects, update_settings
 from allpairs.db.domain import AnswerKind, Settings, version_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Task

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.labelling import queue as labelling
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project
-from allpairs.annotate.projects.projects import delete_project
-from allpairs.annotate.ui.label import card
+from allpairs.annotate.features.label import queue as labelling
+from allpairs.annotate.features.label.ui import card
+from allpairs.annotate.features.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind, DesignKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading, writing

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.projects.next_step import next_step, read_standing
+from allpairs.annotate.features.texts.change_texts import undo
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.projects.change_texts import undo
-from allpairs.annotate.projects.next_step import next_step, read_standing
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate

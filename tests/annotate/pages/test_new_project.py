@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.projects.projects import project_by_name, project_summary
-from allpairs.annotate.projects.templates import TEMPLATES
+from allpairs.annotate.features.new_project.templates import TEMPLATES
+from allpairs.annotate.features.projects.projects import project_by_name, project_summary
 from allpairs.db.domain import PAPER_SETTINGS
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading

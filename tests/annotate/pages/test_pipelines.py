@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select
 
+from allpairs.annotate.features.label.queue import record
+from allpairs.annotate.features.papers import runs as pipelines
+from allpairs.annotate.features.papers.mined_pairs import used
+from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.text.formatting import literal
-from allpairs.annotate.labelling.queue import record
-from allpairs.annotate.pipelines import runs as pipelines
-from allpairs.annotate.pipelines.mined_pairs import used
-from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.results.pipelines import pipeline_folder

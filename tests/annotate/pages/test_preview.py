@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.settings import batch_preview
 from allpairs.annotate.kit.jobs.job_progress import job_progress
-from allpairs.annotate.projects import batch_preview
 from allpairs.db.domain import SEED_STRATEGY, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import PREVIEW

@@ -5,8 +5,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.projects import change_texts
-from allpairs.annotate.projects.change_texts import Act, Source
+from allpairs.annotate.features.texts import change_texts
+from allpairs.annotate.features.texts.change_texts import Act, Source
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine, select, update
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.projects.lifecycle import archive_project, list_archive, list_bin
-from allpairs.annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
-from allpairs.annotate.projects.projects import list_projects, project_summary
+from allpairs.annotate.features.projects.lifecycle import archive_project, list_archive, list_bin
+from allpairs.annotate.features.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
+from allpairs.annotate.features.projects.projects import list_projects, project_summary
 from allpairs.db.domain import AnswerKind, Kind, Purpose
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.pipelines import rating_studies
-from allpairs.annotate.pipelines.rating_studies import BEGUN
+from allpairs.annotate.features.studies import rating_studies
+from allpairs.annotate.features.studies.rating_studies import BEGUN
 from allpairs.db.projects.studies import CRITERIA, ratings_of, units_of
 from allpairs.db.schema.engine import reading
 from tests.helpers.factories import make_project

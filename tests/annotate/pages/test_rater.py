@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.raters.rater_setup import set_up
+from allpairs.annotate.features.raters.rater_state import read_raters
+from allpairs.annotate.features.raters.ui.setup import TITLES
 from allpairs.annotate.kit.jobs import requests
-from allpairs.annotate.raters.rater_setup import set_up
-from allpairs.annotate.raters.rater_state import read_raters
-from allpairs.annotate.ui.projects.rater import TITLES
 from allpairs.db.domain import AnswerKind, RaterSetup, Verdict
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.jobs import RATE

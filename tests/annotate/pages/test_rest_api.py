@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.team.ui.api_examples import curl_lines, python_lines
 from allpairs.annotate.frame.access.roles import MAY, Right
 from allpairs.annotate.frame.web.base_path import REFERENCE
 from allpairs.annotate.kit.ui import state
-from allpairs.annotate.ui.account.api_examples import curl_lines, python_lines
 from allpairs.db.domain import Role
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from allpairs.annotate.features.projects.lifecycle import list_bin
+from allpairs.annotate.features.projects.projects import list_projects, update_settings
+from allpairs.annotate.features.settings.ui.form import ADVANCED, GROUPS, LABELS, problems
 from allpairs.annotate.kit.text.formatting import literal
-from allpairs.annotate.projects.lifecycle import list_bin
-from allpairs.annotate.projects.projects import list_projects, update_settings
-from allpairs.annotate.ui.projects.settings import ADVANCED, GROUPS, LABELS, problems
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.light.catalog import STRATEGIES
 from tests.helpers.factories import make_project

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.projects import webhooks as services
-from allpairs.annotate.projects.webhooks import OFFERED
-from allpairs.annotate.ui.projects.webhooks import TITLES
+from allpairs.annotate.features.webhooks import webhooks as services
+from allpairs.annotate.features.webhooks.ui import TITLES
+from allpairs.annotate.features.webhooks.webhooks import OFFERED
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Webhook

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select, update
 
-from allpairs.annotate.labelling.queue import serve
-from allpairs.annotate.projects.lifecycle import archive_project, restore_project
+from allpairs.annotate.features.label.queue import serve
+from allpairs.annotate.features.projects.lifecycle import archive_project, restore_project
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.schema.engine import reading, writing

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.projects.projects import create_project, project_contents
 from allpairs.annotate.kit.uploads import Source, load
-from allpairs.annotate.projects.projects import create_project, project_contents
 from allpairs.db.corpus.corpus import Columns, load_corpus, stage_corpus
 from allpairs.db.corpus.item import Item, with_splits
 from allpairs.db.corpus.split import read_split, split_corpus, write_split

@@ -103,7 +103,7 @@ def test_what_the_app_logs_names_the_person(engine: Engine, told: Lines) -> None
     ann = member(engine, project, Role.ANNOTATOR)
     wrong = {"answers": [{"key": "k", "task_id": 99, "answer": "positive", "note": "a remark"}]}
     assert ann.post(f"/projects/{project}/answers", json=wrong).status_code == 200
-    (line,) = [line for line in told() if line["logger"] == "allpairs.annotate.labelling.queue"]
+    (line,) = [line for line in told() if line["logger"] == "allpairs.annotate.features.label.queue"]
     assert (line["person"], line["project"]) == (1, project)
     assert "a remark" not in str(line)
 

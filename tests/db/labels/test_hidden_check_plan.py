@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
-from allpairs.annotate.labelling.queue import BUFFER, recent, record, serve
-from allpairs.annotate.review.disagreements import queue, settle
+from allpairs.annotate.features.label.queue import BUFFER, recent, record, serve
+from allpairs.annotate.features.review.disagreements import queue, settle
 from allpairs.db.domain import AnswerKind, CheckKind
 from allpairs.db.labels import hidden_check_plan
 from allpairs.db.labels.answers import current_labels, store_answers

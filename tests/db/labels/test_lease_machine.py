@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from sqlalchemy import ColumnElement, Engine, select
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.labelling import queue
-from allpairs.annotate.labelling.queue import HELD, leave, look, record, serve
-from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.annotate.features.label import queue
+from allpairs.annotate.features.label.queue import HELD, leave, look, record, serve
+from allpairs.annotate.features.label.shown_pairs import Pair
 from allpairs.db.labels.tasks import newest_audit_batch, newest_round, unanswered
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.schema.engine import reading, writing

@@ -10,10 +10,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.label.own_answers import history
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.quality.rounds import read_report
 from allpairs.annotate.frame.access.logins import log_in
-from allpairs.annotate.labelling.own_answers import history
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.monitor.rounds import read_report
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.maintenance.backup import SECRETS

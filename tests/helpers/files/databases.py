@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
 )
 
-from allpairs.annotate.labelling.queue import record, serve
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.db.domain import AnswerKind
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema import engine

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.labelling.shown_pairs import Pair
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.label.shown_pairs import Pair
 from allpairs.db.domain import AnswerKind, CheckKind, DesignKind, Purpose
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.labels.audits import newest_design

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.projects.projects import create_project
+from allpairs.annotate.features.texts import change_texts
+from allpairs.annotate.features.texts.change_texts import Act, Outcome, Source
 from allpairs.annotate.kit import uploads as import_files
-from allpairs.annotate.projects import change_texts
-from allpairs.annotate.projects.change_texts import Act, Outcome, Source
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings, Side
 from tests.helpers.factories import make_round

@@ -15,7 +15,7 @@ import pytest
 from pydantic import Field
 from sqlalchemy import Engine
 
-from allpairs.annotate.pipelines.rating_studies import BEGUN, rate
+from allpairs.annotate.features.studies.rating_studies import BEGUN, rate
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import PIPELINE

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.publish import matching
+from allpairs.annotate.features.publish.publications import publish
 from allpairs.annotate.kit.jobs.prepared import Round, rounds_of
-from allpairs.annotate.publish import matching
-from allpairs.annotate.publish.publications import publish
 from allpairs.db.domain import Settings
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration

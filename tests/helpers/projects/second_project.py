@@ -13,29 +13,25 @@ from starlette.types import Receive, Scope, Send
 
 from allpairs.annotate.api.operations import OPERATIONS, Operation
 from allpairs.annotate.api.routes import api
-from allpairs.annotate.exchange import download_routes, project_import
-from allpairs.annotate.explore import groups, pair_reason, search
+from allpairs.annotate.features.archives import project_import
+from allpairs.annotate.features.download import routes as download_routes
+from allpairs.annotate.features.experiments import adopt_encoder, experiments
+from allpairs.annotate.features.explore import search
+from allpairs.annotate.features.groups import groups
+from allpairs.annotate.features.label import end_audit, own_answers, pair_reason, pick_pair, queue
+from allpairs.annotate.features.labels.import_labels import Choices, import_labels
+from allpairs.annotate.features.papers import mined_pairs, mined_sample, runs, suggested_questions
+from allpairs.annotate.features.projects import history, lifecycle, list_view, projects
+from allpairs.annotate.features.publish import matching, publications
+from allpairs.annotate.features.raters import rater_setup, rater_state
+from allpairs.annotate.features.review import disagreements, split_group
+from allpairs.annotate.features.studies import rating_export, rating_scores, rating_studies
+from allpairs.annotate.features.texts import change_texts
+from allpairs.annotate.features.webhooks import webhooks
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.labelling import end_audit, own_answers, pick_pair, queue
-from allpairs.annotate.labels.import_labels import Choices, import_labels
-from allpairs.annotate.pipelines import (
-    adopt_encoder,
-    experiments,
-    mined_pairs,
-    mined_sample,
-    rating_export,
-    rating_scores,
-    rating_studies,
-    runs,
-    suggested_questions,
-)
-from allpairs.annotate.projects import change_texts, history, lifecycle, list_view, projects, webhooks
-from allpairs.annotate.publish import matching, publications
-from allpairs.annotate.raters import rater_setup, rater_state
-from allpairs.annotate.review import disagreements, split_group
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem
 from allpairs.db.domain import AnswerKind, Kind, Role, Settings, Side, Split

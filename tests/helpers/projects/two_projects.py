@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.pipelines.rating_studies import BEGUN
+from allpairs.annotate.features.studies.rating_studies import BEGUN
 from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.people.logins import add_invitation

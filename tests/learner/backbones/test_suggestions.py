@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.papers import suggested_questions
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.pipelines import suggested_questions
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import SUGGEST, add_job
 from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder

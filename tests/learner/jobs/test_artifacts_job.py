@@ -7,14 +7,14 @@ from zipfile import ZipFile
 import pytest
 from sqlalchemy import Engine, update
 
-from allpairs.annotate.exchange.backups import back_up, bring_back
-from allpairs.annotate.exchange.model_export import matcher_archive
-from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.exchange.project_import import import_project
-from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.features.archives.backups import back_up, bring_back
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.archives.project_import import import_project
+from allpairs.annotate.features.label.pair_reason import read_score
+from allpairs.annotate.features.projects.lifecycle import holdings
+from allpairs.annotate.features.projects.projects import delete_project
+from allpairs.annotate.features.publish.model_export import matcher_archive
 from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
-from allpairs.annotate.projects.lifecycle import holdings
-from allpairs.annotate.projects.projects import delete_project
 from allpairs.db.files.artifacts import publish, store
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.progress import no_progress

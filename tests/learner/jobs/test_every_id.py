@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.exchange.project_import import import_project
-from allpairs.annotate.explore import match_export, matches
-from allpairs.annotate.explore.groups import answered_pairs, groups_of, matches_at
-from allpairs.annotate.explore.kept_groups import read_groups
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.archives.project_import import import_project
+from allpairs.annotate.features.download import match_export
+from allpairs.annotate.features.explore import matches
+from allpairs.annotate.features.groups.groups import answered_pairs, groups_of, matches_at
+from allpairs.annotate.features.groups.kept_groups import read_groups
+from allpairs.annotate.features.labels.export import export_labels, page_of_labels
+from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
-from allpairs.annotate.labels.export import export_labels, page_of_labels
-from allpairs.annotate.labels.formats import Form
 from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, add_job
 from allpairs.db.results.matches import read_matches

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.experiments.experiments import compared_encoders
+from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.kit.uploads import Source, load
-from allpairs.annotate.pipelines.experiments import compared_encoders
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.corpus.split import read_split
 from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.explore.pair_reason import read_score
+from allpairs.annotate.features.label.pair_reason import read_score
 from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.domain import (
     HALF_SPREAD_STRATEGY,

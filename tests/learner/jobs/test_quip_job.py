@@ -8,8 +8,8 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.papers import runs as pipelines
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.pipelines import runs as pipelines
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import Matcher as TrainedMatcher
+from allpairs.annotate.features.texts import change_texts
 from allpairs.annotate.kit.jobs.prepared import best_pairs, known_pairs, rounds_of
-from allpairs.annotate.projects import change_texts
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.publish.matching import NotAnswering, match
-from allpairs.annotate.publish.publications import publish
+from allpairs.annotate.features.publish.matching import NotAnswering, match
+from allpairs.annotate.features.publish.publications import publish
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MatchServer

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete, select
 from starlette.testclient import TestClient
 
 from allpairs import Matcher
-from allpairs.annotate.publish.publications import end, publish, read_service
+from allpairs.annotate.features.publish.publications import end, publish, read_service
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import PublicationKind, Side
 from allpairs.db.errors import InputError

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.label.queue import ask_if_due, record, serve
 from allpairs.annotate.kit.jobs.requests import request_round
-from allpairs.annotate.labelling.queue import ask_if_due, record, serve
 from allpairs.db.domain import AnswerKind
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.jobs import OPEN
@@ -114,7 +114,7 @@ class Victim:
 
     def start(self) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["allpairs.learner.worker", "allpairs.annotate.labelling.queue"])
+        context.set_forkserver_preload(["allpairs.learner.worker", "allpairs.annotate.features.label.queue"])
         environment = {name: value for name, value in os.environ.items() if name.startswith("ALLPAIRS")}
         self.process = context.Process(target=_run, args=(self.work, self.arguments, self.log, environment))
         self.process.start()

@@ -12,14 +12,14 @@ from zipfile import ZipFile
 import numpy as np
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.exchange.project_export import MANIFEST, export_project
-from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.features.archives.project_export import MANIFEST, export_project
+from allpairs.annotate.features.archives.project_import import import_project
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.projects.lifecycle import bin_project, empty_bin
+from allpairs.annotate.features.projects.projects import create_project, project_by_name
+from allpairs.annotate.features.texts.change_texts import Source as ChangeSource
+from allpairs.annotate.features.texts.change_texts import apply, undo
 from allpairs.annotate.kit.uploads import Source, load
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.projects.change_texts import Source as ChangeSource
-from allpairs.annotate.projects.change_texts import apply, undo
-from allpairs.annotate.projects.lifecycle import bin_project, empty_bin
-from allpairs.annotate.projects.projects import create_project, project_by_name
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
+from allpairs.annotate.features.experiments import experiments
+from allpairs.annotate.features.label import own_answers, pick_pair, queue
+from allpairs.annotate.features.projects import lifecycle
+from allpairs.annotate.features.projects.list_view import read_overviews
 from allpairs.annotate.frame.access import mode, people
 from allpairs.annotate.frame.access.roles import ABOUT, MAY, Right, may
 from allpairs.annotate.frame.access.transactions import Refused, acting, allowed
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.labelling import own_answers, pick_pair, queue
-from allpairs.annotate.pipelines import experiments
-from allpairs.annotate.projects import lifecycle
-from allpairs.annotate.projects.list_view import read_overviews
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.loopback import is_loopback

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api.routes import api
+from allpairs.annotate.features.projects.history import changes, events
 from allpairs.annotate.frame.access import logins, people, tokens
 from allpairs.annotate.frame.web.base_path import DESCRIPTION, ROOT
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.projects.history import changes, events
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading

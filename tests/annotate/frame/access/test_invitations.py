@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.projects import lifecycle
 from allpairs.annotate.frame.access import invitations, logins, people
 from allpairs.annotate.frame.access.invitations import UsedError
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import allowed
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.projects import lifecycle
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import as_person

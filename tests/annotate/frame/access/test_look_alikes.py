@@ -5,17 +5,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.exchange.project_export import export_project
-from allpairs.annotate.exchange.project_import import import_project
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.archives.project_import import import_project
+from allpairs.annotate.features.projects.lifecycle import bin_project, duplicate_project, name_of_copy, name_problem
+from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.projects.lifecycle import (
-    bin_project,
-    duplicate_project,
-    name_of_copy,
-    name_problem,
-)
-from allpairs.annotate.projects.projects import create_project
 from allpairs.db.confusables import skeleton
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.api.operations import OPERATIONS
+from allpairs.annotate.features.projects.lifecycle import archive_project, bin_project
+from allpairs.annotate.features.projects.projects import delete_project, project_by_name
 from allpairs.annotate.frame.access import logins, people
 from allpairs.annotate.kit.ui import state
-from allpairs.annotate.projects.lifecycle import archive_project, bin_project
-from allpairs.annotate.projects.projects import delete_project, project_by_name
 from allpairs.annotate.shell.menu import ENTRIES, WITHOUT_PROJECT
 from allpairs.db.domain import Role
 from allpairs.db.files.home import artifacts

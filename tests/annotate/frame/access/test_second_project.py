@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.exchange import download_routes
-from allpairs.annotate.exchange.project_export import export_project
+from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.download import routes as download_routes
+from allpairs.annotate.features.papers import runs
+from allpairs.annotate.features.projects import lifecycle, projects
 from allpairs.annotate.frame.access import people, transactions
 from allpairs.annotate.frame.access.roles import Right, may
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.pipelines import runs
-from allpairs.annotate.projects import lifecycle, projects
 from allpairs.db.domain import Role, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import all_projects

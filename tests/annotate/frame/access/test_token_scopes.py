@@ -11,6 +11,8 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api.operations import OPERATIONS, Operation
+from allpairs.annotate.features.label import queue
+from allpairs.annotate.features.projects.history import changes, events
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.access.roles import WRITES, Right
 from allpairs.annotate.frame.access.transactions import Refused, acting
@@ -19,8 +21,6 @@ from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH as METRICS
 from allpairs.annotate.frame.web.prometheus import Telemetry
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.labelling import queue
-from allpairs.annotate.projects.history import changes, events
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH

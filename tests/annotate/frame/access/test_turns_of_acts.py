@@ -7,10 +7,10 @@ from threading import Event
 
 from sqlalchemy import Engine
 
+from allpairs.annotate.features.publish.publications import publish, read_service
+from allpairs.annotate.features.webhooks import webhooks
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.projects import webhooks
-from allpairs.annotate.publish.publications import publish, read_service
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
 from tests.helpers.factories import make_project

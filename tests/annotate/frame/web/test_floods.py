@@ -16,11 +16,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from allpairs.annotate.api.routes import SLOW, api
+from allpairs.annotate.features.publish import matching
 from allpairs.annotate.frame.web import health
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import Telemetry
 from allpairs.annotate.kit.jobs import requests
-from allpairs.annotate.publish import matching
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.projects.items import LONGEST_SEARCH, MOST_WORDS, items_with
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH

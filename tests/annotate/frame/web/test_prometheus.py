@@ -10,11 +10,11 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.api.routes import api
+from allpairs.annotate.features.label.queue import record, serve
+from allpairs.annotate.features.projects.lifecycle import bin_project
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH, Telemetry
-from allpairs.annotate.labelling.queue import record, serve
-from allpairs.annotate.projects.lifecycle import bin_project
 from allpairs.db.domain import Queue, Role, Scope
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Worker, now

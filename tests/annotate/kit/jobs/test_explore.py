@@ -11,17 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.explore import compare, match_export, mistakes
-from allpairs.annotate.explore import groups as exploring_groups
-from allpairs.annotate.explore import matches as exploring_matches
-from allpairs.annotate.explore import search as searching
-from allpairs.annotate.explore.groups import Answered, ItemGroups, answered_pairs, groups_of, matches_at
+from allpairs.annotate.features.download import match_export
+from allpairs.annotate.features.explore import compare
+from allpairs.annotate.features.explore import compare as mistakes
+from allpairs.annotate.features.explore import matches as exploring_matches
+from allpairs.annotate.features.explore import search as searching
+from allpairs.annotate.features.groups import groups as exploring_groups
+from allpairs.annotate.features.groups.groups import Answered, ItemGroups, answered_pairs, groups_of, matches_at
+from allpairs.annotate.features.label.pick_pair import pick, why_not
+from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import prepared
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
-from allpairs.annotate.labelling.pick_pair import pick, why_not
-from allpairs.annotate.labelling.queue import record, serve
 from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels

@@ -7,8 +7,8 @@ from crowdkit.aggregation import DawidSkene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.review.agreement import Votes, agreement
-from allpairs.annotate.review.consensus import people
+from allpairs.annotate.features.review.agreement import Votes, agreement
+from allpairs.annotate.features.review.consensus import people
 from allpairs.db.domain import AnswerKind
 from allpairs.learner.light.stats.dawid_skene import TOLERANCE, answers_of, dawid_skene
 

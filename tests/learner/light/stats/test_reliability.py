@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.monitor.charts.calibration import describe_reliability, in_words, reliability_chart
+from allpairs.annotate.features.quality.calibration_chart import describe_reliability, in_words, reliability_chart
 from allpairs.db.estimate import wilson
 from allpairs.db.schema.tables import Evaluation, Matcher
 from allpairs.learner.evaluation.audit.figures import found_by

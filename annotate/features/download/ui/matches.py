@@ -1,0 +1,148 @@
+"""All matches of a project: the search that a person asks for, its progress, the files."""
+
+import streamlit as st
+
+from allpairs.annotate.features.download import match_export
+from allpairs.annotate.features.download.match_export import MatchWork
+from allpairs.annotate.features.download.routes import matches_address
+from allpairs.annotate.features.quality.rounds import round_name
+from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.text.clusterings import TITLES
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.clusterings import choose_clustering
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_status import EVERY, failure, progress
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
+from allpairs.db.domain import Clustering, Representative
+from allpairs.db.projects.jobs import OPEN
+from allpairs.db.results.matches import Matches
+from allpairs.learner.light.groups.grouping import Grouping
+
+ABOUT = (
+    "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "
+    "override the model: known negatives are left out, known positives are included."
+)
+KEEP = (
+    "Each group gets an id that stays over rounds, and what changed since the last time is recorded: see Explore → "
+    "Groups. Clear it to try another threshold without changing them."
+)
+SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
+
+
+def match_search(project_id: int) -> None:
+    """Draw the search for matches, its progress, and the files that the last one made."""
+    job = match_export.work(engine(), project_id).job
+    under_way = job is not None and job.state in OPEN
+    st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
+
+
+def _search(project_id: int, was_under_way: bool) -> None:
+    work = match_export.work(engine(), project_id)
+    st.caption(ABOUT)
+    if work.job is not None and work.job.state in OPEN:
+        progress(work.job, "Matches: ")
+    elif was_under_way:
+        st.rerun()  # it has ended: stop polling
+    elif work.thresholds:
+        _ask(project_id, work)
+        if work.job is not None and work.job.state == "failed":
+            failure(work.job)
+    else:
+        st.caption("There is no round yet. The first job makes one.")
+    if work.found is not None:
+        _files(project_id, work.found, work.texts)
+
+
+def _ask(project_id: int, work: MatchWork) -> None:
+    """Draw the choice of a round and a threshold, and the button."""
+    newest = max(work.thresholds)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rounds = list(work.thresholds)
+        number = st.selectbox("Round", rounds, format_func=round_name, key=f"match_round_{newest}", width=200)
+        threshold = st.number_input(
+            "Threshold",
+            value=work.thresholds[number],
+            min_value=-1.0,
+            max_value=1.0,
+            step=0.01,
+            format="%.4f",
+            placeholder="a score",
+            key=f"match_threshold_{number}",
+            width=200,
+            help="The lowest score of a match. The default is where the model's probability is 50%. The page “Monitor” "
+            "shows precision and recall by score.",
+        )
+        reranker = _order(project_id)
+        grouping = _grouping(work, has_p=work.thresholds[number] is not None)
+        keep = st.checkbox("Make these the project's groups", value=True, key="match_keep", help=KEEP)
+        asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
+    if not asked or threshold is None:
+        return
+    with told():
+        jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping, keep)
+        st.rerun()
+
+
+def _order(project_id: int) -> str | None:
+    """Draw the choice of a re-ranker, where a pipeline made one; return its folder, or None for the order by score."""
+    found = match_export.rerankers(engine(), project_id)
+    if not found:
+        return None
+    chosen: str | None = st.selectbox(
+        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "score"), key="match_order",
+        width=260,
+        help="A re-ranker reads both texts of every match, the left one as the query: about 100 pairs a second on a "
+        "CPU. The re-ranker only changes the order; the round's model still decides which pairs match.",
+    )  # fmt: skip
+    return chosen
+
+
+def _grouping(work: MatchWork, has_p: bool) -> Grouping:
+    """Draw the choices of the clustering and of the text that stands for each group."""
+    how = choose_clustering(work.kind, has_p, "match_groups")
+    stands = {"Most central": (Representative.CENTRAL, ""), "Longest": (Representative.LONGEST, "")}
+    stands |= {f"Newest by {column}": (Representative.NEWEST, column) for column in work.columns}
+    chosen = st.selectbox(
+        "Representative", list(stands), key="match_representative", width=200,
+        help="The text that stands for its group: the one with the most probable matches in all, the longest, or the "
+        "one with the largest number or latest date in a text column.",
+    )  # fmt: skip
+    return Grouping(how, *stands[chosen])
+
+
+def _apart(found: Matches) -> list[str]:
+    """Return what the number of pairs holds, and how many rows the file has for them."""
+    words = [f"The file of pairs has {counted(found.rows, 'row')}, one for each pair of ids."]
+    if found.below:
+        words.insert(0, f"{found.below:,} of the pairs score below the threshold: they are known to match.")
+    if found.alike:
+        words.append(f"{counted(found.alike, 'text')} with several ids: these ids match, with the reason “equal”.")
+    if found.left_out:
+        words.append(
+            f"{counted(found.left_out, 'row')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
+            "each id stands beside the first one of the other text. Groups name every id."
+        )
+    return words
+
+
+def _files(project_id: int, found: Matches, texts: int) -> None:
+    """Draw what the last search found, and its files."""
+    model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
+    st.markdown(
+        f"**{counted(found.pairs, 'pair')} of texts, {found.groups:,} groups of {found.grouped:,} texts** "
+        f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"
+    )
+    st.caption(" ".join(_apart(found)))
+    if found.changed is not None:
+        st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
+    if found.note:
+        st.caption(literal(found.note))
+    if found.texts != texts:
+        st.caption("The project's texts have changed since. Find the matches again to include the changes.")
+    with st.container(horizontal=True):
+        for what in match_export.COLUMNS:
+            for suffix, title in SUFFIXES.items():
+                where = matches_address(project_id, what, suffix)
+                st.link_button(f"{what.capitalize()} as {title}", where, icon=":material/download:")

@@ -1,0 +1,177 @@
+"""All matches above a threshold: the slider, the expected precision and recall, the pages of pairs, the download."""
+
+from functools import partial
+from math import ceil, floor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import streamlit as st
+
+from allpairs.annotate.features.explore import matches
+from allpairs.annotate.features.explore.ui.charts import describe_thresholds, threshold_chart
+from allpairs.annotate.features.groups.groups import Answered, answered_pairs, matches_at
+from allpairs.annotate.features.label.last_answer import state_of_labels
+from allpairs.annotate.features.label.ui.pair_view import pair_rows
+from allpairs.annotate.features.quality.rounds import DIGITS
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.figure import figure
+from allpairs.annotate.kit.ui.state import engine, may
+from allpairs.db.schema.tables import Evaluation
+
+SHOWN = 20  # pairs on one page
+STEP = 10**-DIGITS
+
+
+@st.fragment
+def matches_view(project_id: int, found: Round) -> None:
+    """Draw the matches of the round."""
+    scored = best_pairs(found)
+    if not len(scored):
+        st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
+        return
+    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
+    answered = answered_now(found, scored)
+    above = matches_at(scored, at, answered)
+    expectation(found, scored, above, at)
+    st.caption(" ".join(_apart(above, at, len(answered.several))))
+    if found.evaluation is not None:
+        _curve(found, found.evaluation, scored, at)
+    _table(project_id, found, above, at)
+
+
+def answered_now(found: Round, scored: Scored) -> Answered:
+    """Return what people say of pairs now; read anew after each answer, not at each move of the slider."""
+    return _answered(prepared_state(found), found, scored)
+
+
+def prepared_state(found: Round) -> str:
+    """Return what names a round's pairs as they are: what is prepared, the last answer, and the texts."""
+    last, texts = state_of_labels(engine(), found.matcher.project_id)
+    return f"{found.folder} {found.exploration} {last} {texts}"
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _answered(state: str, _found: Round, _scored: Scored) -> Answered:
+    return answered_pairs(engine(), _found, _scored)
+
+
+def threshold_slider(found: Round, scored: Scored, key: str) -> float:
+    """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
+    low, high = matches.worth_a_look(found, scored)
+    low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
+    start = min(high, max(low, matches.start_at(found, scored)))
+    return st.slider(
+        "Threshold", low, max(high, low + STEP), start, STEP, format=f"%.{DIGITS}f", key=key, persist_state="session",
+        help="Every pair that scores at least this is a match.",
+    )  # fmt: skip
+
+
+def _apart(above: Scored, at: float, several: int) -> list[str]:
+    """Return what the number of matches holds, and what it does not."""
+    below = int((above.score < np.float32(at)).sum())
+    words = ["Pairs of texts, without known non-matches."]
+    if below:
+        words.append(f"{below:,} of them score below the threshold: they are known to match, or equal.")
+    if several:
+        words.append(f"{counted(several, 'text')} with several ids: the download has a row for each pair of ids.")
+    return words
+
+
+def expectation(found: Round, scored: Scored, above: Scored, at: float) -> None:
+    """Draw the number of matches, and the precision and recall that the stored evaluation estimates for them."""
+    evaluation = found.evaluation
+    expected = matches.expected_at(evaluation, at) if evaluation else None
+    p = probability(found.matcher, np.array([at]))
+    figures = {
+        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, scored) else ""),
+        "Estimated precision": "–" if expected is None else _at_most(expected.precision, expected.beyond),
+        "Estimated recall": "–" if expected is None else f"{expected.recall:.1%}",
+        "p at the threshold": "–" if p is None else f"{p[0]:.3f}",
+    }
+    with st.container(horizontal=True):
+        for title, value in figures.items():
+            st.metric(title, value, width=160)
+    st.caption(" ".join(_words(found, expected, matches.mean_p(found, above, at))))
+
+
+def _lowest(found: Round, scored: Scored) -> float:
+    """Return the score down to which the list is complete; pairs that score lower were not kept."""
+    kept = found.exploration
+    return -1e9 if kept is None or kept.kept == kept.pairs else float(scored.score[-1])
+
+
+def _at_most(precision: float, beyond: bool) -> str:
+    return f"{'≤ ' if beyond else ''}{precision:.1%}"
+
+
+def _words(found: Round, expected: matches.Expected | None, mean: float | None) -> list[str]:
+    """Return what the figures mean, and how far they can be trusted. mean: probability of the model's matches."""
+    evaluation = found.evaluation
+    own = f"The model's own probabilities predict a precision of {mean:.1%}; that is not a measurement." if mean else ""
+    if evaluation is None or not evaluation.curve.get("score"):
+        return ["This round has not been measured, so precision and recall are unknown.", own]
+    if expected is None:
+        return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
+    words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
+    times = found.exploration.times if found.exploration else 1.0
+    if times > 1.01:
+        less = matches.over_all(expected.precision, times)
+        words.append(
+            f"This list covers all items, where matches are {times:.1f} times rarer than among the evaluation items. "
+            f"Precision may drop to {less:.1%}."
+        )
+    return [*words, own]
+
+
+def _interval(expected: matches.Expected) -> str:
+    """Return the interval of the precision in words; empty where it is exact."""
+    if expected.low is None or expected.high is None or expected.high <= expected.low:
+        return ""
+    return f" (95% interval of precision: {expected.low:.1%} to {expected.high:.1%})"
+
+
+def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> None:
+    low, high = matches.worth_a_look(found, scored)
+    table = matches.curve_table(evaluation, low, high)
+    if len(table) > 1:
+        figure(threshold_chart(table, at, low, max(high, at)), describe_thresholds(table))
+
+
+def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
+    """Draw one page of the matches, best first, and for those who may export, the download of all of them."""
+    if not len(above):
+        st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
+        return
+    page = paged(len(above), f"matches_page_{found.folder.name}")
+    part = above.take(slice(page * SHOWN, (page + 1) * SHOWN))
+    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
+    if not may(Right.CHANGE, project_id):
+        return
+    name = f"matches-round-{found.matcher.number}.csv"
+    st.download_button(
+        f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV", partial(_csv, found, at, name),
+        file_name=name, mime="text/csv", icon=":material/download:", on_click="ignore", key="download_matches",
+    )  # fmt: skip
+
+
+def paged(length: int, key: str, each: int = SHOWN, order: str = "best first") -> int:
+    """Draw the choice of a page, where there are several; return the chosen one, counted from 0."""
+    pages = ceil(length / each)
+    if pages < 2:
+        return 0
+    if st.session_state.get(key, 1) > pages:
+        st.session_state[key] = pages  # the list has become shorter
+    with st.container(horizontal=True, vertical_alignment="center"):
+        page = st.number_input("Page", 1, pages, key=key, label_visibility="collapsed", width=140)
+        st.caption(f"page {page:,} of {pages:,}, {order}")
+    return page - 1
+
+
+def _csv(found: Round, at: float, name: str) -> bytes:
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = Path(folder) / name
+        matches.write_matches(engine(), found, at, path)
+        return path.read_bytes()

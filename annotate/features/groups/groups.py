@@ -1,0 +1,224 @@
+"""Groups of the matches above a threshold and of people's answers, and one answer for all pairs of a group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from uuid import uuid4
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.features.label.pick_pair import why_not
+from allpairs.annotate.features.label.queue import ask_if_due
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, known_pairs, probability
+from allpairs.db.domain import AnswerKind, Clustering, Kind
+from allpairs.db.errors import InputError
+from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
+from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
+from allpairs.db.projects.items import id_counts
+from allpairs.db.projects.projects import project_of
+from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import Matcher
+from allpairs.learner.light.groups.clusterings import clustered
+from allpairs.learner.light.groups.description import Changes, Groups, changes, described
+from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
+from allpairs.learner.light.groups.links import Links
+
+MOST_PAIRS = 1_000  # that can be answered at once
+ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing
+
+
+@dataclass(frozen=True)
+class ItemGroups:
+    """Groups of the texts with these ids, (n,) int64, ascending: a project's items.
+
+    changes: what becomes of the groups that a chain of matches makes.
+    """
+
+    ids: np.ndarray
+    groups: Groups
+    changes: Changes
+
+    def items(self, group: int) -> list[int]:
+        """Return the items of the group: the most central first, then ascending."""
+        texts, central = self.groups.texts(group), self.groups.central[group]
+        found: list[int] = self.ids[np.concatenate([[central], texts[texts != central]])].tolist()
+        return found
+
+    def weakest(self, groups: np.ndarray) -> Scored:
+        """Return the weakest link of each of these groups that has one, in their order."""
+        groups = groups[self.groups.joined[groups, 0] >= 0]
+        left, right = self.ids[self.groups.joined[groups]].T
+        return Scored(left, right, self.groups.weakest[groups])
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Pairs that people, or else gold, answered with yes and with no, (k, 2) int64 item ids, and scores of the yes.
+
+    Equal texts of two lists are a yes where nobody says no. several: how many ids a text has, if not one.
+    """
+
+    yes: np.ndarray
+    no: np.ndarray
+    score: np.ndarray  # NaN where the round does not have the pair
+    equal: np.ndarray  # the pairs of equal texts, (k, 2), whatever people say
+    several: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> np.ndarray:
+        """The texts with several ids, (k,) int64."""
+        return np.array(list(self.several), dtype=np.int64)
+
+
+def answered_pairs(engine: Engine, found: Round, best: Scored) -> Answered:
+    """Return what people say of pairs now, and gold where nobody does. best: the round's best pairs."""
+    known = known_pairs(found)
+    scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
+    named = np.flatnonzero(known.gold >= 0)
+    gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
+    equal = known.scored.take(known.equal).pairs
+    labels = dict.fromkeys(equal, AnswerKind.POSITIVE)
+    labels |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
+    with reading(engine) as session:
+        labels |= labelled_pairs(session, found.matcher.project_id)
+        several = id_counts(session, found.matcher.project_id)
+    yes = [pair for pair, answer in labels.items() if answer == AnswerKind.POSITIVE]
+    no = [pair for pair, answer in labels.items() if answer == AnswerKind.NEGATIVE]
+    held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
+    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best), _rows(equal), several)
+
+
+def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:
+    """Return the scores (k,), those that are NaN from the best pairs where these have the pair."""
+    lacking = np.flatnonzero(np.isnan(score))
+    later = best.take(_among(best, pairs[lacking]))
+    known = dict(zip(later.pairs, later.score.tolist(), strict=True))
+    score[lacking] = [known.get((left, right), np.nan) for left, right in pairs[lacking].tolist()]
+    return score
+
+
+def matches_at(scored: Scored, at: float, answered: Answered) -> Scored:
+    """Return the matches, best first: pairs that score at least `at`, less each no, and each yes that has a score."""
+    pairs = _with_answers(scored.take(slice(count_above(scored, at))), answered)
+    return pairs.take(np.argsort(-pairs.score, kind="stable"))
+
+
+def count_above(scored: Scored, at: float) -> int:
+    """Return how many of the pairs, the best first, score at least `at`."""
+    return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
+
+
+def _rows(pairs: list[Pair]) -> np.ndarray:
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def groups_of(
+    matcher: Matcher, matches: Scored, at: float, kind: Kind, answered: Answered, how: Clustering = Clustering.CONNECTED
+) -> ItemGroups:
+    """Return the groups that the matches of `matches_at` and the answers make."""
+    every = [matches.left, matches.right, *answered.yes.T]
+    ids = np.unique(np.concatenate([*every, answered.texts]))
+    left, right, *yes = (np.searchsorted(ids, items) for items in every)
+    no = answered.no[np.isin(answered.no, ids).all(axis=1)]
+    second = np.isin(ids, np.concatenate([matches.right, answered.yes[:, 1]])) if kind == Kind.BIPARTITE else None
+    found = probability(matcher, np.append(matches.score, at))
+    p = np.append(matches.score.astype(np.float64), at) if found is None else found
+    links = Links(len(ids), left, right, p[:-1], np.column_stack(yes), np.searchsorted(ids, no), second)
+    # Rounding may put the last match below the threshold, but a yes stands for itself.
+    unsaid = np.append(~_among(matches, answered.yes), True)
+    least = float(p[unsaid].min())
+    group = clustered(links, how, least)
+    before = group if how == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
+    counts = np.array([answered.several.get(item, 1) for item in ids.tolist()], dtype=np.int64)
+    return ItemGroups(ids, with_equal_texts(described(links, matches.score, group), counts), changes(before, group))
+
+
+def _with_answers(matches: Scored, answered: Answered) -> Scored:
+    """Return the matches without what people said no to, and with each yes that has a score."""
+    kept = matches.take(~_among(matches, answered.no))
+    scored = ~np.isnan(answered.score)
+    more = Scored(answered.yes[scored, 0], answered.yes[scored, 1], answered.score[scored].astype(np.float32))
+    more = more.take(~_among(more, np.column_stack([kept.left, kept.right])))
+    return Scored(
+        *(np.concatenate([getattr(one, name) for one in (kept, more)]) for name in ("left", "right", "score"))
+    )
+
+
+def _among(scored: Scored, pairs: np.ndarray) -> np.ndarray:
+    """Return which of the scored pairs are among these, (n,) bool."""
+    wide = 1 + max(scored.right.max(initial=0), pairs[:, 1].max(initial=0))
+    return np.isin(scored.left * wide + scored.right, pairs[:, 0] * wide + pairs[:, 1])
+
+
+def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
+    """Return the unlabelled pairs of these items that may be used for training.
+
+    Raises InputError for too many items, and for items of another project.
+    """
+    with reading(engine) as session:
+        return _open_pairs(session, project_id, items)
+
+
+def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pair]:
+    pairs = _pairs_of(session, project_id, items)
+    splits = splits_of(session, project_id, items)
+    if not splits.keys() >= set(items):
+        raise InputError("some of these texts are not in the project any more: reload the page")
+    trainable = [(left, right) for left, right in pairs if not why_not(splits[left], splits[right])]
+    labelled = labels_of(session, project_id, trainable)
+    return [pair for pair in trainable if pair not in labelled]
+
+
+def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]:
+    """Return all pairs of these items. Raises InputError for too many."""
+    if len(items) > MOST_PAIRS:  # a connected group of n items has at least n - 1 pairs
+        raise InputError(_too_many(f"{len(items):,} texts"))
+    if project_of(session, project_id).kind == Kind.SYMMETRIC:
+        pairs = list(combinations(sorted(items), 2))
+    else:
+        left = left_items(session, items)
+        pairs = list(product(left, sorted(set(items) - set(left))))
+    if len(pairs) > MOST_PAIRS:
+        raise InputError(_too_many(f"{len(pairs):,} pairs"))
+    return pairs
+
+
+def _too_many(what: str) -> str:
+    return (
+        f"the group has {what}, but at most {MOST_PAIRS:,} pairs can be answered at once: raise the threshold until "
+        "the group splits into smaller ones"
+    )
+
+
+def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
+    """Label the unlabelled training pairs of these items as positive; return how many.
+
+    Raises InputError for too many and for none. Requests the next batch if this completes the current one.
+    """
+    act = f"{ACT}{uuid4().hex}"
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
+        lock_answers(session, project_id)
+        pairs = _open_pairs(session, project_id, items)
+        if not pairs:
+            raise InputError("all pairs of this group are labelled already or belong to the evaluation set")
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
+    ask_if_due(engine, project_id)
+    return len(pairs)
+
+
+def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
+    """Return the annotator's newest group answer that is not undone, and how many pairs it still labels."""
+    with reading(engine) as session:
+        return newest_act(session, project_id, annotator, ACT, UNDO)
+
+
+def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
+    """Undo the group answer on all pairs that this annotator has not changed since."""
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
+        lock_answers(session, project_id)
+        pairs = answered_at_once(session, project_id, annotator, act)
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

@@ -1,0 +1,85 @@
+"""What would become of the groups that a project keeps, if the ones on the page Explore were its groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Engine
+
+from allpairs.annotate.features.groups.kept_groups import Became
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.db.domain import GroupEvent
+from allpairs.db.projects.stable_groups import group_id, grouped_items, highest_number, newest_update
+from allpairs.db.schema.engine import reading
+from allpairs.learner.light.groups.stable import Change, Numbered, changes, renumbered
+
+MOST_TEXTS = 100_000  # in groups, for which a page can wait
+LARGEST = 20  # changes that are listed
+NEW = "a new group"  # it gets its id once it is stored
+
+
+@dataclass(frozen=True)
+class GroupsPreview:
+    """How many of the project's groups stay as they are, change and end; how many are new; and the largest changes."""
+
+    same: int
+    changed: int
+    ended: int
+    made: int
+    largest: list[Became]
+
+
+def update_to_preview(engine: Engine, project_id: int) -> int | None:
+    """Return the id of the update that made the project's groups; None without groups, and for too many texts."""
+    with reading(engine) as session:
+        update = newest_update(session, project_id)
+    return None if update is None or update.texts > MOST_TEXTS else update.id
+
+
+def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarray) -> GroupsPreview:
+    """Return what becomes of the project's groups by these. items: (n,) int64; group: (n,) of each, -1 for none."""
+    with reading(engine) as session:
+        before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
+        unused = highest_number(session, project_id) + 1
+    inside = group >= 0
+    found = list(changes(before, renumbered(before, items[inside], group[inside], unused)))
+    made = sum(one.event == GroupEvent.MADE for one in found)
+    ended = sum(one.event == GroupEvent.ENDED for one in found)
+    of_before = sorted((one for one in found if one.number < unused), key=_moved, reverse=True)
+    same = len(np.unique(before.number)) - len(of_before)
+    largest = [_became(one, unused) for one in of_before[:LARGEST]]
+    return GroupsPreview(same, len(found) - made - ended, ended, made, largest)
+
+
+def _moved(change: Change) -> int:
+    return len(change.items_added) + len(change.items_removed)
+
+
+def _became(change: Change, unused: int) -> Became:
+    return Became(
+        group_id(change.number), change.event, change.before, change.size, len(change.items_added),
+        len(change.items_removed), _named(change.from_groups, unused), _named(change.to_groups, unused),
+    )  # fmt: skip
+
+
+def _named(numbers: Sequence[int], unused: int) -> list[str]:
+    """Return the ids of these groups, and how many of them are new."""
+    new = sum(number >= unused for number in numbers)
+    old = [group_id(number) for number in numbers if number < unused]
+    return [*old, *([NEW] if new == 1 else [f"{new:,} new groups"] if new else [])]
+
+
+def preview_in_words(found: GroupsPreview) -> str:
+    """Return how many groups become what."""
+    every = counted(found.same + found.changed + found.ended, "group")
+    become = [
+        f"{count:,} {one if count == 1 else many}"
+        for count, one, many in (
+            (found.same, "stays as it is", "stay as they are"),
+            (found.changed, "changes", "change"),
+            (found.ended, "ends", "end"),
+        )
+        if count
+    ]
+    made = f"; {counted(found.made, 'new group')}" if found.made else ""
+    return f"If these were the project's groups: of its {every}, {', '.join(become)}{made}."

@@ -1,0 +1,189 @@
+"""Groups of texts that matches and answers make, on the page Explore, and the button that labels a whole group."""
+
+import streamlit as st
+
+from allpairs.annotate.features.explore.ui.matches import (
+    answered_now,
+    expectation,
+    paged,
+    prepared_state,
+    threshold_slider,
+)
+from allpairs.annotate.features.groups import groups as grouping
+from allpairs.annotate.features.groups import kept_groups
+from allpairs.annotate.features.groups.groups import Answered, ItemGroups
+from allpairs.annotate.features.groups.ui.kept_groups import news, what_would_change
+from allpairs.annotate.features.label.ui.pair_view import pair_rows
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.text.measures import counted, score_in_words
+from allpairs.annotate.kit.ui.clusterings import choose_clustering
+from allpairs.annotate.kit.ui.state import annotator, engine, may
+from allpairs.db.domain import Clustering
+from allpairs.db.errors import InputError
+from allpairs.db.projects.items import identifiers_of, item_texts
+from allpairs.db.schema.engine import reading
+from allpairs.learner.light.groups.description import Changes
+
+SHOWN = 10  # groups on one page
+TEXTS = 50  # of a group that are shown, as many as one click can label
+LARGEST, LOOSEST, WEAKEST = "Largest first", "Least coherent first", "Weakest link first"
+LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
+WHAT = (
+    "Matches and people's answers form groups; the most central text comes first. *Coherence* is the share of a "
+    "group's pairs that match: 1 if all do, low in a chain. The *weakest link* is the match of the lowest score that "
+    "holds the group together: if it is wrong, it has joined two groups."
+)
+SURE = "Each is stored as your answer “yes” and used for training."
+
+
+@st.fragment
+def groups_view(project_id: int, found: Round) -> None:
+    """Draw the groups of the round's matches."""
+    scored = best_pairs(found)
+    if not len(scored):
+        st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
+        return
+    news(project_id)
+    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
+    answered = answered_now(found, scored)
+    above = grouping.matches_at(scored, at, answered)
+    expectation(found, scored, above, at)
+    _undo(project_id)
+    if not len(above) and not answered.several:
+        st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
+        return
+    how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
+    state = prepared_state(found)
+    found_groups = _groups(state, at, how, found, above, answered)
+    groups = found_groups.groups
+    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
+    if how != Clustering.CONNECTED:
+        st.caption(_changes(found_groups.changes))
+    what_would_change(project_id, found_groups, (state, at, how))
+    orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
+    order = st.segmented_control(
+        "Order", list(orders), default=LARGEST, required=True, key="groups_order", persist_state="session",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    ordered = orders[str(order)]()
+    page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
+    shown = ordered[page * SHOWN : (page + 1) * SHOWN]
+    links = iter(shown_pairs(engine(), found.matcher, found_groups.weakest(shown)))
+    texts = [item for group in shown.tolist() for item in found_groups.items(group)]
+    kept = kept_groups.kept_ids(engine(), project_id, texts)
+    for group in shown.tolist():
+        _group(project_id, found_groups, group, kept, next(links) if groups.joined[group, 0] >= 0 else None)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _groups(state: str, at: float, how: Clustering, _found: Round, _above: Scored, _answered: Answered) -> ItemGroups:
+    """Return the groups of a round's matches; `state` names what they depend on."""
+    kind = kind_of(engine(), _found.matcher.project_id)
+    return grouping.groups_of(_found.matcher, _above, at, kind, _answered, how)
+
+
+def _changes(found: Changes) -> str:
+    """Return in words what becomes of the groups of connected matches."""
+    stay = "stays" if found.same == 1 else "stay"
+    divide = "divides" if found.divided == 1 else "divide"
+    others = f", {found.joined:,} join other texts" if found.joined else ""
+    return (
+        f"Against connected matches: {counted(found.same, 'group')} {stay}, {found.divided:,} {divide}{others}. "
+        "Answers count in both."
+    )
+
+
+def _group(
+    project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None
+) -> None:  # fmt: skip
+    """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
+    items, groups = found.items(group), found.groups
+    with reading(engine()) as session:
+        texts, ids_of = item_texts(session, items[:TEXTS]), identifiers_of(session, items)
+    with st.container(border=True, key=f"group_{min(items)}"):
+        matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
+        named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept)) else ""
+        count = sum(map(len, ids_of.values()))
+        ids_in_all = f" with {counted(count, 'id')}" if count > len(items) else ""
+        score = f" · {matching} (coherence {groups.coherence[group]:.2f}) · mean score {groups.score[group]:.3f}"
+        equal_texts = " · equal texts"
+        st.caption(f"{named}**{counted(len(items), 'text')}**{ids_in_all}{score if len(items) > 1 else equal_texts}")
+        first, *others = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])
+        lines = [f"- **{first}**", *(f"- {text}" for text in others)]
+        more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
+        st.markdown("\n".join([*lines, *more]))
+        if weakest is not None:
+            with st.expander(f"Weakest link: {score_in_words(weakest.score, weakest.p)}"):
+                pair_rows(project_id, [(weakest, "")])
+        if len(items) > 1:
+            _answer(project_id, items)
+
+
+def _answer(project_id: int, items: list[int]) -> None:
+    """Draw the button that labels all pairs of the group, and its confirmation."""
+    if not may(Right.LABEL, project_id):
+        return
+    key = f"group_{project_id}_{min(items)}_{len(items)}"
+    number, why = _left(project_id, items)
+    acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
+    if acted == key and outcome:
+        st.caption(literal(outcome))
+    if not number:
+        st.caption(literal(why))
+        return
+    if not st.session_state.get(f"{key}_asked"):
+        label, icon = "Label all pairs as matches", ":material/done_all:"
+        st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key,))
+        return
+    st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
+    with st.container(horizontal=True):
+        yes, arguments = f"Answer {counted(number, 'pair')} with yes", (key, project_id, annotator(), items)
+        st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
+        st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
+
+
+def _left(project_id: int, items: list[int]) -> tuple[int, str]:
+    """Return how many pairs of the group can be answered, and if none, why."""
+    try:
+        number = len(grouping.open_pairs(engine(), project_id, items))
+    except InputError as problem:
+        return 0, f"Its pairs cannot be answered at once: {problem}."
+    return number, "" if number else "There is nothing to answer: its pairs are labelled, or reserved for evaluation."
+
+
+def _ask(key: str) -> None:
+    st.session_state[f"{key}_asked"] = True
+
+
+def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
+    try:
+        number = grouping.answer_group(engine(), project_id, who, items)
+        _close(key, f"{counted(number, 'pair')} answered with yes.")
+    except InputError as problem:
+        _close(key, f"Nothing was answered: {problem}.")
+
+
+def _close(key: str, outcome: str) -> None:
+    st.session_state[f"{key}_asked"] = False
+    st.session_state[LAST_ACT] = key, outcome
+
+
+def _undo(project_id: int) -> None:
+    """Draw the button that undoes this annotator's last group."""
+    last = grouping.last_act(engine(), project_id, annotator())
+    if last is None:
+        return
+    act, number = last
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Undo", key="undo_group", icon=":material/undo:", on_click=_take_back,
+            args=(project_id, annotator(), act),
+        )  # fmt: skip
+        st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
+
+
+def _take_back(project_id: int, who: str, act: str) -> None:
+    grouping.undo(engine(), project_id, who, act)
+    st.session_state[LAST_ACT] = "", ""

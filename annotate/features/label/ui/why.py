@@ -1,0 +1,95 @@
+"""Why a pair was chosen: in words, a plot of its score, and the most similar labelled pairs."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from allpairs.annotate.features.label.pair_reason import Alike, Reasons, Scored
+from allpairs.annotate.features.label.pick_pair import PICKED
+from allpairs.annotate.features.label.ui.pair_view import ANSWERS
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.ui.language import _, number
+from allpairs.db.domain import DesignKind, Purpose
+from allpairs.learner.light.catalog import strategy_description, strategy_title
+
+
+def why(found: Reasons) -> None:
+    """Draw the reasons."""
+    st.markdown(_sentence(found))
+    if found.purpose == Purpose.AUDIT or found.strategy == DesignKind.MINED:
+        return
+    _history(found.scores)
+    if found.alike:
+        st.markdown(f"**{_('Most similar labelled pairs, when it was chosen')}**")
+        for pair in found.alike:
+            _labelled(pair)
+
+
+def _sentence(found: Reasons) -> str:
+    if found.purpose == Purpose.AUDIT:
+        return _audit(found.batch)
+    if found.strategy == DesignKind.MINED:
+        return _("A mined pair, sampled at random from its rank band. Its label is used for training.")
+    description = strategy_description(found.strategy)
+    parts = [_place(found), _chosen(found), _(description) if description else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _audit(batch: int | None) -> str:
+    if batch is None:
+        return _("An audit pair, sampled at random. Its label measures and is never used for training.")
+    return _(
+        "An audit pair of batch {number}, sampled at random. Its label measures and is never used for training.",
+        number=batch,
+    )
+
+
+def _place(found: Reasons) -> str:
+    """Return the pair's place in its batch or in the reserve."""
+    if found.rank > found.of:
+        place = number(found.rank - found.of)
+        return _("Number {place} of the reserve of batch {number}.", place=place, number=found.batch)
+    values = {"place": number(found.rank), "size": number(found.of), "number": found.batch}
+    return _("Number {place} of the {size} pairs of batch {number}.", **values)
+
+
+def _chosen(found: Reasons) -> str:
+    """Return which strategy chose the pair, with which model, and when; or that a person did."""
+    if found.strategy == PICKED:
+        return _("Queued by a person, not by a strategy.")
+    values = {
+        "strategy": literal(strategy_title(found.strategy)),
+        "date": f"{found.put_up_at:%Y-%m-%d}",
+        "number": found.chosen_by,
+    }
+    if found.chosen_by:
+        return _("Chosen by **{strategy}** with the model of round {number} on {date}.", **values)
+    return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)
+
+
+def _history(scores: Sequence[Scored]) -> None:
+    if len(scores) == 1:
+        alone = _(
+            "Its score was {score} when it was chosen. Later rounds will add theirs here.", score=_scored(scores[0])
+        )
+        st.markdown(alone)
+        return
+    from allpairs.annotate.features.label.ui.score_chart import score_chart
+
+    both = _(
+        "Its score was {score} when it was chosen, and {newest} in round {number}.",
+        score=_scored(scores[0]), newest=_scored(scores[-1]), number=scores[-1].number,
+    )  # fmt: skip
+    st.markdown(both)
+    each = [_("{score} in round {number}", score=number(one.score, ".3f"), number=one.number) for one in scores]
+    score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(each)))
+
+
+def _scored(at: Scored) -> str:
+    return f"**{number(at.score, '.3f')}**" + ("" if at.p is None else f" (p {number(at.p, '.2f')})")
+
+
+def _labelled(pair: Alike) -> None:
+    label = _(ANSWERS[pair.answer]) if pair.answer else _("label removed")
+    st.caption(_("{label} · similarity {n}", label=label, n=number(pair.alike, ".2f")))
+    st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

@@ -1,0 +1,54 @@
+"""What a run made, and what a project can do with it."""
+
+import streamlit as st
+
+from allpairs.annotate.features.download.routes import made_address
+from allpairs.annotate.features.experiments.adopt_encoder import BIENCODER, plan_encoder, use_encoder
+from allpairs.annotate.features.papers.mined_pairs import PAIRS
+from allpairs.annotate.features.papers.runs import Made, made_by
+from allpairs.annotate.features.papers.suggested_questions import GENERATOR
+from allpairs.annotate.features.papers.ui.adopt import adopt
+from allpairs.annotate.features.papers.ui.mined import mined_acts, mined_pairs
+from allpairs.annotate.features.papers.ui.suggestions import suggestions
+from allpairs.annotate.features.studies.rating_studies import ASKED
+from allpairs.annotate.features.studies.ui.start import study_start
+from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.state import engine
+
+
+def made(project_id: int, run_id: str) -> None:
+    """Draw everything that the run made, with its figures, its download and its use."""
+    found = made_by(run_id)
+    if found:
+        st.subheader("Results of the run", anchor=False)
+    for one in found:
+        with st.container(border=True, key=f"made_{run_id}_{one.number}"):
+            _thing(project_id, run_id, one)
+
+
+def _thing(project_id: int, run_id: str, one: Made) -> None:
+    figures = " · ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in one.about.items())
+    st.markdown(f"**{literal(one.title)}**")
+    if figures:
+        st.caption(literal(figures))
+    with st.container(horizontal=True):
+        what = "Download as zip" if one.path.is_dir() else "Download"
+        st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
+        if one.kind == BIENCODER:
+            adopt(
+                f"encoder_{run_id}_{one.number}",
+                lambda: plan_encoder(engine(), project_id, run_id, one.number),
+                lambda: use_encoder(engine(), project_id, run_id, one.number),
+            )
+        if one.kind == PAIRS:
+            mined_acts(project_id, run_id, one)
+        if one.kind == ASKED:
+            study_start(project_id, run_id, one)
+    if one.kind == PAIRS:
+        mined_pairs(project_id, run_id, one)
+    if one.kind == GENERATOR:
+        suggestions(project_id, run_id, one)
+
+
+def _shown(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

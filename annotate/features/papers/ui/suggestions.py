@@ -1,0 +1,65 @@
+"""A generator that a run made: a person chooses a passage, and reads the questions it suggests."""
+
+from functools import partial
+
+import streamlit as st
+
+from allpairs.annotate.features.explore.search import work
+from allpairs.annotate.features.papers import suggested_questions
+from allpairs.annotate.features.papers.runs import Made
+from allpairs.annotate.kit.text.formatting import beginning, literal
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.db.projects.items import LONGEST_SEARCH
+from allpairs.db.results.suggestions import Asked
+from allpairs.db.schema.tables import Item
+
+ABOUT = "The most likely question and some random samples, most likely first. Suggestions are not labels."
+
+
+def suggestions(project_id: int, run_id: str, one: Made) -> None:
+    """Draw the choice of a passage and the questions that the generator suggests about it."""
+    key = f"suggest_{run_id}_{one.number}"
+    with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
+        if not opened.open:
+            return
+        words = st.text_input(
+            "Words in the passage", key=f"{key}_words", max_chars=LONGEST_SEARCH, placeholder="Words in any order"
+        )
+        items = suggested_questions.passages_with(engine(), project_id, words)
+        if not items:
+            st.caption("No passage contains all these words.")
+            return
+        _choice(project_id, items, run_id, one, key)
+
+
+def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str) -> None:
+    texts = {item.id: item.text for item in items}
+    item_id = st.selectbox(
+        "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
+    )
+    if len(items) == suggested_questions.FOUND:
+        st.caption(f"These are the first {suggested_questions.FOUND} passages. Add words to narrow the search.")
+    asked = Asked(run_id, one.number, item_id)
+    st.markdown(literal(texts[item_id]))
+    if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
+        with told():
+            st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, asked)
+    job_id = st.session_state.get(f"{key}_job")
+    if job_id is None:
+        _result(asked)
+    else:
+        watch(partial(work, engine(), project_id, job_id), "Asking: ", partial(_result, asked))
+
+
+def _result(asked: Asked) -> None:
+    """Draw the suggested questions."""
+    questions = suggested_questions.found(asked)
+    if questions is None:
+        return
+    if not questions:
+        st.caption("The generator wrote nothing about this passage.")
+        return
+    st.markdown("\n".join(f"1. {literal(one.question)}" for one in questions))
+    st.caption(ABOUT)

@@ -1,0 +1,301 @@
+"""The commands `project create|list|show`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from allpairs.annotate.features.projects.history import NOBODY, changes, events
+from allpairs.annotate.features.projects.lifecycle import (
+    KEPT,
+    archive_project,
+    bin_project,
+    duplicate_project,
+    holdings,
+    restore_project,
+)
+from allpairs.annotate.features.projects.projects import (
+    ProjectRow,
+    Summary,
+    checked_settings,
+    create_project,
+    delete_project,
+    list_projects,
+    project_by_name,
+    project_summary,
+)
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, progress_line, remark
+from allpairs.annotate.kit.jobs.requests import request_round
+from allpairs.annotate.kit.text.formatting import megabytes
+from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
+from allpairs.db.corpus.fields import count_long, note_on_long_texts
+from allpairs.db.corpus.split import read_split, split_corpus
+from allpairs.db.domain import DEFAULT_ENCODER, LABELS, READ_TOKENS, FieldKind, Settings, Side
+from allpairs.db.errors import InputError
+from allpairs.db.projects.projects import checked_name
+from allpairs.db.schema.tables import Event
+from allpairs.program import group
+
+project = group("Create, list, copy, archive, export, import and delete projects.")
+
+Name = Annotated[str, typer.Argument(help="The project's name.")]
+
+
+def _about(field: str) -> str:
+    return f"{Settings.model_fields[field].description} [default: {Settings.model_fields[field].default}]"
+
+
+@project.command()
+def create(
+    name: Name,
+    left: Annotated[
+        Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, optionally .gz.")
+    ],
+    right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
+    id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
+    text_column: Annotated[
+        list[str] | None, typer.Option(help="Name of a text column; repeat to join several columns. [default: text]")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND", help=f"What a text column holds, if the guess is wrong: {', '.join(FieldKind)}."
+        ),
+    ] = None,
+    question: Annotated[str | None, typer.Option(help=_about("question"))] = None,
+    guidelines: Annotated[Path | None, typer.Option(help="A file with guidelines for annotators, in Markdown.")] = None,
+    encoder: Annotated[str | None, typer.Option(help=_about("encoder"))] = None,
+    first: Annotated[int | None, typer.Option(help=_about("first"))] = None,
+    growth: Annotated[float | None, typer.Option(help=_about("growth"))] = None,
+    neighbours: Annotated[int | None, typer.Option(help=_about("neighbours"))] = None,
+    evaluation_share: Annotated[float | None, typer.Option(help=_about("evaluation_share"))] = None,
+    strategy: Annotated[str | None, typer.Option(help=_about("strategy"))] = None,
+    seed: Annotated[int | None, typer.Option(help=_about("seed"))] = None,
+    split: Annotated[
+        Path | None, typer.Option(help="A file with the columns id, side and split, used instead of a random split.")
+    ] = None,
+    both_sides: Annotated[bool, typer.Option("--both-sides", help="Split the right list too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Create a project from files and request its first batch.
+
+    Example: allpairs project create questions --left questions.csv --gold duplicates.csv --first 64
+    """
+    given = {field: value for field, value in locals().items() if field in Settings.model_fields and value is not None}
+    if guidelines is not None:
+        given["guidelines"] = _read_text(guidelines)
+    if split is not None and (both_sides or evaluation_share is not None):
+        raise InputError("--split already gives the split: leave out --both-sides and --evaluation-share")
+    settings = checked_settings(given)
+    name = checked_name(name)
+    columns = Columns(id_column, tuple(text_column or ("text",)))
+    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
+    corpus = _with_kinds(corpus, kind or [])
+    if split is None:
+        rng = np.random.default_rng(settings.seed)
+        corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
+    else:
+        corpus = read_split(split, corpus)
+    engine = database()
+    project_id = create_project(engine, name, corpus, settings, progress_line)
+
+    job = request_round(engine, project_id)
+    notes = [*corpus.notes, *filter(None, [_long(corpus, settings.encoder)])]
+    for note in notes:
+        remark(note)
+    _print(project_summary(engine, name), as_json, {"notes": notes, "job": job})
+
+
+def _long(corpus: Corpus, encoder: str) -> str:
+    """Return what to say of texts that are longer than what the default encoder reads; empty for another one."""
+    texts = (item.text for item in corpus.items if encoder == DEFAULT_ENCODER)
+    return note_on_long_texts(count_long(texts, READ_TOKENS), READ_TOKENS)
+
+
+def _with_kinds(corpus: Corpus, given: Sequence[str]) -> Corpus:
+    """Return the corpus with the kinds of columns given as `COLUMN=KIND`. Raises InputError for a wrong one."""
+    for one in given:
+        name, _, kind = one.rpartition("=")
+        if corpus.columns is None or not any(name in names for names in corpus.columns.names.values()):
+            raise InputError(f"--kind {one}: there is no text column {name!r} among several; write COLUMN=KIND")
+        if kind not in list(FieldKind):
+            raise InputError(f"--kind {one}: a column holds one of {', '.join(FieldKind)}")
+        corpus = replace(corpus, columns=corpus.columns.with_kind(name, FieldKind(kind)))
+    return corpus
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the file ({error.strerror})") from None
+
+
+@project.command("list")
+def list_all(
+    everything: Annotated[bool, typer.Option("--all", help="Include archived projects and those in the bin.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the projects, the newest first.
+
+    Example: allpairs project list --all --json
+    """
+    projects = list_projects(database(), everything)
+    if as_json:
+        print_json([_row(found) for found in projects])
+    elif projects:
+        header = ("name", "state", "kind", "batches", *LABELS, "made (UTC)")
+        rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
+        print_columns(header, rows)
+    else:
+        remark("there is no project yet; to create one, see allpairs project create --help")
+
+
+@project.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show what a project contains, its progress and its settings.
+
+    Example: allpairs project show questions
+    """
+    _print(project_summary(database(), name), as_json, {})
+
+
+def _counts(found: ProjectRow) -> list[int]:
+    return [found.answers.get(answer, 0) for answer in LABELS]
+
+
+def _row(found: ProjectRow) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "name": found.name,
+        "state": found.state,
+        "kind": found.kind.value,
+        "created_at": found.created_at.isoformat(),
+        "batches": found.rounds,
+        "labels": dict(zip((answer.value for answer in LABELS), _counts(found), strict=True)),
+    }
+
+
+def _print(summary: Summary, as_json: bool, more: dict[str, Any]) -> None:
+    found, contents = summary.project, summary.contents
+    items = {f"{side}, {split}": count for (side, split), count in sorted(contents.items.items())}
+    gold = {"positive": contents.gold_positives, "negative": contents.gold_negatives}
+    if as_json:
+        print_json(
+            _row(found) | {"items": _nested(summary), "gold": gold, "settings": found.settings.model_dump()} | more
+        )
+        return
+    rows = [("name", found.name), ("state", found.state), ("kind", found.kind), ("batches", found.rounds)]
+    rows += [(f"labels, {answer}", count) for answer, count in zip(LABELS, _counts(found), strict=True)]
+    rows += [(f"items, {where}", count) for where, count in items.items()]
+    rows += [(f"gold, {label}", count) for label, count in gold.items()]
+    rows += list(found.settings.model_dump().items())
+    print_columns(("what", "value"), rows)
+
+
+def _nested(summary: Summary) -> dict[str, dict[str, int]]:
+    counts = summary.contents.items
+    return {
+        side.value: {split.value: count for (of, split), count in sorted(counts.items()) if of == side}
+        for side in Side
+        if any(of == side for of, _ in counts)
+    }
+
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
+@project.command()
+def duplicate(
+    name: Name,
+    to: Annotated[str, typer.Option("--as", help="Name of the copy. [default: the name and “copy”]")] = "",
+    labels: Annotated[bool, typer.Option("--labels", help="Copy the labels too.")] = False,
+) -> None:
+    """Copy a project with its items, known pairs and settings, and request its first batch.
+
+    Example: allpairs project duplicate questions --as "questions, random" --labels
+    """
+    engine = database()
+    copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
+
+    request_round(engine, copy_id)
+    print(named)
+
+
+@project.command()
+def archive(name: Name) -> None:
+    """Archive a project: hide it from lists, and run no jobs for it, until it is restored.
+
+    Example: allpairs project archive questions
+    """
+    engine = database()
+    archive_project(engine, project_by_name(engine, name).id)
+
+
+@project.command()
+def restore(name: Name) -> None:
+    """Restore a project from the bin, or else from the archive.
+
+    Example: allpairs project restore questions
+    """
+    engine = database()
+    restore_project(engine, project_by_name(engine, name, in_bin=True).id)
+
+
+@project.command()
+def delete(
+    name: Name,
+    yes: Yes = False,
+    at_once: Annotated[bool, typer.Option("--now", help="Delete permanently, without the bin or from it.")] = False,
+) -> None:
+    """Move a project to the bin, where it can be restored for seven days.
+
+    Example: allpairs project delete questions --yes
+    """
+    engine = database()
+    found = project_by_name(engine, name, in_bin=at_once)
+    if not yes:
+        held = holdings(engine, found.id)
+        what = f"{held.items:,} texts, {held.labels:,} labels, {held.models} models, {megabytes(held.folder_bytes)}"
+        typer.confirm(f"Delete {found.name!r} with {what}{' permanently' if at_once else ''}?", abort=True, err=True)
+    if at_once:
+        delete_project(engine, found.id)
+    else:
+        bin_project(engine, found.id)
+        remark(f"it stays in the bin for {KEPT.days} days; to restore it, run allpairs project restore")
+
+
+def history(
+    name: Annotated[str | None, typer.Argument(help="The project's name. [default: the whole installation]")] = None,
+    limit: Annotated[int, typer.Option(help="The most entries to show, the newest first.", min=1)] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show who changed what and when in a project; without a project, in the installation.
+
+    Example: allpairs project history questions
+    """
+    engine = database()
+    found = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
+    if as_json:
+        print_json([_as_dict(event) for event in found.shown])
+        return
+    rows = ((_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event)))
+            for event in found.shown)  # fmt: skip
+    print_columns(("when", "who", "what", "of", "change"), rows)
+    if found.total > limit:
+        remark(f"{found.total - limit:,} earlier entries are not shown: raise --limit")
+
+
+def _time(event: Event) -> str:
+    return f"{event.at:%Y-%m-%d %H:%M} UTC"
+
+
+def _as_dict(event: Event) -> dict[str, object]:
+    told = {"who": event.who or None, "what": str(event.kind), "of": event.about, "old": event.old, "new": event.new}
+    return {"at": event.at.isoformat()} | told

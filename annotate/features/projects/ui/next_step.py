@@ -1,0 +1,79 @@
+"""A project's newest batch and its next step, for the sidebar and the page Overview."""
+
+from collections.abc import Set
+
+import streamlit as st
+
+from allpairs.annotate.features.projects.next_step import NextStep, Standing
+from allpairs.annotate.frame.language.translator import later
+from allpairs.annotate.kit.ui.job_status import KINDS, progress_in_words, share_done
+from allpairs.annotate.kit.ui.language import _, number, words
+
+TEXTS = (
+    (
+        later("Label"),
+        later(
+            "Decide for each pair whether it matches. "
+            "By default the model chooses those that it is least certain about."
+        ),
+    ),
+    (
+        later("Train"),
+        later("The model trains on all answers so far and chooses the next batch: by default when one is complete."),
+    ),
+    (
+        later("Measure"),
+        later("The page Monitor estimates precision and recall over all pairs, not only over the labelled ones."),
+    ),
+    (later("Export"), later("The page Export gives you the matches and the labels, the page Monitor the model.")),
+)
+
+
+def steps(found: Standing) -> None:
+    """Draw the steps side by side. The last one is never ticked: exporting leaves no trace."""
+    done = (
+        bool(found.rounds) or found.batch.complete,
+        bool(found.rounds),
+        bool(found.rounds) and found.measured,
+        False,
+    )
+    columns = st.columns(len(TEXTS))
+    for number, (column, (title, text), is_done) in enumerate(zip(columns, TEXTS, done, strict=True), 1):
+        mark = ":green[:material/check_circle:]" if is_done else f"{number}"
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{mark} {_(title)}**")
+            st.caption(_(text))
+
+
+ICON = ":material/arrow_forward:"
+
+
+def batch_bar(found: Standing) -> None:
+    """Draw the progress of the newest batch, or of the job that prepares the first one."""
+    batch, job = found.batch, found.running
+    if batch.number:
+        st.progress(min(1.0, batch.answered / batch.size) if batch.size else 1.0, batch_in_words(found))
+    elif job is not None:
+        said = _("First batch: {progress}", progress=progress_in_words(job, words()))
+        st.progress(share_done(job), said)
+
+
+def batch_in_words(found: Standing) -> str:
+    """Return how many pairs of the newest batch are answered."""
+    batch = found.batch
+    counts = {"number": batch.number, "answered": number(batch.answered), "size": number(batch.size)}
+    if batch.extra:
+        return _("Batch {number}: {answered} of {size} answered + {n} extra", n=number(batch.extra), **counts)
+    return _("Batch {number}: {answered} of {size} answered", **counts)
+
+
+def job_in_words(found: Standing) -> str:
+    """Return what runs now, and how long it will take; empty where nothing runs."""
+    job = found.running
+    return f"{_(KINDS.get(job.kind, job.kind))}: {progress_in_words(job, words())}" if job is not None else ""
+
+
+def step_link(step: NextStep, seen: Set[str]) -> None:
+    """Draw the link to the page of the next step, unless it is a page that the person does not see."""
+    if step.act and step.page in seen:
+        st.page_link(f"../pages/{step.page}.py", label=step.act, icon=ICON)

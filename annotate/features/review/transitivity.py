@@ -1,0 +1,79 @@
+"""What the labels of one list imply, and where they contradict each other: A = B, B = C, but A ≠ C."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from allpairs.annotate.features.review.disagreements import Case, case_of
+from allpairs.db.corpus.implied import Contradiction, Links, links_of
+from allpairs.db.domain import AnswerKind, Kind
+from allpairs.db.labels.answers import Label, labels_among, opinions_of_pairs
+from allpairs.db.labels.reviews import open_pairs
+from allpairs.db.projects.projects import project_of
+from allpairs.db.projects.records import Records, read_records
+from allpairs.db.schema.engine import reading
+
+SHOWN = 20  # contradictions to show
+
+
+@dataclass(frozen=True)
+class Step:
+    """A labelled pair of a contradiction, with its label and annotator."""
+
+    case: Case
+    answer: AnswerKind
+    annotator: str
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """What labels imply: the number of groups and of implied pairs, and the first contradictions.
+
+    Each contradiction is a path of matches from one text to another, and last the pair of both, labelled a non-match.
+    problem: why implied pairs cannot be used for training; empty if they can.
+    """
+
+    groups: int
+    matches: int
+    others: int
+    contradictions: int
+    shown: list[list[Step]]
+    problem: str
+
+
+def algebra(engine: Engine, project_id: int) -> Algebra | None:
+    """Return what the project's labels imply; None for two lists, where nothing follows by transitivity."""
+    with reading(engine) as session:
+        if project_of(session, project_id).kind != Kind.SYMMETRIC:
+            return None
+        found = links(session, project_id)
+        first = found.contradictions(SHOWN)
+        items = {item for one in first for item in one.path}
+        by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
+        records = read_records(session, project_id, items)
+    shown = [_steps(one, by_pair, records) for one in first]
+    counts = found.groups, found.matches, found.others, int(found.clashes.sum())
+    return Algebra(*counts, shown, found.trouble())
+
+
+def links(session: Session, project_id: int) -> Links:
+    """Return the links between the labelled items of a project of one list."""
+    left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
+    return links_of(np.column_stack([left, right]), match == 1)
+
+
+def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records) -> list[Step]:
+    pairs = [(min(step), max(step)) for step in pairwise(one.path)] + [(one.left, one.right)]
+    labels = [by_pair[pair] for pair in pairs]
+    return [Step(case_of(label, records), label.answer, label.annotator) for label in labels]
+
+
+def count_waiting(engine: Engine, project_id: int) -> int:
+    """Return how many pairs have different answers or are unsure, plus how many labels contradict others."""
+    with reading(engine) as session:
+        one_list = project_of(session, project_id).kind == Kind.SYMMETRIC
+        clashes = int(links(session, project_id).clashes.sum()) if one_list else 0
+        return len(open_pairs(session, project_id)) + clashes

@@ -1,0 +1,63 @@
+"""A rating study as files: all current ratings, and the figures computed from them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from allpairs.annotate.features.studies.rating_scores import PAPER, results
+from allpairs.db.corpus.table_files import write_table
+from allpairs.db.errors import InputError
+from allpairs.db.projects.studies import CRITERIA, ratings_of, study_of, units_of
+from allpairs.db.schema.engine import reading
+
+Row = list[object]
+RATINGS, FIGURES = "ratings", "figures"
+_FIGURE = {"of": str, "criterion": str, "figure": str, "value": float, "low": float, "high": float, "ratings": int,
+           "paper": float}  # fmt: skip
+
+
+def write_study(engine: Engine, project_id: int, study_id: int, what: str, path: Path) -> None:
+    """Write `ratings` or `figures` of the study to the file.
+
+    Raises InputError for another word, and if the project has no such study.
+    """
+    writers: dict[str, Callable[[Engine, int, int, Path], None]] = {RATINGS: _ratings, FIGURES: _figures}
+    if what not in writers:
+        raise InputError(f"a study has no file {what!r}: use {' or '.join(writers)}")
+    writers[what](engine, project_id, study_id, path)
+
+
+def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None:
+    with reading(engine) as session:
+        study_of(session, project_id, study_id)
+        units = {unit.id: unit for unit in units_of(session, study_id)}
+        found = ratings_of(session, study_id)
+    columns = {"number": int, "models": str, "passage": str, "question": str, "rater": str,
+               **dict.fromkeys(CRITERIA, int), "rated_at": str}  # fmt: skip
+    rows = []
+    for one in found:
+        unit = units[one.unit_id]
+        texts = [unit.position + 1, "; ".join(unit.models), unit.passage, unit.question, one.rater]
+        rows.append([*texts, *(int(one.scores[name]) for name in CRITERIA), one.at.isoformat()])
+    write_table(path, columns, rows, for_people=True)
+
+
+def _figures(engine: Engine, project_id: int, study_id: int, path: Path) -> None:
+    write_table(path, _FIGURE, _figure_rows(engine, project_id, study_id), for_people=True)
+
+
+def _figure_rows(engine: Engine, project_id: int, study_id: int) -> Iterator[Row]:
+    found = results(engine, project_id, study_id)
+    for scores in found.scores:
+        printed = dict(zip(CRITERIA, PAPER.get(scores.model, ()), strict=False))
+        for name, one in scores.shares.items():
+            figure: Row = [one.value, one.low, one.high, one.labels] if one else [None, None, None, 0]
+            yield [scores.model, name, "share of good ratings", *figure, printed.get(name)]
+    if gain := found.gain:
+        for name, one in gain.differences.items():
+            yield [gain.better, name, f"gain over {gain.than}", one.value, one.low, one.high, one.labels, None]
+    for agreement in found.agreement:
+        for name, one in agreement.figures.items():
+            figure = [one.value, one.low, one.high, one.labels] if one else [None, None, None, 0]
+            yield ["raters", agreement.criterion, name, *figure, None]

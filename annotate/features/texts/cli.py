@@ -1,0 +1,110 @@
+"""The commands `texts add|withdraw|undo|list`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allpairs.annotate.features.projects.history import NOBODY
+from allpairs.annotate.features.projects.projects import project_by_name
+from allpairs.annotate.features.texts import change_texts
+from allpairs.annotate.features.texts.change_texts import Act, Changed, Source
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.domain import Side
+from allpairs.program import group
+
+texts = group("Add, change and withdraw texts of a project.")
+
+Project = Annotated[str, typer.Argument(help="The project's name.")]
+Of = Annotated[Side, typer.Option("--side", help="The list that the texts are in, if the project has two.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Store nothing; only report what would change.")]
+IdColumn = Annotated[str, typer.Option("--id", help="The column with the ids.")]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="A column with the text; once for each of the project's. [default: their names]"),
+]
+
+
+@texts.command("add")
+def add(
+    project: Project,
+    file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids and texts.")],
+    side: Of = Side.LEFT,
+    id_column: IdColumn = "id",
+    text: TextColumns = None,
+    dry: Dry = False,
+    as_json: Json = False,
+) -> None:
+    """Add the texts of a file, and change those whose id the project has. If a row is wrong, nothing changes.
+
+    Example: allpairs texts add questions new.csv
+    """
+    engine = database()
+    names = tuple(text or change_texts.text_columns(engine, project_by_name(engine, project).id, side))
+    _run(project, Source(file, Act.ADD, side, Columns(id_column, names)), dry, as_json)
+
+
+@texts.command("withdraw")
+def withdraw(
+    project: Project,
+    file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids.")],
+    side: Of = Side.LEFT,
+    id_column: IdColumn = "id",
+    dry: Dry = False,
+    as_json: Json = False,
+) -> None:
+    """Withdraw the texts with the ids of a file. Their answers stay in the record.
+
+    Example: allpairs texts withdraw questions gone.csv --dry-run
+    """
+    _run(project, Source(file, Act.WITHDRAW, side, Columns(id_column)), dry, as_json)
+
+
+def _run(project: str, source: Source, dry: bool, as_json: bool) -> None:
+    outcome = (change_texts.preview if dry else change_texts.apply)(database(), project, source)
+    if as_json:
+        print_json(outcome.as_dict())
+        return
+    for kind, count in outcome.counts.items():
+        if count:
+            print(f"{count:,} {change_texts.TITLES[kind]}")
+    for note in outcome.notes:
+        remark(note)
+    if not dry:
+        print("nothing has changed" if outcome.change is None else f"stored as change {outcome.change.number}")
+
+
+@texts.command("undo")
+def undo(project: Project, as_json: Json = False) -> None:
+    """Undo the newest change of a project's texts that stands.
+
+    Example: allpairs texts undo questions
+    """
+    engine = database()
+    change = change_texts.undo(engine, project_by_name(engine, project).id)
+    if as_json:
+        print_json(change.as_dict())
+    else:
+        print(f"change {change.number} ({change.source}) is undone")
+
+
+@texts.command("list")
+def list_(project: Project, as_json: Json = False) -> None:
+    """List the changes of a project's texts, the newest first.
+
+    Example: allpairs texts list questions
+    """
+    engine = database()
+    changes = change_texts.list_changes(engine, project_by_name(engine, project).id)
+    if as_json:
+        print_json([change.as_dict() for change in changes])
+        return
+    header = ("number", "when", "who", "file", "added", "changed", "withdrawn", "undone")
+    print_columns(header, map(_row, changes))
+
+
+def _row(one: Changed) -> tuple[object, ...]:
+    undone = f"{one.undone_at:%Y-%m-%d %H:%M} UTC" if one.undone_at else ""
+    counts = one.added, one.changed, one.withdrawn
+    return one.number, f"{one.at:%Y-%m-%d %H:%M} UTC", one.who or NOBODY, one.source, *counts, undone

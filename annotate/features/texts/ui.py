@@ -1,0 +1,156 @@
+"""Texts that come into a project, change or go: a file, what it would change, and the changes so far."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from allpairs.annotate.features.projects.history import NOBODY
+from allpairs.annotate.features.texts import change_texts
+from allpairs.annotate.features.texts.change_texts import TITLES, Act, Changed, Outcome, Source
+from allpairs.annotate.kit.text.formatting import literal, sentence
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.annotate.kit.ui.upload import chosen_file
+from allpairs.db.corpus.corpus import Columns
+from allpairs.db.corpus.files import column_names
+from allpairs.db.domain import Kind, Side
+from allpairs.db.errors import InputError
+from allpairs.db.schema.tables import Project
+
+ABOUT = (
+    "A table with ids and texts. New ids bring new texts; an id that the project has gets the file's text. Withdrawn "
+    "texts leave batches, matches and figures, and their answers stay in the record. The file is checked first; "
+    "nothing is stored until you apply it."
+)
+ACTS = {Act.ADD: "Add and change", Act.WITHDRAW: "Withdraw"}
+SIDES = {Side.LEFT: "Left list", Side.RIGHT: "Right list"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The outcome of checking or applying a file: what was asked, and what it changes or an error."""
+
+    asked: tuple[int, Source]
+    outcome: Outcome | None = None
+    error: str = ""
+
+
+def texts(project: Project) -> None:
+    """Draw the choice of a file, what it would change, the button that applies it, and the changes so far."""
+    st.subheader("Change texts", anchor=False)
+    st.caption(ABOUT)
+    act = st.segmented_control(
+        "What the file is for",
+        list(ACTS),
+        default=Act.ADD,
+        format_func=lambda one: ACTS[one],
+        required=True,
+        key="texts_act",
+    )
+    side = Side.LEFT
+    if project.kind == Kind.BIPARTITE:
+        side = st.radio("List", list(SIDES), format_func=lambda one: SIDES[one], horizontal=True, key="texts_side")
+    path = chosen_file("change_texts")
+    if path is not None and act is not None:
+        with told():
+            source = _source(project, path, act, side)
+            _check(project, source)
+    _changes(project)
+
+
+def _source(project: Project, path: Path, act: Act, side: Side) -> Source:
+    """Draw the choice of columns, and return the file with them. Raises InputError if it cannot be read."""
+    names = column_names(path)
+    wanted = change_texts.text_columns(engine(), project.id, side)
+    with st.container(horizontal=True):
+        id_column = st.selectbox("Column of ids", names, index=_place(names, "id"), key="texts_id")
+        chosen = [
+            st.selectbox(
+                "Column of texts" if len(wanted) == 1 else f"Column for {literal(name)}", names,
+                index=_place(names, name, 1), key=f"texts_text_{at}",
+            )
+            for at, name in enumerate(wanted if act == Act.ADD else ())
+        ]  # fmt: skip
+    return Source(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
+
+
+def _place(names: list[str], wanted: str, otherwise: int = 0) -> int:
+    return names.index(wanted) if wanted in names else min(otherwise, len(names) - 1)
+
+
+def _check(project: Project, source: Source) -> None:
+    asked = project.id, source
+    last: Checked = st.session_state.get("texts_checked", Checked(asked))
+    last = last if last.asked == asked else Checked(asked)
+    with st.container(horizontal=True):
+        check = st.button("Check file", key="texts_check", icon=":material/fact_check:")
+        off = last.outcome is None or last.outcome.change is not None or not _changing(last.outcome)
+        apply = st.button("Apply", key="texts_apply", type="primary", icon=":material/save:", disabled=off)
+    if check or apply:
+        st.session_state["texts_checked"] = _run(project, source, apply)
+        st.rerun()  # so that the button knows whether there is something to apply
+    if last.error:
+        st.error(literal(sentence(last.error)))
+    if last.outcome is not None:
+        _outcome(last.outcome)
+
+
+def _run(project: Project, source: Source, apply: bool) -> Checked:
+    act = change_texts.apply if apply else change_texts.preview
+    try:
+        with st.spinner("Changing the texts …" if apply else "Checking the file …"):
+            return Checked((project.id, source), act(engine(), project.name, source))
+    except InputError as error:
+        return Checked((project.id, source), error=str(error))
+
+
+def _changing(outcome: Outcome) -> bool:
+    return any(outcome.counts[kind] for kind in ("new", "equal", "changed", "withdrawn"))
+
+
+def _outcome(outcome: Outcome) -> None:
+    if outcome.change is not None:
+        st.success(f"Stored as change {outcome.change.number}.", icon=":material/check:")
+    elif not _changing(outcome):
+        st.info("The file changes nothing.", icon=":material/info:")
+    for note in outcome.notes:
+        st.warning(literal(note))
+    rows = [(count, TITLES[kind]) for kind, count in outcome.counts.items() if count]
+    st.dataframe(pd.DataFrame(rows, columns=["ids", "what they are"]), hide_index=True, alt="What the file changes")
+    for kind, examples in outcome.examples.items():
+        if kind != "same" and examples:
+            title = TITLES[kind]
+            with st.expander(f"Examples: {title}"):
+                st.dataframe(pd.DataFrame(examples), hide_index=True, alt=f"Examples: {title}")
+
+
+def _changes(project: Project) -> None:
+    changes = change_texts.list_changes(engine(), project.id)
+    if not changes:
+        return
+    st.markdown("**Changes so far**")
+    st.dataframe(pd.DataFrame(map(_row, changes)), hide_index=True, alt="Changes of texts so far")
+    newest = next((one for one in changes if one.can_undo), None)
+    if newest is None:
+        return
+    help_ = (
+        "Every id names what it named before. Texts that the change added are withdrawn; answers stay in the record."
+    )
+    key = f"texts_undo_{newest.number}"
+    if st.button(f"Undo change {newest.number}", key=key, icon=":material/undo:", help=help_):
+        with told():
+            change_texts.undo(engine(), project.id, newest.number)
+            st.session_state.pop("texts_checked", None)
+            st.rerun()
+
+
+def _row(one: Changed) -> dict[str, object]:
+    told = [counted(getattr(one, name), "id") + f" {name}" for name in ("added", "changed", "withdrawn")]
+    return {
+        "change": one.number, "when (UTC)": f"{one.at:%Y-%m-%d %H:%M}", "who": one.who or NOBODY, "file": one.source,
+        "what": ", ".join(words for words in told if not words.startswith("0 ")),
+        "undone (UTC)": f"{one.undone_at:%Y-%m-%d %H:%M}" if one.undone_at else "",
+    }  # fmt: skip

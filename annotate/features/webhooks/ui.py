@@ -1,0 +1,143 @@
+"""The webhooks of a project: which systems are told what, and what became of the messages."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import streamlit as st
+
+from allpairs.annotate.features.webhooks import webhooks as services
+from allpairs.annotate.features.webhooks.webhooks import Made
+from allpairs.annotate.kit.text.formatting import ago, literal
+from allpairs.annotate.kit.text.measures import counted
+from allpairs.annotate.kit.ui.drafts import DRAFT, refill, take_refill
+from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.paged import draw_page
+from allpairs.annotate.kit.ui.state import engine
+from allpairs.db.domain import DeliveryState, NoticeKind
+from allpairs.db.errors import InputError
+from allpairs.db.projects.webhook_addresses import LONGEST
+from allpairs.db.projects.webhooks import KEPT, Logged
+from allpairs.db.schema.tables import Webhook
+
+TITLES: dict[str, str] = {
+    NoticeKind.BATCH_READY: "Batch ready",
+    NoticeKind.TRAINING_DONE: "Training done",
+    NoticeKind.TRAINING_FAILED: "Training failed",
+    NoticeKind.TARGET_REACHED: "Target reached",
+    NoticeKind.DISAGREEMENT: "Disagreement waiting",
+    NoticeKind.GROUP_CHANGED: "Group changed",
+    NoticeKind.TEST: "Test",
+}
+EVERY = 5.0  # seconds between two looks while messages wait
+State = Literal["orange", "green", "red"]
+STATES: dict[DeliveryState, tuple[State, str]] = {
+    DeliveryState.WAITING: ("orange", ":material/schedule:"),
+    DeliveryState.DELIVERED: ("green", ":material/check:"),
+    DeliveryState.GIVEN_UP: ("red", ":material/error:"),
+}
+
+
+def webhooks(project_id: int) -> None:
+    """Draw the project's webhooks with their messages, and the form that adds one."""
+    st.subheader("Webhooks", anchor=False)
+    st.write(
+        "Tell another system what happens here. Each message is signed, and sent again for up to a day, until the "
+        "system takes it. Messages hold ids, never texts."
+    )
+    listed = st.container()
+    made = _form(project_id)
+    with listed:  # the new one, too
+        hooks = services.list_webhooks(engine(), project_id)
+        draw_page(hooks, lambda row: _listed(project_id, row, made), f"webhooks_page_{project_id}")
+
+
+def _form(project_id: int) -> Made | None:
+    """Draw the form that adds a webhook; return the one that it has just added."""
+    url_key, kinds_key, made_key = (f"webhook_{name}_{project_id}" for name in ("url", "kinds", "made"))
+    take_refill()
+    with st.container(border=True):
+        url = st.text_input("Address", key=url_key, max_chars=LONGEST, placeholder="https://", persist_state=DRAFT)
+        kinds = st.pills("Tell it about", services.OFFERED, selection_mode="multi", default=services.OFFERED,
+                         format_func=TITLES.__getitem__, key=kinds_key, persist_state=DRAFT)  # fmt: skip
+        if st.button("Add webhook", key=f"webhook_add_{project_id}", icon=":material/webhook:"):
+            made = _made(lambda: services.add(engine(), project_id, url, kinds))
+            if made is not None:
+                st.session_state[made_key] = made
+                refill({url_key: "", kinds_key: list(services.OFFERED)})
+    shown: Made | None = st.session_state.pop(made_key, None)
+    return shown
+
+
+def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
+    """Draw a webhook, what can be done with it, and its log. made: the webhook whose secret is shown."""
+    with st.container(border=True, key=f"webhook_{row.id}"):
+        _acts(project_id, row, made)
+
+
+def _acts(project_id: int, row: Webhook, made: Made | None) -> None:
+    st.markdown(f"**{literal(row.url)}**")
+    told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
+    st.caption(f"{'' if row.active else 'Off. '}Told about: {told}. Added {ago(row.created_at)}.")
+    with st.container(horizontal=True):
+        st.button("Send a test", key=f"test_{row.id}", icon=":material/send:", disabled=not row.active, on_click=_act,
+                  args=(services.send_test, project_id, row.id))  # fmt: skip
+        st.button("Switch off" if row.active else "Switch on", key=f"switch_{row.id}", on_click=_act,
+                  icon=":material/pause:" if row.active else ":material/play_arrow:",
+                  args=(services.switch, project_id, row.id, not row.active))  # fmt: skip
+        if st.button("Replace the secret", key=f"secret_{row.id}", icon=":material/key:"):
+            made = _made(lambda: services.renew_secret(engine(), project_id, row.id))
+        with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
+            st.write("Messages that still wait are not sent, and its log is deleted.")
+            st.button("Delete webhook", key=f"remove_{row.id}", on_click=_act,
+                      args=(services.remove, project_id, row.id))  # fmt: skip
+    if made is not None and made.webhook_id == row.id:
+        st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
+        st.code(made.secret, language=None)
+    with st.expander("Messages", key=f"log_{row.id}"):
+        found = services.deliveries(engine(), project_id, row.id)
+        waits = any(one.delivery.state == DeliveryState.WAITING for one in found)
+        st.fragment(_log, run_every=EVERY if waits else None)(project_id, row.id, waits)
+
+
+def _log(project_id: int, webhook_id: int, waited: bool) -> None:
+    """Draw the newest messages; redraw the page once none waits any more."""
+    try:
+        found = services.deliveries(engine(), project_id, webhook_id)
+    except InputError:  # deleted in another browser, meanwhile
+        st.rerun()
+    if waited and not any(one.delivery.state == DeliveryState.WAITING for one in found):
+        st.rerun()
+    st.caption(f"The newest messages; they are kept for {KEPT.days} days." if found else "There are no messages yet.")
+    for one in found:
+        _message(project_id, one)
+
+
+def _message(project_id: int, one: Logged) -> None:
+    row, (colour, icon) = one.delivery, STATES[one.delivery.state]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(row.state, icon=icon, color=colour)
+        st.markdown(f"**{TITLES[one.kind]}**", width="content")
+        st.caption(f"{one.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(one)}", width="content")
+        if row.state != DeliveryState.DELIVERED and row.attempts:
+            st.button("Send again", key=f"again_{row.id}", icon=":material/refresh:", on_click=_act,
+                      args=(services.send_again, project_id, row.id))  # fmt: skip
+    if row.error:
+        st.caption(f":red[{literal(row.error)}]")
+
+
+def _next(one: Logged) -> str:
+    row = one.delivery
+    return f", next at {row.next_at:%H:%M} UTC" if row.state == DeliveryState.WAITING and row.attempts else ""
+
+
+def _act(act: Callable[..., None], project_id: int, number: int, *more: bool) -> None:
+    """Do something with a webhook or a message, or say why it cannot be done."""
+    with told(st.toast):  # deleted in another browser, meanwhile
+        act(engine(), project_id, number, *more)
+
+
+def _made(act: Callable[[], Made]) -> Made | None:
+    """Return what the act makes, or show why it cannot be done."""
+    with told():
+        return act()
+    return None
