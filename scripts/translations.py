@@ -3,7 +3,7 @@
 python -m scripts.translations          (`make translations`)
 
 A text that is new has no translation in annotate/language/*.po; a text that is gone leaves them. The test
-tests/annotate/language/test_catalogues.py says what is left to translate.
+tests/annotate/frame/language/test_catalogues.py says what is left to translate.
 """
 
 import ast

@@ -40,9 +40,9 @@ hypothesis.settings.load_profile("quick")
 
 # Services whose statements both databases see by default; with --database postgresql all tests run on that one.
 ON_BOTH = (
-    "tests/annotate/labelling", "tests/annotate/review", "tests/annotate/projects/test_lifecycle.py",
-    "tests/annotate/access/test_look_alikes.py", "tests/annotate/access/test_turns_of_acts.py",
-    "tests/annotate/raters/test_rater_races.py", "tests/db/labels/test_answers.py",
+    "tests/annotate/labelling", "tests/annotate/review", "tests/annotate/features/projects/test_lifecycle.py",
+    "tests/annotate/frame/access/test_look_alikes.py", "tests/annotate/frame/access/test_turns_of_acts.py",
+    "tests/annotate/features/raters/test_rater_races.py", "tests/db/labels/test_answers.py",
     "tests/db/schema/test_outside_texts.py", "tests/system/test_attacks_archives.py",
 )  # fmt: skip
 

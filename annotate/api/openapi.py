@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from allpairs.annotate.api.operations import Operation
 from allpairs.annotate.frame.web.base_path import ROOT, VERSION
 from allpairs.annotate.frame.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
+from allpairs.annotate.kit.api.operation import Operation
 from allpairs.annotate.kit.api.schema import IN_PATH
 
 ABOUT = (

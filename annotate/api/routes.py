@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 
 from allpairs.annotate.api.openapi import description
-from allpairs.annotate.api.operations import OPERATIONS, Call, Operation
+from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.api.reference_page import POLICY, reference_page
 from allpairs.annotate.frame.access.addresses import public_urls
 from allpairs.annotate.frame.access.roles import Right
@@ -28,6 +28,7 @@ from allpairs.annotate.frame.access.transactions import Refused, require, requir
 from allpairs.annotate.frame.web.base_path import DESCRIPTION, REFERENCE, ROOT, VERSION
 from allpairs.annotate.frame.web.problems import JSON, Wrong, json_body, problem, wrong_fault, wrong_input
 from allpairs.annotate.frame.web.work import Work
+from allpairs.annotate.kit.api.operation import Call, Operation
 from allpairs.annotate.kit.api.schema import IN_PATH, NAME
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.files.logs import about

@@ -4,14 +4,12 @@ from typing import Annotated
 
 import typer
 
-import allpairs.annotate.features.projects.cli  # noqa: F401  (adds its commands to `project`)
 from allpairs.annotate.cli.check_worker import check_worker
 from allpairs.annotate.cli.db import db
 from allpairs.annotate.cli.serve import serve as serve_app
 from allpairs.annotate.features.archives import cli as archive
 from allpairs.annotate.features.labels.cli import labels
-from allpairs.annotate.features.projects import cli as history
-from allpairs.annotate.features.projects.cli import project
+from allpairs.annotate.features.projects.cli import history, project
 from allpairs.annotate.features.publish.cli import publish_model
 from allpairs.annotate.features.raters.cli import rater
 from allpairs.annotate.features.team.cli import people
@@ -22,7 +20,7 @@ from allpairs.program import program
 app = program("Projects, labels and people, and the app in the browser.")
 project.command("export")(archive.export_to)
 project.command("import")(archive.import_from)
-project.command("history")(history.history)
+project.command("history")(history)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(texts, name="texts")

@@ -145,8 +145,11 @@ PACKAGES = {
     "annotate.features.texts.ui": "features.projects",
     "annotate.features.webhooks": "features.projects",
     "annotate.features.webhooks.ui": "",
-    "annotate.api": "features.label frame.access frame.web kit.api db",
     "annotate.demo": "features.projects kit.jobs db",
+    "annotate.api": (
+        "features.groups features.jobs features.label features.labels features.projects features.publish "
+        "features.quality features.raters features.texts features.webhooks frame.access frame.web kit.api db"
+    ),
     "annotate.cli": (
         "demo features.archives features.labels features.projects features.publish features.raters features.team "
         "features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text allpairs.program db"
@@ -185,7 +188,7 @@ LIBRARIES = {
 LIGHT = {  # what packages that everything stands on may import beside the standard library
     **dict.fromkeys(WORDS, ("pydantic",)),
     "db.confusables": ("confusable_homoglyphs",),
-    "learner.catalog": ("pydantic",),
+    "learner.light.catalog": ("pydantic",),
     "db.files": ("fsspec", "numpy", "obstore", "portalocker"),
     "db.corpus": ("numpy", "pyarrow", "scipy"),
     **dict.fromkeys(
@@ -317,13 +320,13 @@ def by_package(imports: Mapping[str, list[str]]) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("module", "imported", "why"),
     [
-        ("annotate.labels.export", "learner.models.encoder", "ask for a job"),
-        ("annotate.labels.export", "annotate.ui.state", "may import"),
-        ("annotate.monitor.charts.rounds", "torch", "only learner may"),
-        ("annotate.monitor.charts.rounds", "streamlit", "annotate.pages"),
+        ("annotate.features.labels.export", "learner.models.encoder", "ask for a job"),
+        ("annotate.features.labels.export", "annotate.features.labels.ui.state", "may import"),
+        ("annotate.features.quality.calibration_chart", "torch", "only learner may"),
+        ("annotate.features.quality.calibration_chart", "streamlit", "annotate.pages"),
         ("annotate.pages.label", "streamlit", None),
-        ("annotate.projects.projects", "learner.catalog", None),
-        ("annotate.projects.projects", "app", "may import"),
+        ("annotate.features.projects.projects", "learner.light.catalog", None),
+        ("annotate.features.projects.projects", "app", "may import"),
         ("learner.loop.round", "db.schema.tables", "hand arrays in"),
         ("learner.loop.round", "learner.jobs.data.project_data", "hand arrays in"),
         ("learner.loop.round", "db.corpus.corpus", None),
@@ -331,10 +334,10 @@ def by_package(imports: Mapping[str, list[str]]) -> dict[str, set[str]]:
         ("learner.cli", "db.schema.engine", "learner/jobs"),
         ("learner.jobs.data.project_data", "db.schema.tables", None),
         ("learner.jobs.data.project_data", "annotate.jobs.requests", "hand arrays in"),
-        ("learner.catalog.strategies", "numpy", "is light"),
+        ("learner.light.catalog.strategies", "numpy", "is light"),
         ("learner.metrics.text", "learner.search.exact", "nothing of it"),
         ("db.labels.tasks", "numpy", "move what computes"),
-        ("db.labels.tasks", "learner.catalog", "move what computes"),
+        ("db.labels.tasks", "learner.light.catalog", "move what computes"),
         ("db.domain", "db.errors", "nothing of it"),
         ("db.corpus.files", "sqlalchemy", "is light"),
         ("db.corpus.files", "pyarrow.parquet", None),

@@ -1,4 +1,4 @@
-"""The commands `project create|list|show`."""
+"""The commands of `project`, but for export and import."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.api import routes
-from allpairs.annotate.api.operations import OPERATIONS, Call
+from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.features.publish import matching, publications
 from allpairs.annotate.features.quality.round_tables import estimates_table
 from allpairs.annotate.features.quality.rounds import read_report
@@ -16,6 +16,7 @@ from allpairs.annotate.features.webhooks import webhooks as services
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.frame.web.problems import LONGEST_BODY, Wrong
+from allpairs.annotate.kit.api.operation import Call
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.errors import Busy, InputError

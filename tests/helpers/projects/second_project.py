@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
-from allpairs.annotate.api.operations import OPERATIONS, Operation
+from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.api.routes import api
 from allpairs.annotate.features.archives import project_import
 from allpairs.annotate.features.download import routes as download_routes
@@ -31,6 +31,7 @@ from allpairs.annotate.features.webhooks import webhooks
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import Refused
+from allpairs.annotate.kit.api.operation import Operation
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import Item as CorpusItem

@@ -38,8 +38,8 @@ def steps(found: Standing) -> None:
         False,
     )
     columns = st.columns(len(TEXTS))
-    for number, (column, (title, text), is_done) in enumerate(zip(columns, TEXTS, done, strict=True), 1):
-        mark = ":green[:material/check_circle:]" if is_done else f"{number}"
+    for position, (column, (title, text), is_done) in enumerate(zip(columns, TEXTS, done, strict=True), 1):
+        mark = ":green[:material/check_circle:]" if is_done else f"{position}"
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{mark} {_(title)}**")
             st.caption(_(text))

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from allpairs.annotate.api.operations import OPERATIONS, Operation
+from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.features.label import queue
 from allpairs.annotate.features.projects.history import changes, events
 from allpairs.annotate.frame.access import tokens
@@ -20,6 +20,7 @@ from allpairs.annotate.frame.web.base_path import DESCRIPTION
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH as METRICS
 from allpairs.annotate.frame.web.prometheus import Telemetry
+from allpairs.annotate.kit.api.operation import Operation
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError

@@ -35,7 +35,7 @@ def script() -> None:
     import streamlit as st
 
     from allpairs.annotate.kit.ui.model_form import model_form, problems
-    from tests.annotate.ui.test_model_form import Whole
+    from tests.annotate.kit.ui.test_model_form import Whole
 
     entered = model_form(Whole, "k", without=("task",))
     st.session_state["entered"], st.session_state["problems"] = entered, problems(Whole, entered)
