@@ -71,7 +71,7 @@ site: .venv/dev
 reference: .venv/dev
 	$(BIN)/python -m scripts.reference
 
-# The texts of pages into annotate/language/*.po, and what is translated there into the files that the app reads.
+# The texts of pages into annotate/frame/language/*.po, and what is translated there into the files that the app reads.
 translations: .venv/dev
 	$(BIN)/python -m scripts.translations
 

@@ -2,7 +2,7 @@
 
 python -m scripts.translations          (`make translations`)
 
-A text that is new has no translation in annotate/language/*.po; a text that is gone leaves them. The test
+A text that is new has no translation in annotate/frame/language/*.po; a text that is gone leaves them. The test
 tests/annotate/frame/language/test_catalogues.py says what is left to translate.
 """
 
@@ -29,7 +29,7 @@ ERRORS = {"InputError": 1, "TooMany": 1}  # whose texts sign-in shows, of these 
 SIGN_IN = ("annotate/frame/access/logins.py", "annotate/frame/access/passwords.py", "db/people/people.py")
 SCRIPT = {"t": None, "tn": (1, 2)}
 WHOLE = {"parse_template_string": True}  # also what stands in a template string
-SCRIPTS = ("annotate/web/*.js", "annotate/features/label/ui/card_js/*.js")
+SCRIPTS = ("annotate/frame/web/*.js", "annotate/features/label/ui/card_js/*.js")
 CARD = ROOT / "annotate/features/label/ui/card.html"
 ATTRIBUTES = ("aria-label", "data-label", "title", "placeholder")  # as in annotate/frame/web/language.js
 Text = tuple[str, str | tuple[str, ...]]  # the file and the text, or its singular and plural

@@ -1,6 +1,5 @@
 """Labelling: the card, the guidelines, and the progress of what runs meanwhile."""
 
-from pathlib import Path
 from uuid import uuid4
 
 import streamlit as st
@@ -21,7 +20,7 @@ from allpairs.annotate.features.label.queue import (
     serve,
 )
 from allpairs.annotate.features.label.shown_pairs import Pair
-from allpairs.annotate.features.label.ui.card import AUDIT_BATCHES, card, outbox, why_empty
+from allpairs.annotate.features.label.ui.card import AUDIT_BATCHES, PAGE_STYLE, card, outbox, why_empty
 from allpairs.annotate.features.label.ui.guidelines import panel
 from allpairs.annotate.features.label.ui.why import why
 from allpairs.annotate.features.projects.training_outlook import outlook_in_words, outlook_of
@@ -38,7 +37,6 @@ from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.db.projects.projects import ProjectGone
 from allpairs.db.schema.tables import Job
 
-STYLE = Path(__file__).parent.parent / "ui" / "label" / "page.css"
 BUTTONS = (
     (AnswerKind.POSITIVE, later("Yes")),
     (AnswerKind.NEGATIVE, later("No")),
@@ -57,7 +55,7 @@ def main() -> None:
         st.info(_("There is no project yet. Create one on the page “New project”."))
         return
     settings = Settings.model_validate(project.settings)
-    st.html(STYLE)
+    st.html(PAGE_STYLE)
     desk(database, project.id, project.name, annotator(), settings, project.kind == Kind.BIPARTITE)
 
 

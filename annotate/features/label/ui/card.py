@@ -36,6 +36,8 @@ Row = tuple[
 ]  # a column, both values, and how alike they are; the column of a plain text has no name
 SCRIPTS = ("main", "answers", "server", "tabs", "draw", "guidelines", "keys", "storage")
 
+PAGE_STYLE = Path(__file__).with_name("page.css")
+
 
 def _source(*parts: str) -> str:
     return "\n".join((Path(__file__).parent / part).read_text("utf-8") for part in parts)

@@ -11,7 +11,7 @@ from allpairs.annotate.frame.language.translator import BROWSER, FOLDER
 from scripts import translations
 from tests.helpers.machine import ROOT
 
-RENEW = "run `make translations`, translate what is new in annotate/language/*.po, run it again and commit"
+RENEW = "run `make translations`, translate what is new in annotate/frame/language/*.po, run it again and commit"
 CODES = pytest.mark.parametrize("code", translations.TRANSLATED)
 
 
@@ -45,7 +45,9 @@ def test_a_catalogue_has_every_text_of_the_code_and_no_other(code: str, template
 def test_every_text_is_translated(code: str) -> None:
     catalog = translations.read(code)
     left = [key for key, message in texts(catalog).items() if message.fuzzy or not all(forms(message))]
-    assert left == [], f"translate these in annotate/language/{code}.po, and remove “fuzzy” from what you have read"
+    assert left == [], (
+        f"translate these in annotate/frame/language/{code}.po, and remove “fuzzy” from what you have read"
+    )
     counts = {len(forms(message)) for message in texts(catalog).values() if not isinstance(message.id, str)}
     assert counts == {catalog.num_plurals}
 
