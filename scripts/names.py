@@ -14,84 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TREES = ("allpairs", "annotate", "db", "learner")
 # Pronouns, participles and other words that are no names of values.
-VAGUE = frozenset(
-    [
-        "about",
-        "again",
-        "all_",
-        "alone",
-        "any_",
-        "apart",
-        "asked",
-        "at",
-        "away",
-        "beside",
-        "both",
-        "but",
-        "by",
-        "done",
-        "each",
-        "every",
-        "for_",
-        "found",
-        "from_",
-        "given",
-        "gone",
-        "had",
-        "has",
-        "have",
-        "hear",
-        "heed",
-        "held",
-        "here",
-        "how",
-        "in_",
-        "it",
-        "its",
-        "kept",
-        "left_over",
-        "made",
-        "mine",
-        "of",
-        "one",
-        "ones",
-        "other",
-        "others",
-        "ours",
-        "own",
-        "said",
-        "seen",
-        "shown",
-        "so",
-        "some",
-        "such",
-        "taken",
-        "that",
-        "theirs",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "told",
-        "too",
-        "under",
-        "until",
-        "wanted",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "with_",
-        "yours",
-    ]
-)
+WORDS = """
+about again all_ alone any_ apart asked at away beside both but by done each every for_ found from_ given gone had
+has have hear heed held here how in_ it its kept made mine of one ones other others ours own said seen shown so some
+such taken that theirs them then there these they this those told too under until wanted what when where which who
+whom whose why with_ yours
+"""
+VAGUE = frozenset(WORDS.split())
 # Names that a framework gives, and that many modules must therefore have.
 SHARED = frozenset({"main", "upgrade", "downgrade"})
 VAGUE_SHARE = 0.01  # of all bound names
@@ -126,9 +55,9 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def simultaneous_assignments(tree: ast.AST) -> Iterator[int]:
     """Yield the line of each assignment of several values to several names."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
-            if any(isinstance(target, ast.Tuple) for target in node.targets):
-                yield node.lineno
+        several = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        if several and any(isinstance(target, ast.Tuple) for target in node.targets):
+            yield node.lineno
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
@@ -146,10 +75,10 @@ def is_command_line(path: Path) -> bool:
     return path.name in ("cli.py", "__main__.py") or path.parent.name in ("cli", "versions")
 
 
-def report(found: dict[str, list[str]], limits: dict[str, float], show: bool) -> int:
+def report(counts: dict[str, list[str]], limits: dict[str, float], show: bool) -> int:
     """Print each count beside its limit, and where the cases are; return how many counts are above."""
     above = 0
-    for title, cases in found.items():
+    for title, cases in counts.items():
         print(f"{title}: {len(cases)} (at most {limits[title]:.0f})")
         if show or len(cases) > limits[title]:
             print("\n".join(f"    {case}" for case in cases))
@@ -178,14 +107,10 @@ def main(arguments: list[str]) -> int:
         for kind, name, line in definitions(tree):
             if name not in SHARED and not (kind == "function" and is_command_line(path)):
                 places[kind, name].append(f"{file}:{line}")
-    repeated = {
-        kind: [
-            f"{name}: {', '.join(where)}"
-            for (its_kind, name), where in sorted(places.items())
-            if its_kind == kind and len(where) > 1
-        ]
-        for kind in ("class", "function")
-    }
+    repeated: dict[str, list[str]] = {kind: [] for kind in ("class", "function")}
+    for (kind, name), files in sorted(places.items()):
+        if len(files) > 1:
+            repeated[kind].append(f"{name}: {', '.join(files)}")
     counts = {
         f"vague names of {names:,}": vague,
         f"simultaneous assignments in {lines:,} lines": simultaneous,

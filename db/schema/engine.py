@@ -145,7 +145,9 @@ def writing(engine: Engine) -> Iterator[Session]:
     Raises RuntimeError for a person's engine: their writes must name the right they need (`acting`).
     """
     if person_of(engine) is not None:
-        raise RuntimeError("a person's write must name the right it needs: use annotate.access.transactions.acting")
+        raise RuntimeError(
+            "a person's write must name the right it needs: use annotate.frame.access.transactions.acting"
+        )
     with (
         engine.connect().execution_options(write=True) as connection,
         connection.begin(),

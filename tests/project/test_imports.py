@@ -173,7 +173,7 @@ PACKAGES = {
 }
 INSTEAD = {
     "app": "put logic into annotate/",
-    "annotate": "ask for a job (annotate/jobs/requests.py), or put words that both sides need into db/domain.py",
+    "annotate": "ask for a job (annotate/kit/jobs/requests.py), or put words that both sides need into db/domain.py",
     "learner": "hand arrays in; rows are read and written in learner/jobs/",
     "allpairs": "keep it a thin layer; what computes belongs to learner/",
     "db": "move what computes to learner/ and what people do to annotate/",
@@ -182,7 +182,7 @@ INSTEAD = {
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
 LIBRARIES = {
     **dict.fromkeys(HEAVY, ("learner",)),
-    "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.ui", "annotate.web", "annotate.frame.web"),
+    "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.frame.web"),
     "sqlalchemy": ("annotate", "db", "learner.jobs", "learner.serving", "learner.worker"),
 }
 LIGHT = {  # what packages that everything stands on may import beside the standard library
@@ -333,7 +333,7 @@ def by_package(imports: Mapping[str, list[str]]) -> dict[str, set[str]]:
         ("learner.cli", "learner.worker", None),
         ("learner.cli", "db.schema.engine", "learner/jobs"),
         ("learner.jobs.data.project_data", "db.schema.tables", None),
-        ("learner.jobs.data.project_data", "annotate.jobs.requests", "hand arrays in"),
+        ("learner.jobs.data.project_data", "annotate.kit.jobs.requests", "hand arrays in"),
         ("learner.light.catalog.strategies", "numpy", "is light"),
         ("learner.metrics.text", "learner.search.exact", "nothing of it"),
         ("db.labels.tasks", "numpy", "move what computes"),

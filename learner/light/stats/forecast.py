@@ -1,7 +1,7 @@
 """How many labels average precision needs to reach a target: a learning curve fitted to the trained rounds.
 
 The curve: logit AP(n) = level + slope · growth(n / labels so far), for every shape of growth in
-`annotate.stats.learning_curves`. For each shape, and each deviation between trainings on the same number of labels,
+`learning_curves`. For each shape, and each deviation between trainings on the same number of labels,
 level and slope have their posterior in closed form (Bayesian linear regression). The draws come from all of them,
 weighted by how well each explains the rounds: a few rounds cannot tell shapes apart, so none is selected.
 """

@@ -45,9 +45,7 @@ def test_a_catalogue_has_every_text_of_the_code_and_no_other(code: str, template
 def test_every_text_is_translated(code: str) -> None:
     catalog = translations.read(code)
     left = [key for key, message in texts(catalog).items() if message.fuzzy or not all(forms(message))]
-    assert left == [], (
-        f"translate these in annotate/frame/language/{code}.po, and remove “fuzzy” from what you have read"
-    )
+    assert left == [], f"translate these in {code}.po, and remove “fuzzy” from what you have read"
     counts = {len(forms(message)) for message in texts(catalog).values() if not isinstance(message.id, str)}
     assert counts == {catalog.num_plurals}
 
