@@ -38,9 +38,13 @@ SEED = whole(0, 2**63 - 1)
 
 
 @checked(
-    matcher=matcher_or_path, left=texts_or_file, right=optional(texts_or_file), gold=optional(pairs_or_file),
-    audit=optional(pairs_or_file), seed=SEED,
-)  # fmt: skip
+    matcher=matcher_or_path,
+    left=texts_or_file,
+    right=optional(texts_or_file),
+    gold=optional(pairs_or_file),
+    audit=optional(pairs_or_file),
+    seed=SEED,
+)
 def evaluate(
     matcher: Matcher | str | PathLike[str],
     left: Texts,
@@ -121,8 +125,12 @@ def evaluate_groups(
 
 
 @checked(
-    matcher=matcher_or_path, left=texts_or_file, right=optional(texts_or_file), pairs=whole(1), seed=SEED,
-)  # fmt: skip
+    matcher=matcher_or_path,
+    left=texts_or_file,
+    right=optional(texts_or_file),
+    pairs=whole(1),
+    seed=SEED,
+)
 def draw_audit(
     matcher: Matcher | str | PathLike[str],
     left: Texts,
@@ -165,9 +173,14 @@ def draw_audit(
 
 
 @checked(
-    left=texts_or_file, right=optional(texts_or_file), gold=pairs_or_file, out=path_of, rounds=whole(1),
-    test_fraction=finite, seed=SEED,
-)  # fmt: skip
+    left=texts_or_file,
+    right=optional(texts_or_file),
+    gold=pairs_or_file,
+    out=path_of,
+    rounds=whole(1),
+    test_fraction=finite,
+    seed=SEED,
+)
 def simulate(
     left: Texts,
     right: Texts | None = None,

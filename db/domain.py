@@ -372,14 +372,34 @@ class Settings(BaseModel):
 SIMULATED = ("pooling", "distance", "max_length")  # for simulations only: in projects the model itself decides
 # Settings that no job reads: a change of them applies at once.
 AT_ONCE = frozenset(
-    {"question", "guidelines", "double_check", "votes", "gold_share", "repeat_share", "fast_answers", "auto_train",
-     "keep_groups", "target_precision"}
-)  # fmt: skip
+    {
+        "question",
+        "guidelines",
+        "double_check",
+        "votes",
+        "gold_share",
+        "repeat_share",
+        "fast_answers",
+        "auto_train",
+        "keep_groups",
+        "target_precision",
+    }
+)
 
 # Mussmann, Jia and Liang (2020), section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
-PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "first_batch": "most-similar", "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0,
-                  "lexical": False, "second_stage": "off"}  # fmt: skip
+PAPER_SETTINGS = {
+    "first": 2048,
+    "growth": 1.5,
+    "neighbours": 1000,
+    "strategy": "uncertainty",
+    "epochs": 2,
+    "first_batch": "most-similar",
+    "learning_rate": 2e-5,
+    "batch_size": 16,
+    "hubness": 0.0,
+    "lexical": False,
+    "second_stage": "off",
+}
 
 
 def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:

@@ -112,8 +112,12 @@ def _value(name: str, field: FieldInfo) -> str:
         return ", ".join(f"`{option}`" for option in options)
     if field.annotation is bool:
         return "on, off"
-    bounds = (f"{sign} {getattr(bound, kind):,}" for bound in field.metadata for kind, sign in BOUNDS.items()
-              if hasattr(bound, kind))  # fmt: skip
+    bounds = (
+        f"{sign} {getattr(bound, kind):,}"
+        for bound in field.metadata
+        for kind, sign in BOUNDS.items()
+        if hasattr(bound, kind)
+    )
     return ", ".join([TYPES[getattr(field.annotation, "__name__", "")], *bounds])
 
 

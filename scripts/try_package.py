@@ -153,9 +153,14 @@ def _variables(home: Path) -> dict[str, str]:
 
 def _run(command: Sequence[object], cwd: Path | None = None, given: str | None = None) -> str:
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, input=given, env=_variables(cwd or ROOT), stdout=subprocess.PIPE,
-        encoding="utf-8", check=True,
-    )  # fmt: skip
+        [str(part) for part in command],
+        cwd=cwd,
+        input=given,
+        env=_variables(cwd or ROOT),
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    )
     return done.stdout
 
 

@@ -35,9 +35,14 @@ thead th {{ color: var(--quiet); border: 0; }}
   tbody th, tbody td {{ display: block; padding: 0; border: 0; }}
 }}"""
 LIMITS = {
-    "minimum": "at least {}", "maximum": "at most {}", "minLength": "{} or more characters",
-    "maxLength": "at most {} characters", "minItems": "{} or more", "maxItems": "at most {}", "pattern": "matches {}",
-}  # fmt: skip
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minLength": "{} or more characters",
+    "maxLength": "at most {} characters",
+    "minItems": "{} or more",
+    "maxItems": "at most {}",
+    "pattern": "matches {}",
+}
 Part = Mapping[str, Any]  # of the document
 
 

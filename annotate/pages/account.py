@@ -47,8 +47,14 @@ def browsers(guest: Guest) -> None:
             st.button(_("Sign out"), key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
             if len(found) > 1:
                 title = _("Sign out everywhere ({n} browsers)", n=len(found))
-                st.button(title, key="log_out_everywhere", icon=":material/logout:", on_click=_log_out,
-                          args=(guest, True), help=_("Also revokes your tokens."))  # fmt: skip
+                st.button(
+                    title,
+                    key="log_out_everywhere",
+                    icon=":material/logout:",
+                    on_click=_log_out,
+                    args=(guest, True),
+                    help=_("Also revokes your tokens."),
+                )
 
 
 def _log_out(guest: Guest, everywhere: bool) -> None:

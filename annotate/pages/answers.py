@@ -28,8 +28,11 @@ def main() -> None:
         st.info(_("There is no project yet. Create one on the page “New project”."))
         return
     who = annotator()
-    said = _("Answers by **{name}** in {project}. Corrections take effect at the next training.",
-             name=literal(who), project=literal(project.name))  # fmt: skip
+    said = _(
+        "Answers by **{name}** in {project}. Corrections take effect at the next training.",
+        name=literal(who),
+        project=literal(project.name),
+    )
     st.write(said)
     answers(database, project.id, who)
 
@@ -60,20 +63,35 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
         pair_texts(past.left, past.right, past.rows)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
-                _("Answer to this pair"), LABELS, default=answer.answer, required=True, format_func=_title,
-                key=f"change_{answer.id}", label_visibility="collapsed",
-                on_change=_change, args=(database, project_id, who, answer.id),
-            )  # fmt: skip
+                _("Answer to this pair"),
+                LABELS,
+                default=answer.answer,
+                required=True,
+                format_func=_title,
+                key=f"change_{answer.id}",
+                label_visibility="collapsed",
+                on_change=_change,
+                args=(database, project_id, who, answer.id),
+            )
             st.button(
-                _("Undo answer"), key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
+                _("Undo answer"),
+                key=f"retract_{answer.id}",
+                type="tertiary",
+                icon=":material/undo:",
                 help=_("The pair becomes unanswered again."),
-                on_click=_store, args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
-            )  # fmt: skip
+                on_click=_store,
+                args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
+            )
             st.text_input(
-                _("Note"), answer.note, key=f"note_{answer.id}", placeholder=_("Note"), max_chars=LONGEST_NOTE,
-                label_visibility="collapsed", on_change=_annotate,
+                _("Note"),
+                answer.note,
+                key=f"note_{answer.id}",
+                placeholder=_("Note"),
+                max_chars=LONGEST_NOTE,
+                label_visibility="collapsed",
+                on_change=_annotate,
                 args=(database, project_id, who, answer.id, answer.answer),
-            )  # fmt: skip
+            )
             with st.popover(_("Why this pair"), key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
                 if opened.open:
                     _why(database, project_id, answer.task_id)

@@ -39,9 +39,14 @@ def main() -> None:
         st.info(NONE_YET, icon=":material/hourglass:")
         return
     view = st.segmented_control(
-        "What to explore", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view",
-        label_visibility="collapsed", persist_state="session",
-    )  # fmt: skip
+        "What to explore",
+        list(VIEWS),
+        default=next(iter(VIEWS)),
+        required=True,
+        key="explore_view",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
     chosen = choose_round(project.id, rounds)
     start(chosen)
     if view not in (SEARCH, COMPARE):  # one needs no prepared round, the other two

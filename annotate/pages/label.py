@@ -126,9 +126,15 @@ def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
     titles = {BATCH: _("Batch"), AUDIT_BATCH: left}
     with place.container(horizontal=True, vertical_alignment="center"):
         chosen = st.segmented_control(
-            _("What to label"), list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
-            label_visibility="collapsed", persist_state="session",
-        )  # fmt: skip
+            _("What to label"),
+            list(titles),
+            default=BATCH,
+            required=True,
+            format_func=titles.__getitem__,
+            key=key,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
         if chosen == AUDIT_BATCH and audit_batch.left and may(Right.CHANGE, project_id):
             offer_to_drop(database, project_id, audit_batch.left)
     return audit_batch if chosen == AUDIT_BATCH else None
@@ -139,10 +145,16 @@ def choose_view(project_id: int) -> bool:
     views = {False: _("One pair at a time"), True: _("Group by left text")}
     return bool(
         st.segmented_control(
-            _("How pairs are shown"), list(views), default=False, required=True, format_func=views.__getitem__,
-            key=f"view_{project_id}", label_visibility="collapsed", persist_state="session",
+            _("How pairs are shown"),
+            list(views),
+            default=False,
+            required=True,
+            format_func=views.__getitem__,
+            key=f"view_{project_id}",
+            label_visibility="collapsed",
+            persist_state="session",
         )
-    )  # fmt: skip
+    )
 
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:

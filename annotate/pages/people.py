@@ -64,10 +64,17 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
         mine = (guest := who_asks().guest) is not None and guest.person_id == person.id
         options = [*Role, OUT]
         st.selectbox(
-            f"Role of {literal(person.name)}", options, options.index(role), key=key, label_visibility="collapsed",
-            width=220, disabled=mine, help="You cannot change your own role." if mine else None,
-            on_change=_set_role, args=(project.id, person.id, key),
-        )  # fmt: skip
+            f"Role of {literal(person.name)}",
+            options,
+            options.index(role),
+            key=key,
+            label_visibility="collapsed",
+            width=220,
+            disabled=mine,
+            help="You cannot change your own role." if mine else None,
+            on_change=_set_role,
+            args=(project.id, person.id, key),
+        )
 
 
 def _standing(person: PersonRow) -> str:
@@ -89,8 +96,14 @@ def invite(project: Project) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             role = st.selectbox("Role", list(Role), list(Role).index(Role.ANNOTATOR), key="invite_role", width=180)
             days = st.selectbox("Valid for", DAYS, 1, format_func=_days, key="invite_days", width=140)
-            st.button("Create link", key="invite", type="primary", icon=":material/person_add:", on_click=_invite,
-                      args=(project.id, role, days))  # fmt: skip
+            st.button(
+                "Create link",
+                key="invite",
+                type="primary",
+                icon=":material/person_add:",
+                on_click=_invite,
+                args=(project.id, role, days),
+            )
         project_id, link = st.session_state.get(SHOWN_LINK, (0, ""))
         if project_id == project.id:
             st.success("Copy the link now. It will not be shown again.", icon=":material/link:")
@@ -103,8 +116,13 @@ def _unused(project_id: int, invitation: OpenInvitation) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         until = f"valid until {invitation.until:%d %B %H:%M} UTC"
         st.caption(f"Unused: {invitation.role}, by {literal(invitation.made_by)}, {until}", width="content")
-        st.button("Revoke", key=f"withdraw_{invitation.id}", type="tertiary", on_click=_withdraw,
-                  args=(project_id, invitation.id))  # fmt: skip
+        st.button(
+            "Revoke",
+            key=f"withdraw_{invitation.id}",
+            type="tertiary",
+            on_click=_withdraw,
+            args=(project_id, invitation.id),
+        )
 
 
 def _days(days: int) -> str:
@@ -127,8 +145,10 @@ def _withdraw(project_id: int, invitation_id: int) -> None:
 def everybody(project: Project | None) -> None:
     """Draw every account, whatever its projects, with the buttons that give and revoke access."""
     st.header("Everybody", anchor=False)
-    st.caption("Only administrators of the whole installation see this. New accounts come from an invitation link or "
-               "`allpairs people add`.")  # fmt: skip
+    st.caption(
+        "Only administrators of the whole installation see this. New accounts come from an invitation link or "
+        "`allpairs people add`."
+    )
     accounts = search_names(people.list_people(engine(), now()), lambda person: person.name, "everybody")
     draw_page(accounts, lambda person: _person(project, person), "everybody_page")
 
@@ -149,9 +169,11 @@ def _person(project: Project | None, person: PersonRow) -> None:
                 _button("Add to project", f"enter_{person.id}", _adding(person.id, project.id))
             if person.browsers:
                 _button(
-                    "Sign out everywhere", f"end_{person.id}",
-                    lambda: people.end_all_logins(engine(), person.id, now()), REVOKES,
-                )  # fmt: skip
+                    "Sign out everywhere",
+                    f"end_{person.id}",
+                    lambda: people.end_all_logins(engine(), person.id, now()),
+                    REVOKES,
+                )
             if person.disabled:
                 _button("Enable", f"able_{person.id}", lambda: people.enable(engine(), person.id, now()))
             else:

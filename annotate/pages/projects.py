@@ -81,10 +81,16 @@ def _binned(project: Binned) -> None:
         st.markdown(f"**{literal(project.name)}**", width="content")
         when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.until:%d %B}"
         st.caption(when, width="content")
-        st.button("Restore", key=f"unbin_{project.id}", icon=":material/undo:", on_click=restore,
-                  args=(project.id, project.name))  # fmt: skip
-        st.button(REMOVE, key=f"remove_{project.id}", type="tertiary", on_click=ask,
-                  args=(REMOVE, project.id, project.name))  # fmt: skip
+        st.button(
+            "Restore",
+            key=f"unbin_{project.id}",
+            icon=":material/undo:",
+            on_click=restore,
+            args=(project.id, project.name),
+        )
+        st.button(
+            REMOVE, key=f"remove_{project.id}", type="tertiary", on_click=ask, args=(REMOVE, project.id, project.name)
+        )
 
 
 main()

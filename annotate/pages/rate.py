@@ -33,9 +33,14 @@ def main() -> None:
         st.header(f"{literal(project.name)}", anchor=False)
         seen = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)
         shown = st.segmented_control(
-            _("What to see"), seen, default=RATE, required=True, format_func=_, key="rate_shown",
+            _("What to see"),
+            seen,
+            default=RATE,
+            required=True,
+            format_func=_,
+            key="rate_shown",
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
     if shown == RATE:
         rating_desk(database, project.id, standing.study.id, who)
         return

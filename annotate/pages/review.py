@@ -77,32 +77,52 @@ def desk(database: Engine, project_id: int, who: str, question: str, last: int) 
         st.markdown(f"**{literal(question)}**")
         pair_texts(case.left, case.right, case.rows, whole=True)
         chosen = st.segmented_control(
-            "Your answer", LABELS, format_func=TITLES.__getitem__, key=here,
+            "Your answer",
+            LABELS,
+            format_func=TITLES.__getitem__,
+            key=here,
             help="The answers of others appear after yours, so that they do not bias it.",
-        )  # fmt: skip
+        )
         if chosen is None:
-            st.button("Later", key=f"{here}_later", type="tertiary", icon=":material/schedule:",
-                      on_click=later.add, args=((case.left_id, case.right_id),))  # fmt: skip
+            st.button(
+                "Later",
+                key=f"{here}_later",
+                type="tertiary",
+                icon=":material/schedule:",
+                on_click=later.add,
+                args=((case.left_id, case.right_id),),
+            )
             return
         _others(database, project_id, case, who)
         note = st.text_input(
-            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Reason, for similar pairs later",
+            "Note",
+            key=f"{here}_note",
+            max_chars=LONGEST_NOTE,
+            placeholder="Reason, for similar pairs later",
             persist_state=DRAFT,
-        )  # fmt: skip
+        )
         st.button(
-            f"Settle: {TITLES[chosen]}", key=f"{here}_settle", type="primary", icon=":material/gavel:",
-            on_click=_settle, args=(database, project_id, who, case, chosen, note),
-        )  # fmt: skip
+            f"Settle: {TITLES[chosen]}",
+            key=f"{here}_settle",
+            type="primary",
+            icon=":material/gavel:",
+            on_click=_settle,
+            args=(database, project_id, who, case, chosen, note),
+        )
 
 
 def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
     """Draw each annotator's answer."""
     votes = opinions(database, project_id, case)
     rows = [
-        {"annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
-         "answer": TITLES[vote.answer], "note": vote.note, "at": f"{vote.at:%Y-%m-%d %H:%M} UTC"}
+        {
+            "annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
+            "answer": TITLES[vote.answer],
+            "note": vote.note,
+            "at": f"{vote.at:%Y-%m-%d %H:%M} UTC",
+        }
         for vote in votes
-    ]  # fmt: skip
+    ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Each annotator's answer")
     key = f"acts_{case.left_id}_{case.right_id}"
     with st.expander("Every answer to this pair", key=key, on_change="rerun") as opened:

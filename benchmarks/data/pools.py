@@ -10,9 +10,13 @@ PAIRS, POSITIVES = 10**8, 1_000
 # Scores of the negatives are normal (0, 1), those of the positives normal with this mean and standard deviation.
 # Of a band's positives, q^power are in the share q of its pairs of the highest lexical similarity (1: no help).
 SHAPES = {
-    "A": (4.55, 1.0, 0.1), "B": (5.6, 1.0, 0.1), "C": (4.8, 1.5, 0.3), "D": (4.0, 0.5, 0.9), "E": (6.2, 0.9, 0.1),
+    "A": (4.55, 1.0, 0.1),
+    "B": (5.6, 1.0, 0.1),
+    "C": (4.8, 1.5, 0.3),
+    "D": (4.0, 0.5, 0.9),
+    "E": (6.2, 0.9, 0.1),
     "F": (2.7, 1.5, 0.3),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

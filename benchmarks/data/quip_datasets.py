@@ -95,7 +95,7 @@ def _tagged(folder: Path, name: str) -> pd.DataFrame:
             "tokens": table["tokens"].map(_joined),
             "tags": table["tags"].map(_joined),
         }
-    )  # fmt: skip
+    )
 
 
 def _joined(words: np.ndarray) -> str:

@@ -30,9 +30,13 @@ def random_encoder(shape: str, texts: Sequence[str], folder: Path, device: str |
     hidden, layers, heads = SHAPES[shape]
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=VOCABULARY, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * hidden, pad_token_id=0,
-    )  # fmt: skip
+        vocab_size=VOCABULARY,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * hidden,
+        pad_token_id=0,
+    )
     BertModel(config).save_pretrained(folder)
     _tokenizer(texts).save_pretrained(folder)
     transformer = Transformer(str(folder), max_seq_length=128)
@@ -46,9 +50,13 @@ def _tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
     words.train_from_iterator(texts, WordLevelTrainer(vocab_size=VOCABULARY, special_tokens=SPECIAL))
     words.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return PreTrainedTokenizerFast(
-        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        tokenizer_object=words,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         model_max_length=128,
-    )  # fmt: skip
+    )
 
 
 def flop_per_token(encoder: Encoder) -> float:

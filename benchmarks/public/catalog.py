@@ -32,7 +32,10 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer(
-            OURS, "Allpairs", "ours", PROJECT,
+            OURS,
+            "Allpairs",
+            "ours",
+            PROJECT,
             "A new project: batches by uncertainty, the encoder trained after each, hubness correction, lexical "
             "features, a second stage that compares the columns.",
             "Learn before it has both matches and non-matches. Choose batches by columns: the first score chooses "
@@ -40,15 +43,22 @@ PEERS = {
             "running-a-project.md#how-a-score-is-made",
         ),
         Peer(
-            "dedupe", "dedupe", "dedupe_link", "dedupe",
+            "dedupe",
+            "dedupe",
+            "dedupe_link",
+            "dedupe",
             "As its example for products of two shops: its own questions, blocking rules and classifier by `train()`. "
             "It does not repeat itself: in two runs of all seeds the mean AP with 1,000 labels was 0.589 and 0.604.",
             "Start without labels.",
             "https://github.com/dedupeio/dedupe-examples/tree/main/record_linkage_example",
-            labels=tuple(filter(None, LABELS)), data=("amazon_google",),
+            labels=tuple(filter(None, LABELS)),
+            data=("amazon_google",),
         ),
         Peer(
-            "splink", "Splink", "splink_link", "splink",
+            "splink",
+            "Splink",
+            "splink_link",
+            "splink",
             "Trained in the order of its guide; words compared by frequency as in its example for business names; "
             "labels estimate m as in its example of pairwise labels. The levels of the comparisons, the blocking rules "
             "and the recall of the deterministic rules (0.7) are ours. Titles are compared by exact words alone.",
@@ -57,7 +67,10 @@ PEERS = {
             data=("amazon_google",),
         ),
         Peer(
-            "goldenmatch", "GoldenMatch", "goldenmatch_link", "goldenmatch",
+            "goldenmatch",
+            "GoldenMatch",
+            "goldenmatch_link",
+            "goldenmatch",
             "What it configures by itself, asked for all matches and not only the best, its threshold lowered to rank "
             "every pair; labels go to its boost, which asks in batches of 100 and fits a logistic regression. Where a "
             "budget ends within a batch, we answer its first pairs. In seed 4 it stopped at 100 labels, and its "
@@ -69,14 +82,20 @@ PEERS = {
             data=("amazon_google",),
         ),
         Peer(
-            "active_loop", "sentence-transformers loop", "active_loop", PROJECT,
+            "active_loop",
+            "sentence-transformers loop",
+            "active_loop",
+            PROJECT,
             "Uncertainty on the cosine of all-MiniLM-L6-v2, which is trained anew by `OnlineContrastiveLoss` after "
             "each batch.",
             "Compare columns: a record is one text.",
             "https://sbert.net/docs/sentence_transformer/loss_overview.html",
         ),
         Peer(
-            "cross_encoder", "cross-encoder, random pairs", "cross_encoder", PROJECT,
+            "cross_encoder",
+            "cross-encoder, random pairs",
+            "cross_encoder",
+            PROJECT,
             "Retrieve and re-rank: a random part of the nearest 20 of all-MiniLM-L6-v2 labelled, a cross-encoder "
             "fine-tuned on it. It begins as the same MiniLM with a new output layer: no pre-trained cross-encoder is "
             "at hand, and one would do better.",
@@ -85,13 +104,19 @@ PEERS = {
             labels=tuple(filter(None, LABELS)),
         ),
         Peer(
-            "supervised", "Allpairs, 5,000 labels", "ours", PROJECT,
+            "supervised",
+            "Allpairs, 5,000 labels",
+            "ours",
+            PROJECT,
             "A reference for what labels can bring: the 5,000 most similar training pairs labelled at once, otherwise "
             "as Allpairs.",
-            "As Allpairs.", "running-a-project.md#how-a-score-is-made", labels=(5_000,), data=("amazon_google",),
+            "As Allpairs.",
+            "running-a-project.md#how-a-score-is-made",
+            labels=(5_000,),
+            data=("amazon_google",),
         ),
     )
-}  # fmt: skip
+}
 
 UNRUN = (
     "dedupe, Splink and GoldenMatch on the other sets: they compare columns, and a record there is one text. We did "

@@ -8,9 +8,17 @@ from benchmarks.public.tables import shown, table
 from benchmarks.public.work import SEEDS
 
 HEADER = (
-    "tool", "seeds", "labels", "matches among the labels", "pairs scored", "lost by blocking",
-    "AP if every pair were scored", "CPU minutes", "peak MiB", "runs on",
-)  # fmt: skip
+    "tool",
+    "seeds",
+    "labels",
+    "matches among the labels",
+    "pairs scored",
+    "lost by blocking",
+    "AP if every pair were scored",
+    "CPU minutes",
+    "peak MiB",
+    "runs on",
+)
 EQUAL = 0.05  # costs that differ by less are called equal: the machines were shared
 
 
@@ -51,9 +59,18 @@ def _row(summary: Summary, peer: str) -> list[str]:
     unblocked = summary.mean(peer, last, "average_precision_unblocked")
     whole = shown(unblocked) if unblocked else "–" if lost else "as above"
     memory = _memory(summary, peer)
-    return [PEERS[peer].title, f"{len(summary.seeds_of(peer))}", f"{last:,}", f"{matches:,.0f}", f"{scored:,.0f}",
-            f"{lost:.1%}", whole, f"{seconds / 60:.1f}", f"{memory:,}" if memory else "–",
-            _machine(summary)]  # fmt: skip
+    return [
+        PEERS[peer].title,
+        f"{len(summary.seeds_of(peer))}",
+        f"{last:,}",
+        f"{matches:,.0f}",
+        f"{scored:,.0f}",
+        f"{lost:.1%}",
+        whole,
+        f"{seconds / 60:.1f}",
+        f"{memory:,}" if memory else "–",
+        _machine(summary),
+    ]
 
 
 def _memory(summary: Summary, peer: str) -> int:

@@ -99,8 +99,9 @@ def of_growth(measured: Sequence[Mapping[str, Any]]) -> Plot:
     """Return seconds of a core by number of texts, both by powers of ten, a line for each stage over all texts."""
     found = [
         {"stage": WORDS[row["stage"]], "texts": row["n"], "seconds": row["seconds"]}
-        for row in measured if row["stage"] in GROWING
-    ]  # fmt: skip
+        for row in measured
+        if row["stage"] in GROWING
+    ]
     base = alt.Chart(alt.Data(values=found)).encode(
         x=alt.X("texts:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", grid=False, tickCount=5)),
         y=alt.Y("seconds:Q", title="seconds of a core", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5)),
@@ -111,8 +112,16 @@ def of_growth(measured: Sequence[Mapping[str, Any]]) -> Plot:
 
 def save(plot: Plot, path: Path) -> None:
     """Write the plot as SVG, and in its first line which figures it shows."""
-    axis = {"labelColor": GREY, "titleColor": GREY, "domainColor": GREY, "tickColor": GREY, "gridColor": GREY,
-            "gridOpacity": 0.25, "labelFontSize": 12, "titleFontSize": 12}  # fmt: skip
+    axis = {
+        "labelColor": GREY,
+        "titleColor": GREY,
+        "domainColor": GREY,
+        "tickColor": GREY,
+        "gridColor": GREY,
+        "gridOpacity": 0.25,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    }
     chart = plot.chart.configure(background="transparent").configure_view(stroke=None)
     chart = chart.configure_axis(**axis).configure_legend(labelColor=GREY, labelFontSize=12, labelLimit=300)
     path.write_text(plot.stamp + vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE) + "\n", "utf-8")

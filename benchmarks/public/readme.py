@@ -59,8 +59,9 @@ def covered(labels: int) -> str:
 def quality(summary: Summary, title: str) -> Sequence[str]:
     """Return average precision with few labels beside the best other tool's."""
     ours = summary.mean(OURS, LABELS, AP)
-    others = {PEERS[peer].title: mean for peer in summary.peers()
-              if peer != OURS and (mean := summary.mean(peer, LABELS, AP))}  # fmt: skip
+    others = {
+        PEERS[peer].title: mean for peer in summary.peers() if peer != OURS and (mean := summary.mean(peer, LABELS, AP))
+    }
     if ours is None or not others:
         raise ValueError(f"README shows {title} with {LABELS} labels: no run of ours, or of another tool, is kept")
     name, best = max(others.items(), key=lambda other: other[1].value)

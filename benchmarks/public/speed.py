@@ -97,10 +97,8 @@ def is_loss(row: Row) -> bool:
 def rows(results: Results, reliability: bool) -> list[Kept]:
     """Return the rows of one of the two sections, those that miss their target first; of pages the slowest."""
     found = [
-        kept
-        for name, result in results.items() if (name in RELIABILITY) == reliability
-        for kept in shown(name, result)
-    ]  # fmt: skip
+        kept for name, result in results.items() if (name in RELIABILITY) == reliability for kept in shown(name, result)
+    ]
     return sorted(found, key=lambda kept: kept.row.met)
 
 
@@ -125,8 +123,15 @@ def leading(words: str) -> float:
 def measured(found: Sequence[Kept]) -> str:
     """Return the rows as a table."""
     lines = [
-        (kept.row.what, kept.row.ours, kept.row.peer, ratio(kept.row), kept.row.target,
-         "yes" if kept.row.met else "**no**", f"`{kept.name}`, {kept.date}")
+        (
+            kept.row.what,
+            kept.row.ours,
+            kept.row.peer,
+            ratio(kept.row),
+            kept.row.target,
+            "yes" if kept.row.met else "**no**",
+            f"`{kept.name}`, {kept.date}",
+        )
         for kept in found
-    ]  # fmt: skip
+    ]
     return table(HEADER, lines)

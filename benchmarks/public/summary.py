@@ -66,8 +66,10 @@ class Summary:
 
     def by_machine(self) -> list["Summary"]:
         """Return the runs of each machine, whose costs can be compared."""
-        return [Summary([run for run in self.runs if run["machine"] == machine])
-                for machine in sorted({run["machine"] for run in self.runs}, reverse=True)]  # fmt: skip
+        return [
+            Summary([run for run in self.runs if run["machine"] == machine])
+            for machine in sorted({run["machine"] for run in self.runs}, reverse=True)
+        ]
 
     def labels(self) -> list[int]:
         """Return all budgets, ascending."""
@@ -77,9 +79,11 @@ class Summary:
         """Return a figure by seed."""
         return {
             run["seed"]: row[figure]
-            for run in self.runs if run["peer"] == peer
-            for row in run["budgets"] if row["labels"] == labels and figure in row
-        }  # fmt: skip
+            for run in self.runs
+            if run["peer"] == peer
+            for row in run["budgets"]
+            if row["labels"] == labels and figure in row
+        }
 
     def mean(self, peer: str, labels: int, figure: str) -> Mean | None:
         """Return the mean over seeds, or None if there is no run; the interval of a share ends at 0 and 1."""
@@ -101,6 +105,10 @@ class Summary:
 
     def losses(self, figure: str) -> list[tuple[str, int, Mean]]:
         """Return peer, labels and difference wherever the peer's mean, to three decimals, is higher than ours."""
-        found = [(peer, labels, self.difference(peer, labels, figure))
-                 for peer in self.peers() if peer != OURS for labels in self.labels()]  # fmt: skip
+        found = [
+            (peer, labels, self.difference(peer, labels, figure))
+            for peer in self.peers()
+            if peer != OURS
+            for labels in self.labels()
+        ]
         return [(peer, labels, each) for peer, labels, each in found if each and round(each.value, 3) < 0]

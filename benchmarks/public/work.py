@@ -48,7 +48,11 @@ WORK = {
     data.name: data
     for data in (
         Data(
-            "amazon_google", "Amazon–Google", "amazon_google_left", "amazon_google_right", "amazon_google_gold",
+            "amazon_google",
+            "Amazon–Google",
+            "amazon_google_left",
+            "amazon_google_right",
+            "amazon_google_gold",
             ("title", "manufacturer", "price"),
         ),
         Data("wikiqa", "WikiQA", "wikiqa_questions", "wikiqa_sentences", "wikiqa_gold", split="wikiqa_split"),
@@ -56,7 +60,7 @@ WORK = {
         Data("qqp", "Quora questions (5,000)", "qqp_small_questions", "", "qqp_small_gold", share=0.5),
         Data("demo", "Demo", "questions", "", "gold", share=0.5, folder=ROOT / "annotate" / "demo"),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

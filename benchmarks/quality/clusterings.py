@@ -151,9 +151,12 @@ def _links(dataset: Dataset, scorer: VectorScorer, threshold: float) -> Links:
     assert scorer.layer is not None
     rows, columns = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
-        as_left(scorer.vectors[rows], scorer.space), as_right(scorer.vectors[columns], scorer.space),
-        dataset.symmetric, threshold=threshold, rescored=scorer.rescored.within(rows, columns),
-    )  # fmt: skip
+        as_left(scorer.vectors[rows], scorer.space),
+        as_right(scorer.vectors[columns], scorer.space),
+        dataset.symmetric,
+        threshold=threshold,
+        rescored=scorer.rescored.within(rows, columns),
+    )
     p = scorer.layer.probability(found.score)
     second = None if dataset.symmetric else _second(dataset)
     return Links(len(dataset.texts), rows[found.left], columns[found.right], p, second=second)

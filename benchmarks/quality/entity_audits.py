@@ -78,9 +78,12 @@ def world_of(name: str, texts: Texts, vectors: np.ndarray) -> World:
     same = entity[found.left] == entity[found.right + shift]
     kept = int((np.cumsum(same) / (np.arange(len(same)) + 1 + len(gold))).argmax()) + 1
     links = Links(
-        len(ids), found.left[:kept], found.right[:kept] + shift, found.score[:kept].astype(np.float64),
+        len(ids),
+        found.left[:kept],
+        found.right[:kept] + shift,
+        found.score[:kept].astype(np.float64),
         second=None if symmetric else second,
-    )  # fmt: skip
+    )
     least = float(found.score[kept - 1])
     return World(name, sides, entity, {how: clustered(links, how, least) for how in CLUSTERINGS})
 
@@ -98,9 +101,18 @@ def lines(world: World, n: int, draws: int) -> Iterator[str]:
         found.append(_measured(sample, world, seed))
     for key, exact in truth.items():
         value, low, high = np.array([one[key] for one in found]).T
-        cells = [world.name, key[0].value, str(n), f"{np.mean(labels):.0f}", key[1], f"{exact:.3f}",
-                 f"{(value - exact).mean():+.3f}", f"{np.sqrt(((value - exact) ** 2).mean()):.3f}",
-                 f"{(high - low).mean():.3f}", f"{((low <= exact) & (exact <= high)).mean():.3f}"]  # fmt: skip
+        cells = [
+            world.name,
+            key[0].value,
+            str(n),
+            f"{np.mean(labels):.0f}",
+            key[1],
+            f"{exact:.3f}",
+            f"{(value - exact).mean():+.3f}",
+            f"{np.sqrt(((value - exact) ** 2).mean()):.3f}",
+            f"{(high - low).mean():.3f}",
+            f"{((low <= exact) & (exact <= high)).mean():.3f}",
+        ]
         yield f"| {' | '.join(cells)} |"
 
 

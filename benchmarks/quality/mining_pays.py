@@ -66,9 +66,14 @@ class Trial:
         added = {share: replace(mined, label=np.full(len(mined), share)) for share in (1.0, precision)}
         ap = {share: self.learn(few.with_pairs(some))[2] for share, some in added.items()}
         return {
-            "positives": few.positives, "labels": first, "mined": len(mined), "precision": precision,
-            "labels and mined": ap[1.0], "weighted": ap[precision], "more labels": self.learn(more)[2],
-        }  # fmt: skip
+            "positives": few.positives,
+            "labels": first,
+            "mined": len(mined),
+            "precision": precision,
+            "labels and mined": ap[1.0],
+            "weighted": ap[precision],
+            "more labels": self.learn(more)[2],
+        }
 
     def label(self, before: Labelled | None, vectors: np.ndarray, layer: OutputLayer | None) -> Labelled:
         """Return the labels so far, and as many more that `uncertainty` chooses."""

@@ -55,8 +55,10 @@ def make_large(engine: Engine, texts: int, encoder: str) -> int:
         splits = ("evaluation" if at % 10 < 3 else "train" for at in range(texts))
         common = {"project_id": project.id, "side": Side.LEFT, "field_lengths": None}
         add_rows(session, Item, (common | {"split": one, "text": text_of(at)} for at, one in enumerate(splits)))
-        ids = ({"project_id": project.id, "side": Side.LEFT, "external_id": f"{at}", "item_id": at + 1}
-               for at in range(texts))  # fmt: skip
+        ids = (
+            {"project_id": project.id, "side": Side.LEFT, "external_id": f"{at}", "item_id": at + 1}
+            for at in range(texts)
+        )
         add_rows(session, Identifier, ids)
         return project.id
 
@@ -75,9 +77,14 @@ def make_model(engine: Engine, project_id: int, data: ProjectData, encoder: str)
     save_vectors(folder.parent / FILE, vectors)
     with writing(engine) as session:
         row = Matcher(
-            project_id=project_id, number=1, folder=f"project-{project_id}/job/model", encoder=encoder, w=9.0, b=-8.0,
+            project_id=project_id,
+            number=1,
+            folder=f"project-{project_id}/job/model",
+            encoder=encoder,
+            w=9.0,
+            b=-8.0,
             details=BLEND.as_dict(),
-        )  # fmt: skip
+        )
         session.add(row)
         session.flush()
         session.expunge(row)

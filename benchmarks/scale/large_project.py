@@ -79,21 +79,35 @@ def _add_batch(session: Session, project_id: int, number: int, size: int) -> Rou
 def _tasks(batch: Round, first: int) -> Iterator[dict[str, Any]]:
     n, number = batch.size + RESERVE, batch.number or 0
     for position in range(n):
-        yield {"project_id": batch.project_id, "round_id": batch.id, "position": position, "p": 0.5,
-               "strategy": batch.strategy, "score": 0.9 - 0.5 * position / n,
-               "votes": 1 if position % EVERY_SECOND else 2,
-               "left_id": first + position, "right_id": first + position + number}  # fmt: skip
+        yield {
+            "project_id": batch.project_id,
+            "round_id": batch.id,
+            "position": position,
+            "p": 0.5,
+            "strategy": batch.strategy,
+            "score": 0.9 - 0.5 * position / n,
+            "votes": 1 if position % EVERY_SECOND else 2,
+            "left_id": first + position,
+            "right_id": first + position + number,
+        }
 
 
 def _answer(session: Session, batch: Round, answered: int) -> None:
     wanted = select(Task.id, Task.left_id, Task.right_id, Task.position).where(Task.round_id == batch.id)
     rows = [
-        {"project_id": batch.project_id, "task_id": id_, "left_id": left, "right_id": right, "seconds": 2.5,
-         "annotator": f"annotator {(position + vote) % ANNOTATORS}", "key": f"{id_}-{vote}",
-         "answer": _said(position, vote)}
+        {
+            "project_id": batch.project_id,
+            "task_id": id_,
+            "left_id": left,
+            "right_id": right,
+            "seconds": 2.5,
+            "annotator": f"annotator {(position + vote) % ANNOTATORS}",
+            "key": f"{id_}-{vote}",
+            "answer": _said(position, vote),
+        }
         for id_, left, right, position in session.execute(wanted.where(Task.position < answered))
         for vote in range(1 if position % EVERY_SECOND else 2)
-    ]  # fmt: skip
+    ]
     for start in range(0, len(rows), CHUNK):
         session.execute(insert(Answer), rows[start : start + CHUNK])
 

@@ -66,8 +66,9 @@ def make(engine: Engine, items: int) -> None:
     texts = made_texts(items, rng)
     with writing(engine) as session:
         project_id = add_project(session, NAME, Kind.SYMMETRIC, Settings(auto_train=False).model_dump()).id
-        corpus = Corpus(Kind.SYMMETRIC, [Item((f"row-{at}",), Side.LEFT, text, Split.TRAIN)
-                                         for at, text in enumerate(texts)], [])  # fmt: skip
+        corpus = Corpus(
+            Kind.SYMMETRIC, [Item((f"row-{at}",), Side.LEFT, text, Split.TRAIN) for at, text in enumerate(texts)], []
+        )
         add_corpus(session, project_id, corpus)
     folder = f"project-{project_id}/job-1"
     (artifacts() / folder).mkdir(parents=True)
@@ -79,10 +80,22 @@ def make(engine: Engine, items: int) -> None:
         session.add(batch)
         session.flush()
         first = session.scalar(select(func.min(StoredItem.id)).where(StoredItem.project_id == project_id)) or 0
-        add_tasks(session, (
-            {"project_id": project_id, "round_id": batch.id, "position": at, "strategy": "uncertainty", "score": 0.5,
-             "p": 0.5, "left_id": first + 2 * at, "right_id": first + 2 * at + 1} for at in range(TASKS)
-        ))  # fmt: skip
+        add_tasks(
+            session,
+            (
+                {
+                    "project_id": project_id,
+                    "round_id": batch.id,
+                    "position": at,
+                    "strategy": "uncertainty",
+                    "score": 0.5,
+                    "p": 0.5,
+                    "left_id": first + 2 * at,
+                    "right_id": first + 2 * at + 1,
+                }
+                for at in range(TASKS)
+            ),
+        )
         row = Row(project_id=project_id, number=1, folder=f"{folder}/model", encoder=DEFAULT_ENCODER, w=20.0, b=-12.0)
         session.add(row)
     publish(engine, project_id, 1)

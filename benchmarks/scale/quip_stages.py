@@ -73,8 +73,11 @@ def passage(number: int) -> str:
 
 def measured(folder: Path, name: str, each: int) -> tuple[float, int]:
     """Run the stage, or train the variant; return CPU seconds and this process's peak memory in bytes."""
-    run = Run(folder / "run", QuipInputs(passages=str(folder / "passages.tsv"), questions=str(folder / "known.tsv")),
-              QuipConfig.model_validate(settings(str(folder / "bert"), each)))  # fmt: skip
+    run = Run(
+        folder / "run",
+        QuipInputs(passages=str(folder / "passages.tsv"), questions=str(folder / "known.tsv")),
+        QuipConfig.model_validate(settings(str(folder / "bert"), each)),
+    )
     began = time.process_time()
     with (
         patch.object(
@@ -106,11 +109,23 @@ def settings(backbone: str, each: int) -> dict[str, Any]:
     return {
         "variants": list(VARIANTS),
         "generator": {"backbone": backbone, "each": each, "steps": 2, "decoder_layers": 1},
-        "teacher": {"backbone": backbone, "steps": 20, "max_length": 64, "question_length": 12, "stride": 8,
-                    "batch_size": 256},
-        "student": {"backbone": backbone, "steps": 100, "passage_length": 40, "question_length": 12,
-                    "window_step": 30, "epochs": 1},
-    }  # fmt: skip
+        "teacher": {
+            "backbone": backbone,
+            "steps": 20,
+            "max_length": 64,
+            "question_length": 12,
+            "stride": 8,
+            "batch_size": 256,
+        },
+        "student": {
+            "backbone": backbone,
+            "steps": 100,
+            "passage_length": 40,
+            "question_length": 12,
+            "window_step": 30,
+            "epochs": 1,
+        },
+    }
 
 
 if __name__ == "__main__":

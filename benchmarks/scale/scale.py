@@ -20,11 +20,14 @@ POWERS = {"encode": 1.0, "file": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5,
 CORE_HOUR = 0.05
 NIGHT, CORES, FLOAT32 = 12.0, 16, 4  # hours, cores of a machine, bytes of a number
 WORDS = {
-    "encode": "encode", "file": "encode three words, one layer, into a file",
-    "train": f"train on {LABELS:,} labels, twice", "search": "neighbours, exactly",
-    "lists": f"{TARGET:.0%} of the neighbours, in lists", "evaluate": "AP, exactly",
+    "encode": "encode",
+    "file": "encode three words, one layer, into a file",
+    "train": f"train on {LABELS:,} labels, twice",
+    "search": "neighbours, exactly",
+    "lists": f"{TARGET:.0%} of the neighbours, in lists",
+    "evaluate": "AP, exactly",
     "sample": "AP, near pairs and a sample",
-}  # fmt: skip
+}
 
 
 MEASURED = {"train": "train on so many pairs, once"}

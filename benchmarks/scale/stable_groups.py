@@ -44,9 +44,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="few texts: tests that it works, not how fast it is")
     arguments = parser.parse_args()
-    texts, count, added = (5_000, 25_000, 500) if arguments.quick else (
-        arguments.texts, arguments.links, arguments.added
-    )  # fmt: skip
+    texts, count, added = (
+        (5_000, 25_000, 500) if arguments.quick else (arguments.texts, arguments.links, arguments.added)
+    )
     with tempfile.TemporaryDirectory(prefix="allpairs-") as home:
         os.environ["ALLPAIRS_HOME"] = home
         os.environ.pop("ALLPAIRS_DATABASE_URL", None)
@@ -100,9 +100,16 @@ def _first(whole: Links, texts: int) -> Links:
 
 def _update(after: Numbered) -> GroupUpdate:
     return GroupUpdate(
-        project_id=1, matcher=1, threshold=LEAST, p=LEAST, clustering=Clustering.AVERAGE,
-        representative=USUAL.representative, newest_by="", groups=len(np.unique(after.number)), texts=len(after.items),
-    )  # fmt: skip
+        project_id=1,
+        matcher=1,
+        threshold=LEAST,
+        p=LEAST,
+        clustering=Clustering.AVERAGE,
+        representative=USUAL.representative,
+        newest_by="",
+        groups=len(np.unique(after.number)),
+        texts=len(after.items),
+    )
 
 
 def _project(engine: Engine, texts: int) -> np.ndarray:

@@ -77,9 +77,11 @@ def seconds(stage: str, n: int, processes: int) -> float:
 
     environment = {**os.environ, ENGINE: "local", "OMP_NUM_THREADS": "1"}
     ray.init(
-        num_cpus=processes, log_to_driver=False, include_dashboard=False,
+        num_cpus=processes,
+        log_to_driver=False,
+        include_dashboard=False,
         runtime_env={"env_vars": {name: environment[name] for name in (ENGINE, "OMP_NUM_THREADS", "PYTHONPATH")}},
-    )  # fmt: skip
+    )
     return _timed(stage, n, OnRay())
 
 
@@ -106,11 +108,23 @@ def measure(quick: bool) -> list[Row]:
         local, one, two = (float(np.median([run[way] for run in runs])) for way in WAYS)
         what, peer = f"{stage}, {n:,} {STAGES[stage].unit}, Ray with", f"no cluster, one thread: {local:.1f} s"
         rows += [
-            Row(f"{what} one process", f"{one:.1f} s", f"≤ {OVERHEAD:g} × the time", one <= OVERHEAD * local, peer,
-                one / local),
-            Row(f"{what} two processes", f"{two:.1f} s", f"≥ {FASTER:g} × as fast", local >= FASTER * two, peer,
-                local / two),
-        ]  # fmt: skip
+            Row(
+                f"{what} one process",
+                f"{one:.1f} s",
+                f"≤ {OVERHEAD:g} × the time",
+                one <= OVERHEAD * local,
+                peer,
+                one / local,
+            ),
+            Row(
+                f"{what} two processes",
+                f"{two:.1f} s",
+                f"≥ {FASTER:g} × as fast",
+                local >= FASTER * two,
+                peer,
+                local / two,
+            ),
+        ]
     return rows
 
 

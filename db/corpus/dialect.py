@@ -16,8 +16,13 @@ from allpairs.db.corpus.formula import unguarded
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 64 * 1024  # bytes that are looked at
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-NO_TEXT = {b"PK\x03\x04": "a workbook or a zip archive", b"\xd0\xcf\x11\xe0": "a workbook", b"\x1f\x8b": "a gzip file",
-           b"PAR1": "a Parquet file", b"%PDF": "a PDF file"}  # fmt: skip
+NO_TEXT = {
+    b"PK\x03\x04": "a workbook or a zip archive",
+    b"\xd0\xcf\x11\xe0": "a workbook",
+    b"\x1f\x8b": "a gzip file",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF file",
+}
 WESTERN = "Windows-1252"
 _FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no western word has four such letters in a row; a Cyrillic or Greek one has
 _STATED = re.compile(r'"?sep=(.)\1*"?\r?', re.IGNORECASE)  # Excel's first line

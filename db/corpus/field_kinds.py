@@ -22,9 +22,34 @@ LOOKED_AT = 1_000  # values of a column
 MOST = 0.8  # of the values decide
 PRICES = ("price", "cost", "amount", "msrp", "rrp", "fee", "total", "salary")
 CODES = (
-    "id", "code", "sku", "upc", "ean", "gtin", "asin", "isbn", "issn", "doi", "model", "modelno", "mpn", "part",
-    "serial", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "tel", "fax", "ssn", "vat", "iban", "email",
-)  # fmt: skip
+    "id",
+    "code",
+    "sku",
+    "upc",
+    "ean",
+    "gtin",
+    "asin",
+    "isbn",
+    "issn",
+    "doi",
+    "model",
+    "modelno",
+    "mpn",
+    "part",
+    "serial",
+    "zip",
+    "zipcode",
+    "postcode",
+    "plz",
+    "phone",
+    "telephone",
+    "tel",
+    "fax",
+    "ssn",
+    "vat",
+    "iban",
+    "email",
+)
 LONGEST_NAME = 4.0  # words on average
 
 

@@ -13,11 +13,38 @@ from allpairs.db.domain import FieldKind
 from allpairs.db.identity import identity
 
 # What people write where they have no value.
-MISSING = frozenset({
-    "n/a", "#n/a", "na", "n.a.", "nan", "<na>", "none", "null", "nil", "nat", "unknown", "undefined", "missing", "tbd",
-    "tba", "tbc", "not available", "not applicable", "not known", "no data", "k.a.", "k. a.", "keine angabe",
-    "unbekannt", "inconnu", "desconocido", "s/d", "n.d.",
-})  # fmt: skip
+MISSING = frozenset(
+    {
+        "n/a",
+        "#n/a",
+        "na",
+        "n.a.",
+        "nan",
+        "<na>",
+        "none",
+        "null",
+        "nil",
+        "nat",
+        "unknown",
+        "undefined",
+        "missing",
+        "tbd",
+        "tba",
+        "tbc",
+        "not available",
+        "not applicable",
+        "not known",
+        "no data",
+        "k.a.",
+        "k. a.",
+        "keine angabe",
+        "unbekannt",
+        "inconnu",
+        "desconocido",
+        "s/d",
+        "n.d.",
+    }
+)
 SIGNS = str.maketrans({"−": "-", "٬": "'", "’": "'", "‘": "'"})  # minus, and what stands between groups of digits
 NUMBER = re.compile(
     r"((?<![\w.,])[-+] ?)?(\d+(?:[' ]\d{3}(?!\d)|[.,٫]\d+)*|(?<![\w.,])[.,٫]\d+)"
@@ -45,12 +72,19 @@ READ = (FieldKind.NUMBER, FieldKind.PRICE, FieldKind.DATE)  # kinds whose values
 COMPACT = 8  # digits of a date without signs
 # In English, German, French, Spanish, Italian, Portuguese and Dutch, without accents.
 NAMES = (
-    "january januar janvier enero gennaio janeiro januari", "february februar fevrier febrero febbraio fevereiro",
-    "march marz maerz mars marzo marco maart mrt", "april avril abril aprile", "may mai mayo maggio maio mei",
-    "june juni juin junio giugno junho", "july juli juillet julio luglio julho", "august aout agosto augustus",
-    "september septembre septiembre settembre setembro", "october oktober octobre octubre ottobre outubro",
-    "november novembre noviembre novembro", "december dezember decembre diciembre dicembre dezembro",
-)  # fmt: skip
+    "january januar janvier enero gennaio janeiro januari",
+    "february februar fevrier febrero febbraio fevereiro",
+    "march marz maerz mars marzo marco maart mrt",
+    "april avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june juni juin junio giugno junho",
+    "july juli juillet julio luglio julho",
+    "august aout agosto augustus",
+    "september septembre septiembre settembre setembro",
+    "october oktober octobre octubre ottobre outubro",
+    "november novembre noviembre novembro",
+    "december dezember decembre diciembre dicembre dezembro",
+)
 SHORTEST = 3  # letters of a month
 
 

@@ -84,8 +84,10 @@ class Links:
             neighbours.setdefault(one, []).append(other)
             neighbours.setdefault(other, []).append(one)
         paths = [_path(neighbours, *ends) for ends in self.rows[self.clashes][:most].tolist()]
-        return [Contradiction(int(self.items[path[0]]), int(self.items[path[-1]]), tuple(self.items[path].tolist()))
-                for path in paths]  # fmt: skip
+        return [
+            Contradiction(int(self.items[path[0]]), int(self.items[path[-1]]), tuple(self.items[path].tolist()))
+            for path in paths
+        ]
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,10 @@ class TextColumns:
 
     def with_kind(self, name: str, kind: FieldKind) -> "TextColumns":
         """Return the columns, with this kind for the column of this name, in both lists if both have it."""
-        kinds = {side: tuple(kind if own == name else of for own, of in zip(self.names[side], kinds, strict=True))
-                 for side, kinds in self.kinds.items()}  # fmt: skip
+        kinds = {
+            side: tuple(kind if own == name else of for own, of in zip(self.names[side], kinds, strict=True))
+            for side, kinds in self.kinds.items()
+        }
         return replace(self, kinds=kinds)
 
     def of_model(self, known: "TextColumns | None") -> "TextColumns":
@@ -68,19 +70,27 @@ class TextColumns:
         """
         if known is None or not known.kinds:
             return replace(self, kinds={})
-        learned = {(side, name): kind for side in known.kinds
-                   for name, kind in zip(known.names[side], known.kinds[side], strict=True)}  # fmt: skip
+        learned = {
+            (side, name): kind
+            for side in known.kinds
+            for name, kind in zip(known.names[side], known.kinds[side], strict=True)
+        }
         kinds = {
-            side: [learned.get((side, name), learned.get((Side.LEFT, name), kind))
-                   for name, kind in zip(self.names[side], own, strict=True)]
+            side: [
+                learned.get((side, name), learned.get((Side.LEFT, name), kind))
+                for name, kind in zip(self.names[side], own, strict=True)
+            ]
             for side, own in self.kinds.items()
-        }  # fmt: skip
-        written = {(side, name): reading for side, readings in known.readings.items()
-                   for name, reading in zip(known.names[side], readings, strict=True)}  # fmt: skip
+        }
+        written = {
+            (side, name): reading
+            for side, readings in known.readings.items()
+            for name, reading in zip(known.names[side], readings, strict=True)
+        }
         readings = {
             side: [written.get((side, name), written.get((Side.LEFT, name), Reading())) for name in names]
             for side, names in self.names.items()
-        }  # fmt: skip
+        }
         return replace(self, kinds=kinds, readings=readings)
 
     def as_dict(self) -> dict[str, list[Any]]:
@@ -98,10 +108,14 @@ class TextColumns:
         names = {side: tuple(given[side]) for side in Side if side in given}
         if not names.get(Side.LEFT) or not all(isinstance(name, str) for side in names.values() for name in side):
             raise ValueError("columns without names")
-        kinds = {side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names
-                 if KINDS.format(side) in given}  # fmt: skip
-        readings = {side: tuple(Reading(**one) for one in given[READINGS.format(side)]) for side in names
-                    if READINGS.format(side) in given}  # fmt: skip
+        kinds = {
+            side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names if KINDS.format(side) in given
+        }
+        readings = {
+            side: tuple(Reading(**one) for one in given[READINGS.format(side)])
+            for side in names
+            if READINGS.format(side) in given
+        }
         return cls(names, kinds, readings)
 
 

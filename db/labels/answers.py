@@ -239,9 +239,13 @@ def changed() -> ColumnElement[bool]:
     """Tell whether the annotator of an answer has since answered its pair again or retracted it; skips do not count."""
     later = aliased(Answer)
     again = select(later.id).where(
-        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
-        later.annotator == Answer.annotator, later.id > Answer.id, later.answer != AnswerKind.SKIP,
-    )  # fmt: skip
+        later.project_id == Answer.project_id,
+        later.left_id == Answer.left_id,
+        later.right_id == Answer.right_id,
+        later.annotator == Answer.annotator,
+        later.id > Answer.id,
+        later.answer != AnswerKind.SKIP,
+    )
     return again.exists()
 
 
@@ -257,10 +261,14 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
     same = and_(Answer.left_id == act.c.left_id, Answer.right_id == act.c.right_id, Answer.id < act.c.id)
     other = aliased(Answer)
     overtaken = select(other.id).where(
-        other.project_id == project_id, other.left_id == Answer.left_id, other.right_id == Answer.right_id,
-        other.annotator != annotator, other.id > Answer.id, other.answer != AnswerKind.SKIP,
+        other.project_id == project_id,
+        other.left_id == Answer.left_id,
+        other.right_id == Answer.right_id,
+        other.annotator != annotator,
+        other.id > Answer.id,
+        other.answer != AnswerKind.SKIP,
         or_(other.settles, ~Answer.settles),
-    )  # fmt: skip
+    )
     earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
     return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
 
@@ -310,8 +318,18 @@ def answer_at_once(
 ) -> None:
     """Give this answer to each pair in the annotator's name. act: prefix of the answers' keys."""
     at = now()
-    store_answers(session, [
-        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
-         "key": f"{act}-{place}", "created_at": at}
-        for place, (left, right) in enumerate(pairs)
-    ])  # fmt: skip
+    store_answers(
+        session,
+        [
+            {
+                "project_id": project_id,
+                "left_id": left,
+                "right_id": right,
+                "annotator": annotator,
+                "answer": answer,
+                "key": f"{act}-{place}",
+                "created_at": at,
+            }
+            for place, (left, right) in enumerate(pairs)
+        ],
+    )

@@ -47,13 +47,16 @@ def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKi
         .join(left, left.id == pair.c.left_id)
         .join(right, right.id == pair.c.right_id)
         .where(
-            left.withdrawn_at.is_(None), right.withdrawn_at.is_(None),
-            left.split != Split.EVALUATION, right.split != Split.EVALUATION,
+            left.withdrawn_at.is_(None),
+            right.withdrawn_at.is_(None),
+            left.split != Split.EVALUATION,
+            right.split != Split.EVALUATION,
             or_(left.split == Split.TRAIN, right.split == Split.TRAIN),
-            ~disagree.exists(), *_not_to_be_asked(session, pair, project_id, annotator),
+            ~disagree.exists(),
+            *_not_to_be_asked(session, pair, project_id, annotator),
         )
         .order_by(agree.desc(), pair.c.answer_id.desc())
-    )  # fmt: skip
+    )
     return [Example(answer, *texts) for texts in session.execute(wanted.limit(n))]
 
 

@@ -82,11 +82,18 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
     differ = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id).where(looks.c.answer != looks.c.fast))
     return [
         Told(
-            fast.annotator, AnswerKind(fast.answer), fast.answers, fast.seconds / fast.answers, began, ended,
-            again.get(fast.id, 0), looked_at.get(fast.id, 0), differ.get(fast.id, 0),
+            fast.annotator,
+            AnswerKind(fast.answer),
+            fast.answers,
+            fast.seconds / fast.answers,
+            began,
+            ended,
+            again.get(fast.id, 0),
+            looked_at.get(fast.id, 0),
+            differ.get(fast.id, 0),
         )
         for fast, began, ended in rows
-    ]  # fmt: skip
+    ]
 
 
 def _double_checks(project_id: int) -> Any:

@@ -56,9 +56,11 @@ class _Checks:
     def _gold(self, positive: bool, roll: float) -> Draw | None:
         mine = and_(Gold.project_id == self.project_id, Gold.positive.is_(positive))
         open_task = select(Task.id).where(
-            Task.project_id == self.project_id, Task.left_id == Gold.left_id, Task.right_id == Gold.right_id,
+            Task.project_id == self.project_id,
+            Task.left_id == Gold.left_id,
+            Task.right_id == Gold.right_id,
             or_(~labelled(), wants_vote_of(self.annotator, self.looks)),
-        )  # fmt: skip
+        )
         pairs = known_pairs(self.project_id).where(mine, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
         found = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, mine), roll)
         return None if found is None else (found[0], found[1], DECIDED[not positive], None)
@@ -107,17 +109,25 @@ class _Checks:
         """Select the annotator's current yes and no answers that are old enough and have had no check."""
         own = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         return own.where(
-            Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(DECIDED),
-            Answer.task_id.is_not(None), ~Answer.settles, Answer.created_at <= self.at - AGO,
-            ~changed(), ~self._checks_of(Answer), is_there(Answer, self.project_id),
-        )  # fmt: skip
+            Answer.project_id == self.project_id,
+            Answer.annotator == self.annotator,
+            Answer.answer.in_(DECIDED),
+            Answer.task_id.is_not(None),
+            ~Answer.settles,
+            Answer.created_at <= self.at - AGO,
+            ~changed(),
+            ~self._checks_of(Answer),
+            is_there(Answer, self.project_id),
+        )
 
     def _unseen(self, table: Any) -> list[ColumnElement[bool]]:
         own = aliased(Answer)
         answered = select(own.id).where(
-            own.project_id == self.project_id, own.left_id == table.left_id, own.right_id == table.right_id,
+            own.project_id == self.project_id,
+            own.left_id == table.left_id,
+            own.right_id == table.right_id,
             own.annotator == self.annotator,
-        )  # fmt: skip
+        )
         return [~answered.exists(), ~self._checks_of(table)]
 
     def _checks_of(self, table: Any) -> ColumnElement[bool]:
@@ -181,9 +191,16 @@ def _roll(seed: int, annotator: str, task_id: int, what: str) -> float:
 def _store(order: _Checks, task_id: int, kind: CheckKind, found: Draw) -> Check:
     left, right, expected, task_of_pair = found
     check = Check(
-        project_id=order.project_id, annotator=order.annotator, kind=kind, left_id=left, right_id=right,
-        expected=expected, task_id=task_of_pair, before_id=task_id, created_at=order.at,
-    )  # fmt: skip
+        project_id=order.project_id,
+        annotator=order.annotator,
+        kind=kind,
+        left_id=left,
+        right_id=right,
+        expected=expected,
+        task_id=task_of_pair,
+        before_id=task_id,
+        created_at=order.at,
+    )
     order.session.add(check)
     order.session.flush()
     return check

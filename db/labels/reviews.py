@@ -95,9 +95,12 @@ def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tup
     if drawn:
         fast = select(FastAnswersTask.task_id).where(FastAnswersTask.task_id == Task.id)
         tasks = select(Task.id).where(
-            Task.project_id == project_id, Task.votes > 1, ~fast.exists(),
-            Task.left_id == votes.c.left_id, Task.right_id == votes.c.right_id,
-        )  # fmt: skip
+            Task.project_id == project_id,
+            Task.votes > 1,
+            ~fast.exists(),
+            Task.left_id == votes.c.left_id,
+            Task.right_id == votes.c.right_id,
+        )
         wanted = wanted.where(tasks.exists())
     rows = session.execute(wanted.order_by(votes.c.left_id, votes.c.right_id, votes.c.id))
     found = [(left, right, who, AnswerKind(answer)) for left, right, who, answer in rows]

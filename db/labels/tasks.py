@@ -185,10 +185,12 @@ def _free_in(
         # backwards: devices meet only at the end, even if one hears of the other's answers late.
         case((elsewhere, 3), (mine, 0), (ours, 1), else_=2),
         case(
-            (elsewhere, -Task.position), (labelled(), _scattered(max(batch.size // 2, 1))),
-            (mine | ours, Task.position), else_=-Task.position,
+            (elsewhere, -Task.position),
+            (labelled(), _scattered(max(batch.size // 2, 1))),
+            (mine | ours, Task.position),
+            else_=-Task.position,
         ),
-    ]  # fmt: skip
+    ]
     if grouped:
         first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
         order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]

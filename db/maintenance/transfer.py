@@ -61,17 +61,52 @@ from allpairs.db.schema.tables import (
 
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
-    Project, Item, Identifier, TextChange, IdentifierChange, Gold, Matcher, Evaluation, Publication,
-    ShadowCounts, Design, Round, Task, Answer,
-    Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
-    GroupUpdate, GroupChange, GroupedItem, MachineRater, PairVerdict,
-)  # fmt: skip
+    Project,
+    Item,
+    Identifier,
+    TextChange,
+    IdentifierChange,
+    Gold,
+    Matcher,
+    Evaluation,
+    Publication,
+    ShadowCounts,
+    Design,
+    Round,
+    Task,
+    Answer,
+    Study,
+    StudyUnit,
+    Rating,
+    Event,
+    Check,
+    CheckAnswer,
+    FastAnswers,
+    FastAnswersTask,
+    GroupUpdate,
+    GroupChange,
+    GroupedItem,
+    MachineRater,
+    PairVerdict,
+)
 # Tables of this installation only (accounts among them: answers keep the annotator's name; webhooks, which hold
 # secrets), and labels, which follow from the answers.
 _LEFT: tuple[type[Base], ...] = (
-    Lease, Job, Worker, MatchServer, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
-    Webhook, Notice, Delivery,
-)  # fmt: skip
+    Lease,
+    Job,
+    Worker,
+    MatchServer,
+    PairLabel,
+    Person,
+    Membership,
+    Login,
+    ApiToken,
+    Invitation,
+    LoginAttempt,
+    Webhook,
+    Notice,
+    Delivery,
+)
 LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})
 MAPPED: dict[str, type[Base]] = {model.__tablename__: model for model in _MOVED}
 TABLES: dict[str, Table] = {name: Base.metadata.tables[name] for name in MAPPED}

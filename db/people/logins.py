@@ -33,9 +33,16 @@ def add_login(session: Session, person_id: int, at: datetime, ticket_of: str | N
     token = new_token()
     lasts = TICKET_LASTS if ticket_of else LASTS
     session.add(
-        Login(person_id=person_id, token=hashed(token), ticket_of=ticket_of, created_at=at, rotated_at=at, seen_at=at,
-              expires_at=at + lasts)
-    )  # fmt: skip
+        Login(
+            person_id=person_id,
+            token=hashed(token),
+            ticket_of=ticket_of,
+            created_at=at,
+            rotated_at=at,
+            seen_at=at,
+            expires_at=at + lasts,
+        )
+    )
     session.flush()
     return token
 
@@ -127,9 +134,10 @@ def add_invitation(
     """Add an invitation and return its token."""
     token = new_token()
     session.add(
-        Invitation(token=hashed(token), project_id=project_id, role=role, made_by=made_by, created_at=at,
-                   expires_at=at + lasts)
-    )  # fmt: skip
+        Invitation(
+            token=hashed(token), project_id=project_id, role=role, made_by=made_by, created_at=at, expires_at=at + lasts
+        )
+    )
     session.flush()
     return token
 

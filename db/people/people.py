@@ -107,9 +107,15 @@ def add_person(
     if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
         raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
     person = Person(
-        name=name, folded=folded(name), password=password, issuer=issuer, subject=subject,
-        administrator=administrator, changed_at=at, created_at=at,
-    )  # fmt: skip
+        name=name,
+        folded=folded(name),
+        password=password,
+        issuer=issuer,
+        subject=subject,
+        administrator=administrator,
+        changed_at=at,
+        created_at=at,
+    )
     session.add(person)
     try:
         session.flush()

@@ -25,10 +25,14 @@ def add_token(
     token, named = f"{PREFIX}{new_token()}", [scope.value for scope in Scope if scope in scopes]
     session.add(
         ApiToken(
-            person_id=person_id, token=hashed(token), purpose=purpose, scopes=named, created_at=at,
+            person_id=person_id,
+            token=hashed(token),
+            purpose=purpose,
+            scopes=named,
+            created_at=at,
             expires_at=expires_at,
         )
-    )  # fmt: skip
+    )
     session.flush()
     return token
 

@@ -43,9 +43,11 @@ def send_to(
     """Add a notice for these webhooks of one project, whatever kinds they want."""
     project, at = session.get_one(Project, webhooks[0].project_id), now()
     body = {
-        "type": str(kind), "timestamp": at.isoformat(), "project": {"id": project.id, "name": project.name},
+        "type": str(kind),
+        "timestamp": at.isoformat(),
+        "project": {"id": project.id, "name": project.name},
         "data": about,
-    }  # fmt: skip
+    }
     notice = Notice(project_id=project.id, key=key or uuid4().hex, kind=kind, body=body, created_at=at)
     session.add(notice)
     session.flush()

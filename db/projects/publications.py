@@ -50,8 +50,9 @@ def add_counts(session: Session, project_id: int, published_id: int, shadow_id: 
     """Add to the counts of this published model and this shadow; more: of each of COUNTED."""
     row = session.get(ShadowCounts, (published_id, shadow_id), with_for_update=True)
     if row is None:
-        row = ShadowCounts(published_id=published_id, shadow_id=shadow_id, project_id=project_id,
-                           **dict.fromkeys(COUNTED, 0))  # fmt: skip
+        row = ShadowCounts(
+            published_id=published_id, shadow_id=shadow_id, project_id=project_id, **dict.fromkeys(COUNTED, 0)
+        )
         session.add(row)
     for name in COUNTED:
         setattr(row, name, getattr(row, name) + more[name])

@@ -102,8 +102,14 @@ def _due(wanted: Select[*tuple[Any, ...]], at: datetime) -> Select[*tuple[Any, .
 
 def mark_delivered(session: Session, message: Message, status: int, at: datetime) -> None:
     """Record that the receiver has the message, whoever sent it."""
-    _record(session, (Delivery.id == message.delivery_id,), state=DeliveryState.DELIVERED, status=status, error=None,
-            delivered_at=at)  # fmt: skip
+    _record(
+        session,
+        (Delivery.id == message.delivery_id,),
+        state=DeliveryState.DELIVERED,
+        status=status,
+        error=None,
+        delivered_at=at,
+    )
 
 
 def mark_failed(session: Session, message: Message, status: int | None, error: str, next_at: datetime | None) -> None:

@@ -77,22 +77,29 @@ def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[
     pair = and_(Answer.left_id == PairLabel.left_id, Answer.right_id == PairLabel.right_id)
     votes = select(Answer.id).where(Answer.project_id == project_id, pair, Answer.answer.in_(LABELS), ~changed())
     audited = select(Task.id).where(
-        Task.project_id == project_id, Task.purpose == Purpose.AUDIT,
-        Task.left_id == PairLabel.left_id, Task.right_id == PairLabel.right_id,
-    )  # fmt: skip
+        Task.project_id == project_id,
+        Task.purpose == Purpose.AUDIT,
+        Task.left_id == PairLabel.left_id,
+        Task.right_id == PairLabel.right_id,
+    )
     wanted = (
         select(PairLabel.left_id, PairLabel.right_id, left.text, right.text)
         .join(left, left.id == PairLabel.left_id)
         .join(right, right.id == PairLabel.right_id)
         .where(
-            PairLabel.project_id == project_id, PairLabel.answer == answer, PairLabel.purpose == Purpose.TRAIN,
-            left.withdrawn_at.is_(None), right.withdrawn_at.is_(None),
-            left.split != Split.EVALUATION, right.split != Split.EVALUATION,
+            PairLabel.project_id == project_id,
+            PairLabel.answer == answer,
+            PairLabel.purpose == Purpose.TRAIN,
+            left.withdrawn_at.is_(None),
+            right.withdrawn_at.is_(None),
+            left.split != Split.EVALUATION,
+            right.split != Split.EVALUATION,
             or_(left.split == Split.TRAIN, right.split == Split.TRAIN),
-            ~votes.where(Answer.answer != answer).exists(), ~audited.exists(),
+            ~votes.where(Answer.answer != answer).exists(),
+            ~audited.exists(),
         )
         .order_by(PairLabel.answer_id.desc())
         .limit(RECENT)
-    )  # fmt: skip
+    )
     rows = session.execute(wanted)
     return [Labelled(*row, answer == AnswerKind.POSITIVE) for row in rows]

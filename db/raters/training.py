@@ -47,13 +47,17 @@ def verdicts_to_train(session: Session, teaching: Teaching, cutoff: int) -> list
     An answer of any kind counts, unsure too: where people have spoken, the rater has no say.
     """
     same = and_(
-        Answer.project_id == PairVerdict.project_id, Answer.id <= cutoff,
-        Answer.left_id == PairVerdict.left_id, Answer.right_id == PairVerdict.right_id,
-    )  # fmt: skip
+        Answer.project_id == PairVerdict.project_id,
+        Answer.id <= cutoff,
+        Answer.left_id == PairVerdict.left_id,
+        Answer.right_id == PairVerdict.right_id,
+    )
     wanted = select(PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict).where(
-        PairVerdict.rater_id == teaching.rater, PairVerdict.id <= teaching.newest,
-        PairVerdict.verdict != Verdict.ABSTAIN, ~select(Answer.id).where(same).exists(),
-    )  # fmt: skip
+        PairVerdict.rater_id == teaching.rater,
+        PairVerdict.id <= teaching.newest,
+        PairVerdict.verdict != Verdict.ABSTAIN,
+        ~select(Answer.id).where(same).exists(),
+    )
     rows = session.execute(wanted.order_by(PairVerdict.id))
     return [(left, right, verdict == Verdict.YES) for left, right, verdict in rows]
 

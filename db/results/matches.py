@@ -16,9 +16,16 @@ from allpairs.db.schema.engine import artifacts
 FOLDER = "matches"  # below the project's: only the newest ones
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
 GROUP_COLUMNS = {
-    "group": int, "group_id": str, "size": int, "side": str, "id": str, "text": str, "representative": int,
-    "weakest": float, "coherence": float,
-}  # fmt: skip
+    "group": int,
+    "group_id": str,
+    "size": int,
+    "side": str,
+    "id": str,
+    "text": str,
+    "representative": int,
+    "weakest": float,
+    "coherence": float,
+}
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,7 @@ def store_change(session: Session, project: Project, plan: TextPlan, who: str, s
     """
     last = session.scalar(select(func.max(TextChange.number)).where(TextChange.project_id == project.id)) or 0
     counts = {name: sum(plan.counts[kind] for kind in kinds) for name, kinds in _COUNTED.items()}
-    change = TextChange(
-        project_id=project.id, number=last + 1, who=who, source=source[:500], measuring=0, **counts
-    )  # fmt: skip
+    change = TextChange(project_id=project.id, number=last + 1, who=who, source=source[:500], measuring=0, **counts)
     session.add(change)
     session.flush()
     items = _add_items(session, project, plan, change)
@@ -104,10 +102,14 @@ def _add_items(session: Session, project: Project, plan: TextPlan, change: TextC
         return []
     splits = _splits(session, project, plan, change.number)
     common = {"project_id": project.id, "side": plan.side, "added_in": change.number}
-    add_rows(session, Item, (
-        common | {"split": split, "text": item.text, "field_lengths": list(item.lengths) or None}
-        for item, split in zip(plan.new, splits, strict=True)
-    ))  # fmt: skip
+    add_rows(
+        session,
+        Item,
+        (
+            common | {"split": split, "text": item.text, "field_lengths": list(item.lengths) or None}
+            for item, split in zip(plan.new, splits, strict=True)
+        ),
+    )
     mine = select(Item.id).where(Item.project_id == project.id, Item.added_in == change.number)
     return list(session.scalars(mine.order_by(Item.id)))
 
@@ -132,8 +134,11 @@ def _splits(session: Session, project: Project, plan: TextPlan, number: int) -> 
 
 def _replaced(session: Session, plan: TextPlan) -> dict[int, Split]:
     """Return the split of the texts that new texts replace, by the place of the new one."""
-    moves = [(-1 - move.after, move.before) for move in plan.moves
-             if move.before is not None and move.after is not None and move.after < 0]  # fmt: skip
+    moves = [
+        (-1 - move.after, move.before)
+        for move in plan.moves
+        if move.before is not None and move.after is not None and move.after < 0
+    ]
     before = _splits_of(session, (item for _, item in moves))
     found: dict[int, Split] = {}
     for place, item in moves:

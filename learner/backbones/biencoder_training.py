@@ -160,8 +160,10 @@ class _Lesson:
             vectors = encoder.vectors(ids, mask)
             asked = self.biencoder.asked([one.tolist() for one in self.questions.take(questions)])
         allowed = own_tokens(mask)
-        targets = [Sparse(np.stack(at.take(questions)), np.stack(mass.take(questions)))
-                   for at, mass in zip(self.at, self.mass, strict=True)]  # fmt: skip
+        targets = [
+            Sparse(np.stack(at.take(questions)), np.stack(mass.take(questions)))
+            for at, mass in zip(self.at, self.mass, strict=True)
+        ]
         losses = [
             self._side(vectors, allowed, vector.float(), owner, target)
             for vector, target in zip(asked, targets, strict=True)

@@ -33,9 +33,11 @@ def with_new_decoder(source: str, tokenizer: Any, layers: int, copying: bool = F
     else:
         model = EncoderDecoderModel(encoder=encoder, decoder=decoder)
     ids = {
-        "decoder_start_token_id": tokenizer.cls_token_id, "bos_token_id": tokenizer.cls_token_id,
-        "eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id,
-    }  # fmt: skip
+        "decoder_start_token_id": tokenizer.cls_token_id,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     for name, number in ids.items():
         setattr(model.config, name, number)
         setattr(model.generation_config, name, number)

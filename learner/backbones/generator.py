@@ -254,11 +254,18 @@ def decoding(generator: TextGenerator, settings: GeneratorSettings) -> Generatio
     config = copy.deepcopy(generator.model.generation_config)
     sample = settings.decoding == "sample"
     config.update(
-        do_sample=sample, num_beams=1 if sample else settings.beams, no_repeat_ngram_size=settings.no_repeat,
-        length_penalty=settings.length_penalty, early_stopping=False, min_length=0, max_length=None,
+        do_sample=sample,
+        num_beams=1 if sample else settings.beams,
+        no_repeat_ngram_size=settings.no_repeat,
+        length_penalty=settings.length_penalty,
+        early_stopping=False,
+        min_length=0,
+        max_length=None,
         max_new_tokens=longest(generator.model.config, generator.tokenizer, settings.target_length),
-        top_k=settings.top_k if sample else None, top_p=settings.top_p if sample else None, temperature=None,
-    )  # fmt: skip
+        top_k=settings.top_k if sample else None,
+        top_p=settings.top_p if sample else None,
+        temperature=None,
+    )
     return config
 
 

@@ -69,10 +69,14 @@ class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
         assert decoder_source_ids is not None, "a pointer model needs the ids that its encoder read"
         read = encoder_outputs[0]
         found = self.decoder.bert(
-            input_ids=decoder_input_ids, encoder_hidden_states=read, encoder_attention_mask=attention_mask,
-            past_key_values=decoding.get("past_key_values"), use_cache=decoding.get("use_cache"),
-            attention_mask=decoding.get("decoder_attention_mask"), position_ids=decoding.get("decoder_position_ids"),
-        )  # fmt: skip
+            input_ids=decoder_input_ids,
+            encoder_hidden_states=read,
+            encoder_attention_mask=attention_mask,
+            past_key_values=decoding.get("past_key_values"),
+            use_cache=decoding.get("use_cache"),
+            attention_mask=decoding.get("decoder_attention_mask"),
+            position_ids=decoding.get("decoder_position_ids"),
+        )
         states = found.last_hidden_state
         words = self.decoder.cls(states)
         scores, gate = self.pointer(states, read)

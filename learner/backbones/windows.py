@@ -107,10 +107,14 @@ def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settin
     limit = longest(reader.model.config, tokenizer, settings.max_length)
     room = min(settings.question_length, limit // 2)
     read = tokenizer(
-        [_beginning(tokenizer, question, room) for question in questions], list(passages),
-        truncation="only_second", max_length=limit, stride=min(settings.stride, limit // 4),
-        return_overflowing_tokens=True, return_offsets_mapping=True,
-    )  # fmt: skip
+        [_beginning(tokenizer, question, room) for question in questions],
+        list(passages),
+        truncation="only_second",
+        max_length=limit,
+        stride=min(settings.stride, limit // 4),
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
     columns = {name: read[name] for name in read if name in tokenizer.model_input_names}
     sides = [read.sequence_ids(i) for i in range(len(read["input_ids"]))]
     return Windows(

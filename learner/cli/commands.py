@@ -16,8 +16,18 @@ from allpairs.program import program
 
 app = program("Train, measure and use matchers on files; run the app's jobs.")
 COMMANDS = (
-    match, evaluate, evaluate_groups, mistakes, simulate, experiment, pipeline, concat, dataset, convert, worker,
+    match,
+    evaluate,
+    evaluate_groups,
+    mistakes,
+    simulate,
+    experiment,
+    pipeline,
+    concat,
+    dataset,
+    convert,
+    worker,
     serve_model,
-)  # fmt: skip
+)
 for command in COMMANDS:
     app.command()(command)

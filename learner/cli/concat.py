@@ -66,9 +66,13 @@ def concat(
 
     how = checked_method(method, sample, base, seed)
     settings = checked_settings(
-        epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, max_length=max_length, dropout=dropout,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        max_length=max_length,
+        dropout=dropout,
         seed=seed,
-    )  # fmt: skip
+    )
     if gold is not None and split is None:
         raise InputError("--gold without --split would measure on the pairs trained on: name a split")
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column), stated=stated)

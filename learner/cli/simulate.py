@@ -82,9 +82,16 @@ def simulate(
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
     with progress_bar() as progress:
         rows, notes = simulate_corpus(
-            corpus, settings, rounds, out,
-            split=split, development=development, both_sides=both_sides, composition=composition, progress=progress,
-        )  # fmt: skip
+            corpus,
+            settings,
+            rounds,
+            out,
+            split=split,
+            development=development,
+            both_sides=both_sides,
+            composition=composition,
+            progress=progress,
+        )
     for note in notes:
         typer.echo(f"note: {note}", err=True)
     if json:

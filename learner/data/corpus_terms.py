@@ -58,9 +58,12 @@ class CorpusTerms:
     def as_arrays(self) -> dict[str, np.ndarray]:
         """Return the terms as arrays that a file can hold; `read` takes them back."""
         return {
-            "grams": _as_bytes(self.grams), "gram_rarity": self.gram_rarity,
-            "words": _as_bytes(self.words), "rarity": self.rarity, "longest": np.array(self.longest),
-        }  # fmt: skip
+            "grams": _as_bytes(self.grams),
+            "gram_rarity": self.gram_rarity,
+            "words": _as_bytes(self.words),
+            "rarity": self.rarity,
+            "longest": np.array(self.longest),
+        }
 
     @classmethod
     def read(cls, arrays: dict[str, np.ndarray]) -> "CorpusTerms":

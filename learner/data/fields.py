@@ -52,8 +52,10 @@ class RecordTexts:
 
     def read(self) -> list[str]:
         """Return what the models read of each text: all but its prices, unless it has nothing else."""
-        unread = {side: {column.place(side) for column in self.columns.columns if column.kind in UNREAD} - {None}
-                  for side in Side}  # fmt: skip
+        unread = {
+            side: {column.place(side) for column in self.columns.columns if column.kind in UNREAD} - {None}
+            for side in Side
+        }
         rows = zip(self.texts, self.lengths, self.sides, strict=True)
         return [_without(text, lengths, unread[Side(side)]) for text, lengths, side in rows]
 
@@ -113,8 +115,10 @@ def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[
     """Return the fields of the texts of one list followed by those of another; numbers: of texts in each."""
     found = {}
     for name, kind in {field.name: field.kind for field in (*left, *right)}.items():
-        sides = ({field.name: field.values for field in one}.get(name, [""] * n)
-                 for one, n in zip((left, right), numbers, strict=True))  # fmt: skip
+        sides = (
+            {field.name: field.values for field in one}.get(name, [""] * n)
+            for one, n in zip((left, right), numbers, strict=True)
+        )
         found[name] = Field(name, kind, [value for values in sides for value in values])
     return tuple(found.values())
 

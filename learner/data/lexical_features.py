@@ -73,9 +73,12 @@ class Lexicon:
         """
         weight = _each(weights)
         terms = hstack(
-            [self.grams * weight["ngrams"] ** 0.5, self.words * weight["words"] ** 0.5,
-             self.numbers * weight["numbers"] ** 0.5]
-        ).tocsr()  # fmt: skip
+            [
+                self.grams * weight["ngrams"] ** 0.5,
+                self.words * weight["words"] ** 0.5,
+                self.numbers * weight["numbers"] ** 0.5,
+            ]
+        ).tocsr()
         length = self.length * np.float32(weight["length"] ** 0.5)
         return np.column_stack([_hashed(terms), length]).astype(np.float32), self.lacking(weights)
 

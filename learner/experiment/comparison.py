@@ -39,12 +39,18 @@ class Cost:
 def points_of(results: Results, development: bool = False) -> list[Point]:
     """Return every row after every round, in the experiment's order; development: on that set, where there is one."""
     return [
-        Point(dataset, row.name, records[0].round, round(sum(r.labels for r in records) / len(records)), len(records),
-              _on_development(means_of(records)) if development else means_of(records))
+        Point(
+            dataset,
+            row.name,
+            records[0].round,
+            round(sum(r.labels for r in records) / len(records)),
+            len(records),
+            _on_development(means_of(records)) if development else means_of(records),
+        )
         for dataset in results.datasets
         for row in results.rows(dataset)
         for records in results.rounds(dataset, row.name)
-    ]  # fmt: skip
+    ]
 
 
 def _on_development(figures: dict[str, Mean]) -> dict[str, Mean]:

@@ -63,10 +63,18 @@ def conditions_of_row(results: Results, dataset: str, row: Row) -> Conditions:
     encoder = row.backbone if is_concat else settings.encoder
     method = last.method + (f" under {row.base}" if is_concat and last.method != "exact" else "")
     return Conditions(
-        dataset, row.name, encoder, last.labels, last.pairs, last.known, _titles(files.left.parent),
-        None if is_concat else settings.hubness, method, len(results.last(dataset, row.name)),
+        dataset,
+        row.name,
+        encoder,
+        last.labels,
+        last.pairs,
+        last.known,
+        _titles(files.left.parent),
+        None if is_concat else settings.hubness,
+        method,
+        len(results.last(dataset, row.name)),
         tuple(_marks(files, encoder, is_concat, _strategy(results, row), last)) if files.paper else (),
-    )  # fmt: skip
+    )
 
 
 def _strategy(results: Results, row: Row) -> str | None:
@@ -104,13 +112,18 @@ def conditions_markdown(lines: list[Conditions]) -> str:
     header = ["", "encoder", "labels", "pairs (positives)", "titles", "hubness", "measured", "seeds", "differs"]
     body = [
         [
-            f"{line.row}, {line.dataset}", line.encoder, f"{line.labels:,}", f"{line.pairs:,} ({line.positives:,})",
+            f"{line.row}, {line.dataset}",
+            line.encoder,
+            f"{line.labels:,}",
+            f"{line.pairs:,} ({line.positives:,})",
             {True: "yes", False: "no", None: NONE}[line.titles],
-            NONE if line.hubness is None else f"{line.hubness:g}", line.method, str(line.seeds),
+            NONE if line.hubness is None else f"{line.hubness:g}",
+            line.method,
+            str(line.seeds),
             " ".join(line.marks) or NONE,
         ]
         for line in lines
-    ]  # fmt: skip
+    ]
     told = " ".join(f"{mark}: {what}." for mark, what in MARKS.items() if any(mark in line.marks for line in lines))
     orders = "Each pair of one list is labelled and counted once; the paper may count both orders."
     return f"### Conditions\n\n{grid(header, body, numbers=False)}\n{orders} {told}\n".rstrip(" \n") + "\n"

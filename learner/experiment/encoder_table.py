@@ -38,10 +38,17 @@ class EncoderFigures:
         """Return the figures as one line of a table."""
         gain, low, high = self.gain or (None, None, None)
         return {
-            "dataset": self.dataset, "row": self.row, "encoder": self.encoder, "all_pairs_ap": None, **self.figures,
-            "labels_ap_low": self.interval[0], "labels_ap_high": self.interval[1],
-            "gain": gain, "gain_low": low, "gain_high": high,
-        }  # fmt: skip
+            "dataset": self.dataset,
+            "row": self.row,
+            "encoder": self.encoder,
+            "all_pairs_ap": None,
+            **self.figures,
+            "labels_ap_low": self.interval[0],
+            "labels_ap_high": self.interval[1],
+            "gain": gain,
+            "gain_low": low,
+            "gain_high": high,
+        }
 
 
 def encoder_figures(experiment: Experiment, out: Path) -> list[EncoderFigures]:
@@ -52,8 +59,10 @@ def encoder_figures(experiment: Experiment, out: Path) -> list[EncoderFigures]:
         done = {name: of for name, of in runs.items() if of}
         encoders = {row.name: row.backbone for row in experiment.rows}
         first = next(iter(done), "")
-        lines = [_figures(dataset, name, encoders[name], of, done[first] if name != first else None)
-                 for name, of in done.items()]  # fmt: skip
+        lines = [
+            _figures(dataset, name, encoders[name], of, done[first] if name != first else None)
+            for name, of in done.items()
+        ]
         found += sorted(lines, key=lambda line: -line.figures.get("all_pairs_ap", line.figures["labels_ap"]))
     return found
 

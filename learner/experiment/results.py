@@ -104,14 +104,29 @@ def near_of(base: Path, dataset: str, part: str) -> dict[tuple[str, str], int]:
 
 def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
     beside = {DEVELOPMENT + name: value for name, value in line.get("development", {}).items()}
-    measured = {name: value["value"] for name, value in {**line, **beside}.items()
-                if isinstance(value, dict) and "value" in value}  # fmt: skip
+    measured = {
+        name: value["value"]
+        for name, value in {**line, **beside}.items()
+        if isinstance(value, dict) and "value" in value
+    }
     figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}
     counts = {"positives": float(line["positives"]), "share_positive": line["positives"] / max(1, line["labels"])}
-    sampled = {name: (value["low"], value["high"]) for name, value in line.items()
-               if name in figures and value.get("method", EXACT) != EXACT}  # fmt: skip
+    sampled = {
+        name: (value["low"], value["high"])
+        for name, value in line.items()
+        if name in figures and value.get("method", EXACT) != EXACT
+    }
     method = line.get("average_precision", {}).get("method", EXACT)
     return Record(
-        dataset, row, seed, line["round"], line["labels"], {**figures, **counts}, line.get("stated", Stated.GIVEN),
-        line.get("pairs", 0), line.get("evaluation_positives", 0), method, sampled,
-    )  # fmt: skip
+        dataset,
+        row,
+        seed,
+        line["round"],
+        line["labels"],
+        {**figures, **counts},
+        line.get("stated", Stated.GIVEN),
+        line.get("pairs", 0),
+        line.get("evaluation_positives", 0),
+        method,
+        sampled,
+    )

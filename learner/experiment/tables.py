@@ -97,14 +97,23 @@ def paper_tables(
     """
     tables = [
         Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets, developments or {}))),
-        Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *RANKED),
-              list(_backbones(results)), _known_pairs(results)),
+        Table(
+            "table2",
+            "ConcatBERT trained on stated data",
+            (ACCURACY, F1, MAP, PAIR_F1, *RANKED),
+            list(_backbones(results)),
+            _known_pairs(results),
+        ),
         Table("table3", "Strategies", RANKED, list(_strategies(results, "table3", TABLE3, RANKED))),
         Table("table4", "Positives found", (POSITIVES,), list(_strategies(results, "table4", TABLE3, (POSITIVES,)))),
         Table("table5", "Stratified labels (oracles)", RANKED, list(_strategies(results, "table5", TABLE5, RANKED))),
-        Table("table6", "CosineBERT and ConcatBERT on the same labels",
-              [prefix + measure for prefix in (COSINE, CONCAT) for measure in RANKED], list(_models(results))),
-    ]  # fmt: skip
+        Table(
+            "table6",
+            "CosineBERT and ConcatBERT on the same labels",
+            [prefix + measure for prefix in (COSINE, CONCAT) for measure in RANKED],
+            list(_models(results)),
+        ),
+    ]
     return [table for table in tables if table.lines]
 
 
@@ -171,8 +180,10 @@ def _models(results: Results) -> Iterator[Line]:
             cosine = _first(results, dataset, strategy)
             concat = cosine and _learner_from(results, dataset, cosine.name)
             if cosine and concat:
-                both = [(prefix, _line(results, "table6", dataset, row, strategy, _last(results, dataset, row)))
-                        for prefix, row in ((COSINE, cosine), (CONCAT, concat))]  # fmt: skip
+                both = [
+                    (prefix, _line(results, "table6", dataset, row, strategy, _last(results, dataset, row)))
+                    for prefix, row in ((COSINE, cosine), (CONCAT, concat))
+                ]
                 ours = {prefix + name: mean for prefix, line in both for name, mean in line.ours.items()}
                 sampled = {prefix + name: ends for prefix, line in both for name, ends in line.sampled.items()}
                 marks = tuple(mark for mark in MARKS if any(mark in line.marks for _, line in both))

@@ -23,9 +23,15 @@ NONE = np.empty((0, 2), dtype=np.int64)
 
 
 def group_table(
-    corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping,
-    answers: Labelled | None = None, order: Order = NO_ORDER, equal: np.ndarray = NONE,
-) -> pd.DataFrame:  # fmt: skip
+    corpus: Corpus,
+    pairs: Pairs,
+    p: np.ndarray | None,
+    least: float,
+    grouping: Grouping,
+    answers: Labelled | None = None,
+    order: Order = NO_ORDER,
+    equal: np.ndarray = NONE,
+) -> pd.DataFrame:
     """Return the groups of two or more ids, the largest first.
 
     Columns: group, size, side, id, text, representative (1 or 0), weakest (score of the weakest link), coherence.
@@ -47,9 +53,14 @@ def group_table(
 
 
 def _groups(
-    corpus: Corpus, pairs: Pairs, p: np.ndarray | None, least: float, grouping: Grouping, answers: Labelled | None,
+    corpus: Corpus,
+    pairs: Pairs,
+    p: np.ndarray | None,
+    least: float,
+    grouping: Grouping,
+    answers: Labelled | None,
     equal: np.ndarray,
-) -> Groups:  # fmt: skip
+) -> Groups:
     """Return the groups of texts."""
     second = None
     if corpus.kind == Kind.BIPARTITE:

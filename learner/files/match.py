@@ -51,9 +51,16 @@ class Matches:
 
 
 def match_corpus(
-    model: str | Matcher, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False,
-    grouping: Grouping | None = None, answers: Labelled | None = None, values: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+    model: str | Matcher,
+    corpus: Corpus,
+    cut: Cut,
+    out: Path,
+    progress: Progress = no_progress,
+    why: bool = False,
+    grouping: Grouping | None = None,
+    answers: Labelled | None = None,
+    values: Sequence[str] = (),
+) -> dict[str, Any]:
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
     Equal texts match whatever the cut. why: add a column with the parts of each score. grouping: also write groups, to
@@ -152,9 +159,14 @@ def _best_matches(
     rescored = matcher.rescored(dataset, vectors, progress)
     top = None if cut.top is None else max(cut.top, 1)
     best = best_pairs(
-        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric, top=top, threshold=threshold,
-        rescored=rescored.within(left, right), progress=progress,
-    )  # fmt: skip
+        as_left(vectors[left], space),
+        as_right(vectors[right], space),
+        dataset.symmetric,
+        top=top,
+        threshold=threshold,
+        rescored=rescored.within(left, right),
+        progress=progress,
+    )
     best = Pairs(left[best.left], right[best.right], best.score)
     same_left, same_right = dataset.equal_pairs.T
     same_score = rescored.replace(same_left, same_right, scores(vectors, same_left, same_right, space))

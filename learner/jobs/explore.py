@@ -96,9 +96,13 @@ def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress:
     lists = lists_of(dataset, of_left=True)
     left, right = lists.own, lists.others
     found = best_pairs(
-        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), dataset.symmetric,
-        top=MOST_PAIRS, rescored=rescored.within(left, right), progress=progress,
-    )  # fmt: skip
+        as_left(vectors[left], BLENDED),
+        as_right(vectors[right], BLENDED),
+        dataset.symmetric,
+        top=MOST_PAIRS,
+        rescored=rescored.within(left, right),
+        progress=progress,
+    )
     pairs = count_pairs(len(left), len(right), dataset.symmetric)
     return Pairs(left[found.left], right[found.right], found.score), pairs
 
@@ -143,6 +147,11 @@ def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, rescored: Re
     left, right, label, gold = known.T
     score = rescored.replace(left, right, scores(vectors, left, right, BLENDED))
     save_arrays(
-        path, left=data.item_ids[left], right=data.item_ids[right], score=score,
-        label=label.astype(np.int8), gold=gold.astype(np.int8), equal=equal,
-    )  # fmt: skip
+        path,
+        left=data.item_ids[left],
+        right=data.item_ids[right],
+        score=score,
+        label=label.astype(np.int8),
+        gold=gold.astype(np.int8),
+        equal=equal,
+    )

@@ -46,9 +46,15 @@ def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.
 
 
 def add_batch(
-    session: Session, row: Round, batch: Batch, p: np.ndarray | None, alike: list[Alike], data: ProjectData,
-    audit: Audit | None, rng: np.random.Generator,
-) -> None:  # fmt: skip
+    session: Session,
+    row: Round,
+    batch: Batch,
+    p: np.ndarray | None,
+    alike: list[Alike],
+    data: ProjectData,
+    audit: Audit | None,
+    rng: np.random.Generator,
+) -> None:
     """Store the round and its tasks: `row.size` training tasks as the batch, the rest as its reserve.
 
     Audit tasks get random positions in the batch, so that their position gives nobody a hint.
@@ -66,10 +72,13 @@ def add_batch(
         shuffled = [audit[1][at] for at in rng.permutation(len(places))]
         tasks += audit_rows(row, design, columns_of(shuffled, places.tolist()))
     several = rng.random(len(tasks)) < data.settings.overlap  # audit tasks too, so that votes give no hint
-    add_tasks(session, [
-        task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
-        for task, twice in zip(tasks, several, strict=True)
-    ])  # fmt: skip
+    add_tasks(
+        session,
+        [
+            task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
+            for task, twice in zip(tasks, several, strict=True)
+        ],
+    )
     open_batch(session, row)
 
 

@@ -56,10 +56,15 @@ Known = dict[tuple[int, int], AnswerKind]  # by rows
 
 @DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
 def matches(
-    project_id: int, number: int, threshold: float, reranker: str | None = None,
-    clustering: str = USUAL.how, representative: str = USUAL.representative, newest_by: str = USUAL.newest_by,
+    project_id: int,
+    number: int,
+    threshold: float,
+    reranker: str | None = None,
+    clustering: str = USUAL.how,
+    representative: str = USUAL.representative,
+    newest_by: str = USUAL.newest_by,
     keep: bool = True,
-) -> str:  # fmt: skip
+) -> str:
     """Run the job and return a summary.
 
     reranker: folder of the re-ranker that orders the pairs, relative to the runs. newest_by: the column that the newest
@@ -72,10 +77,16 @@ def matches(
 
 @job_step
 def find_matches(
-    job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None,
-    clustering: str = USUAL.how, representative: str = USUAL.representative, newest_by: str = USUAL.newest_by,
+    job_id: str,
+    project_id: int,
+    number: int,
+    threshold: float,
+    reranker: str | None = None,
+    clustering: str = USUAL.how,
+    representative: str = USUAL.representative,
+    newest_by: str = USUAL.newest_by,
     keep: bool = True,
-) -> str:  # fmt: skip
+) -> str:
     """Store pairs and groups in the project's folder, and return a summary. Raises InputError for a bad grouping."""
     wanted = Grouping.read((clustering, representative, newest_by))
     with database() as engine:
@@ -112,9 +123,16 @@ def find_matches(
         if keep:  # before the files, so that these never name an id that is not stored
             p = None if layer is None else float(layer.probability(np.array([threshold]))[0])
             update = GroupUpdate(
-                project_id=project_id, matcher=number, threshold=threshold, p=p, clustering=wanted.how,
-                representative=wanted.representative, newest_by=wanted.newest_by, groups=sizes[0], texts=sizes[1],
-            )  # fmt: skip
+                project_id=project_id,
+                matcher=number,
+                threshold=threshold,
+                p=p,
+                clustering=wanted.how,
+                representative=wanted.representative,
+                newest_by=wanted.newest_by,
+                groups=sizes[0],
+                texts=sizes[1],
+            )
             kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
             ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.plan.changes)
         with writing_matches(project_id) as folder:
@@ -122,9 +140,21 @@ def find_matches(
             _write_groups(folder / GROUPS, groups, counts, wanted, by_column, texts, ids)
             below = _added(by_model, known)
             about = Matches(
-                job_id, number, threshold, len(pairs), *sizes, reranker, *wanted.words, changed, data.version,
-                by_column.note, below, rows, omitted, int((counts > 1).sum()),
-            )  # fmt: skip
+                job_id,
+                number,
+                threshold,
+                len(pairs),
+                *sizes,
+                reranker,
+                *wanted.words,
+                changed,
+                data.version,
+                by_column.note,
+                below,
+                rows,
+                omitted,
+                int((counts > 1).sum()),
+            )
             write_about(folder, about)
     return f"{len(pairs)} matches in {len(groups.size)} groups"
 
@@ -135,9 +165,13 @@ def _pairs_above(
     """Return the pairs of texts that score at least this, best first. Raises InputError for too many."""
     left, right = data.dataset.left, data.dataset.right
     best = best_pairs(
-        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), data.dataset.symmetric,
-        threshold=threshold, rescored=rescored.within(left, right), progress=progress,
-    )  # fmt: skip
+        as_left(vectors[left], BLENDED),
+        as_right(vectors[right], BLENDED),
+        data.dataset.symmetric,
+        threshold=threshold,
+        rescored=rescored.within(left, right),
+        progress=progress,
+    )
     if len(best) > MOST:
         what = f"{len(best):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
         raise InputError(f"{what}: choose a higher threshold")
@@ -241,9 +275,14 @@ class _Texts:
 
 
 def _write_pairs(
-    path: Path, pairs: Pairs, known: Known, equal: set[tuple[int, int]], layer: OutputLayer | None, texts: _Texts,
+    path: Path,
+    pairs: Pairs,
+    known: Known,
+    equal: set[tuple[int, int]],
+    layer: OutputLayer | None,
+    texts: _Texts,
     order: np.ndarray | None,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Write the pairs of ids, those of equal texts of one list first; return how many, and how many are left out."""
     left, right = [*texts.alone, *pairs.left.tolist()], [*texts.alone, *pairs.right.tolist()]
     names = pairs_of_ids(texts.names, left, right)
@@ -252,13 +291,15 @@ def _write_pairs(
     number = pyarrow.float64()
     of_texts = {
         "score": pyarrow.array([*[None] * alone, *pairs.score.tolist()], number),
-        "p": pyarrow.array([1.0 if _is_equal(pair, equal) else one for pair, one in
-                            zip(between, [*[None] * alone, *p], strict=True)], number),
+        "p": pyarrow.array(
+            [1.0 if _is_equal(pair, equal) else one for pair, one in zip(between, [*[None] * alone, *p], strict=True)],
+            number,
+        ),
         "known": _strings(known[pair].value if pair in known else None for pair in between),
         "reason": _strings(_reason(pair, known, equal) for pair in between),
         "text1": _strings(texts.text[row] for row in left),
         "text2": _strings(texts.text[row] for row in right),
-    }  # fmt: skip
+    }
     if order is not None:
         of_texts["rerank"] = pyarrow.array([*[None] * alone, *order.tolist()], number)
     columns = {"id1": _strings(names.first), "id2": _strings(names.second)}
@@ -283,9 +324,14 @@ def _strings(values: Iterable[str | None]) -> pyarrow.Array:
 
 
 def _write_groups(
-    path: Path, groups: Groups, counts: np.ndarray, grouping: Grouping, order: Order, texts: _Texts,
+    path: Path,
+    groups: Groups,
+    counts: np.ndarray,
+    grouping: Grouping,
+    order: Order,
+    texts: _Texts,
     ids: list[str | None] | None,
-) -> None:  # fmt: skip
+) -> None:
     """Write all ids in groups. ids: of each row's group, where the groups are the project's."""
     text, of_names = of_ids(groups, counts)
     read, by_column = [texts.text[row] for row in text], Order(order.rank[text] if len(order.rank) else order.rank)

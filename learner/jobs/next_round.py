@@ -141,9 +141,17 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         background = background_of(engine, project_id, data, settings, progress)
         vectors, rescored = load_vectors(vectors_path(project_id, job_id)), rescored_of(project_id, job_id, plan, data)
         batch = choose(
-            data.dataset, vectors, layer, known, size + reserve, settings,
-            np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
-        )  # fmt: skip
+            data.dataset,
+            vectors,
+            layer,
+            known,
+            size + reserve,
+            settings,
+            np.random.default_rng([settings.seed, number]),
+            progress,
+            background,
+            BLENDED,
+        )
         size = min(size, len(batch.pairs))
         alike = alike_of(batch, data, vectors, background.labelled)
         if plan["trains"]:
@@ -155,9 +163,13 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             newest = newest_round(session, project_id)
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
-                    project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=note_of(batch, size, settings.neighbours),
-                )  # fmt: skip
+                    project_id=project_id,
+                    number=number,
+                    strategy=batch.strategy,
+                    size=size,
+                    matcher_id=matcher_id,
+                    note=note_of(batch, size, settings.neighbours),
+                )
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)

@@ -62,7 +62,7 @@ def _free(session: Session, batch: Round) -> list[Task]:
     """Return the training tasks of the batch that nobody has answered or leased, in their order."""
     answered = select(Answer.id).where(
         Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id
-    )  # fmt: skip
+    )
     leased = select(Lease.task_id).where(Lease.task_id == Task.id, Lease.expires_at > now())
     mine = (Task.round_id == batch.id, Task.purpose == Purpose.TRAIN, Task.votes == 1)
     wanted = select(Task).where(*mine, is_there(Task, batch.project_id), ~answered.exists(), ~leased.exists())

@@ -28,9 +28,13 @@ def fitted_bare(
 
 
 def measured_bare(
-    dataset: Dataset, vectors: np.ndarray, blend: Blend, labelled: Labelled, settings: Settings,
+    dataset: Dataset,
+    vectors: np.ndarray,
+    blend: Blend,
+    labelled: Labelled,
+    settings: Settings,
     progress: Progress = no_progress,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the details of the bare score, with its average precision if there is a gold positive to measure on."""
     bare, layer = fitted_bare(dataset, vectors, blend, labelled, settings.distance)
     measured = evaluate(dataset, bare, progress, layer, Space(settings.distance, offset=True), settings.seed)

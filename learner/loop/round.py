@@ -69,9 +69,11 @@ def choose(
     seen = _seen(settings.strategy, vectors, background)
     pool = Pool(
         lambda: _near(dataset, seen, known, settings, space, rng, progress),
-        layer, lambda count, rng: draw_pairs(dataset, known, count, rng),
-        settings.first, background,
-    )  # fmt: skip
+        layer,
+        lambda count, rng: draw_pairs(dataset, known, count, rng),
+        settings.first,
+        background,
+    )
     controls = round(settings.control_share * n)
     rank = strategy(name)
     pairs = within_cap(lambda count: rank(pool, count, rng), n - controls, settings.per_text)
@@ -156,10 +158,15 @@ def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPai
     left = scorer.vectors[dataset.evaluation_left]
     right = left if dataset.symmetric else scorer.vectors[dataset.evaluation_right]
     measured = evaluate_exact(
-        as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
-        progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),
+        as_left(left, space),
+        as_right(right, space),
+        dataset.evaluation_positives,
+        dataset.symmetric,
+        progress=progress,
+        layer=layer,
+        tie=TIE * magnitude(left, right, space),
         rescored=scorer.rescored.within(dataset.evaluation_left, dataset.evaluation_right),
-    )  # fmt: skip
+    )
     assert measured is not None  # there is a positive
     return measured
 

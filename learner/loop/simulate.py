@@ -139,9 +139,14 @@ class _Simulation:
     """The labels so far, what scores pairs with them, and its figures: row, as it is written."""
 
     def __init__(
-        self, dataset: Dataset, encoder: Encoder, settings: Settings, beside: Development | None, progress: Progress,
+        self,
+        dataset: Dataset,
+        encoder: Encoder,
+        settings: Settings,
+        beside: Development | None,
+        progress: Progress,
         start: Start,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.dataset, self.encoder, self.settings = dataset, encoder, settings
         self.beside, self.progress = beside, progress
         self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
@@ -171,9 +176,17 @@ class _Simulation:
         with watch.stage("choose"):
             seen = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
             batch = choose(
-                self.dataset, state.vectors, state.layer, known, size, self.settings, self.rng, self.progress, seen,
+                self.dataset,
+                state.vectors,
+                state.layer,
+                known,
+                size,
+                self.settings,
+                self.rng,
+                self.progress,
+                seen,
                 state.matcher.space,
-            )  # fmt: skip
+            )
         self.labels.add(self.dataset, batch.pairs, number)
         return batch.near
 

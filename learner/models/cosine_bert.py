@@ -82,9 +82,14 @@ class Head(nn.Module):
 
 
 def train(
-    encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress,
-    also: Weighted | None = None, offset: np.ndarray | None = None,
-) -> OutputLayer:  # fmt: skip
+    encoder: Encoder,
+    texts: Sequence[str],
+    labelled: Labelled,
+    settings: Settings,
+    progress: Progress = no_progress,
+    also: Weighted | None = None,
+    offset: np.ndarray | None = None,
+) -> OutputLayer:
     """Train the encoder in place; return the output layer, refitted to the labelled pairs.
 
     also: further pairs to train on, none of them labelled. offset: (texts,) float32, subtracted from each text's

@@ -110,8 +110,11 @@ def _wrong_in_config(file: Path) -> Iterator[str]:
     elif file.name == "adapter_config.json":
         yield "it is an adapter of another model"
     elif file.name.endswith(".index.json"):
-        yield from (f"it names {name!r}" for name in map(str, dict(known.get("weight_map") or {}).values())
-                    if not _is_plain(name))  # fmt: skip
+        yield from (
+            f"it names {name!r}"
+            for name in map(str, dict(known.get("weight_map") or {}).values())
+            if not _is_plain(name)
+        )
     else:
         yield from _wrong_values("", known, file.name.startswith("sentence_"))
 

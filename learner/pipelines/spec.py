@@ -39,6 +39,8 @@ def make_spec(name: str, content: dict[str, Any], path: Path) -> tuple[Section, 
         config = entry.config.model_validate({key: value for key, value in content.items() if key != "inputs"})
     except ValidationError as error:
         raise InputError(f"{path.name}: {first_wrong(error, model=entry.config)}") from None
-    placed = {key: str((path.parent / value).resolve()) if isinstance(value, str) else value
-              for key, value in files.model_dump().items()}  # fmt: skip
+    placed = {
+        key: str((path.parent / value).resolve()) if isinstance(value, str) else value
+        for key, value in files.model_dump().items()
+    }
     return entry.inputs.model_validate(placed), config

@@ -85,10 +85,15 @@ def _joined(rank: int, size: int, folder: Path, threads: int) -> Accelerator:
     """Wait for all processes and return the accelerator, on the GPU of this process's number if there are GPUs."""
     own = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     os.environ |= {
-        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size),
-        "OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": own, "NCCL_SOCKET_IFNAME": own,
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "OMP_NUM_THREADS": str(threads),
+        "GLOO_SOCKET_IFNAME": own,
+        "NCCL_SOCKET_IFNAME": own,
         ENGINE: "local",  # each measures by itself
-    }  # fmt: skip
+    }
     torch.set_num_threads(threads)
     # They meet in a file instead of at a port, which others could take or reach.
     backend = "nccl" if default_device() == "cuda" else "gloo"

@@ -60,10 +60,14 @@ def fit_weights(cosines: np.ndarray, bertscores: np.ndarray, labels: np.ndarray)
     model = LogisticRegression(C=1.0).fit((features - centre) / spread, labels)
     weights = model.coef_[0] / spread
     return Weights(
-        cosine=float(weights[0]), bertscore=float(weights[1]), intercept=float(model.intercept_[0] - weights @ centre),
-        cosine_spread=float(spread[0]), bertscore_spread=float(spread[1]), labels=len(labels),
+        cosine=float(weights[0]),
+        bertscore=float(weights[1]),
+        intercept=float(model.intercept_[0] - weights @ centre),
+        cosine_spread=float(spread[0]),
+        bertscore_spread=float(spread[1]),
+        labels=len(labels),
         positives=int(labels.sum()),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

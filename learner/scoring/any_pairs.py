@@ -107,8 +107,10 @@ def _features(matcher: Matcher, left: Seen, right: Seen) -> PairFeatures:
     """Return the features of pairs of the rows of both, under a matcher that has a second stage."""
     reference, second = matcher.reference, matcher.second
     assert reference is not None and second is not None  # `require_reference` has passed
-    near = [candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)
-            for side in (left, right)]  # fmt: skip
+    near = [
+        candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)
+        for side in (left, right)
+    ]
     best, rounded = (np.concatenate(parts) for parts in zip(*near, strict=True))
     lexicon = _lexicon(matcher, left, right)
     return PairFeatures(

@@ -118,9 +118,14 @@ def _competing(
 
 
 def _moves(
-    corpus: _Corpus, one: _Side, other: _Side, more: np.ndarray, layer: OutputLayer, rng: np.random.Generator,
+    corpus: _Corpus,
+    one: _Side,
+    other: _Side,
+    more: np.ndarray,
+    layer: OutputLayer,
+    rng: np.random.Generator,
     of_left: bool,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Return how far p of the best pair of each held text moves, (n,)."""
     others = _some(other.rows, COMPARED, rng)
     first, second = (as_left, as_right) if of_left else (as_right, as_left)
@@ -143,9 +148,12 @@ def _summary(moved: np.ndarray) -> dict[str, float]:
 
 
 def with_reference(
-    matcher: Matcher, dataset: Dataset, vectors: np.ndarray, rng: np.random.Generator,
+    matcher: Matcher,
+    dataset: Dataset,
+    vectors: np.ndarray,
+    rng: np.random.Generator,
     competition: Competition | None = None,
-) -> Matcher:  # fmt: skip
+) -> Matcher:
     """Return the matcher with the reference of its corpus, where its score needs one; vectors: its blended ones.
 
     competition: of the corpus's texts, if the matcher has a second stage.

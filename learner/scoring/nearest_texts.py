@@ -50,9 +50,14 @@ def text_vector(
 
 
 def _hubness(
-    dataset: Dataset, vectors: np.ndarray, lacking: np.ndarray, query: np.ndarray, text: str, lists: Lists,
+    dataset: Dataset,
+    vectors: np.ndarray,
+    lacking: np.ndarray,
+    query: np.ndarray,
+    text: str,
+    lists: Lists,
     weight: float,
-) -> float:  # fmt: skip
+) -> float:
     """Return what is subtracted from the text's scores, as in `learner.scoring.hubness`; its own row is excluded."""
     is_other = [identity(dataset.texts[row]) != identity(text) for row in lists.others]
     rows = lists.others[np.array(is_other, dtype=bool)]

@@ -203,8 +203,12 @@ def save_reference(reference: Reference, folder: Path) -> None:
         if side == "right" and reference.one_list:
             continue
         line = np.array([one.weight, one.slope, one.intercept])
-        arrays |= {f"{side}_known": one.known, f"{side}_hubness": one.hubness, f"{side}_sample": one.sample,
-                   f"{side}_line": line}  # fmt: skip
+        arrays |= {
+            f"{side}_known": one.known,
+            f"{side}_hubness": one.hubness,
+            f"{side}_sample": one.sample,
+            f"{side}_line": line,
+        }
         if len(one.sample_hubness):
             arrays |= {f"{side}_near": one.near, f"{side}_sample_hubness": one.sample_hubness}
     if reference.terms:

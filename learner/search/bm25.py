@@ -18,9 +18,40 @@ QUERIES = 512  # searched at once
 WORD = r"(?u)\b\w+\b"
 # Lucene's English stop words, which Anserini (the first stage of Ju, Yang and Wang 2021) leaves out.
 STOP_WORDS = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-]  # fmt: skip
+    "a",
+    "an",
+    "and",
+    "are",
+    "as",
+    "at",
+    "be",
+    "but",
+    "by",
+    "for",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "no",
+    "not",
+    "of",
+    "on",
+    "or",
+    "such",
+    "that",
+    "the",
+    "their",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "to",
+    "was",
+    "will",
+    "with",
+]
 
 
 class Bm25:
@@ -69,9 +100,13 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
 def words_of(texts: Sequence[str], english: bool) -> list[list[str]]:
     """Return the words of each text, lower-cased; english: stems, without stop words."""
     tokens: list[list[str]] = bm25s.tokenize(
-        list(map(identity, texts)), token_pattern=WORD, stopwords=STOP_WORDS if english else None,
-        stemmer=_stems if english else None, return_ids=False, show_progress=False,
-    )  # fmt: skip
+        list(map(identity, texts)),
+        token_pattern=WORD,
+        stopwords=STOP_WORDS if english else None,
+        stemmer=_stems if english else None,
+        return_ids=False,
+        show_progress=False,
+    )
     return tokens
 
 

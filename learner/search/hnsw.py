@@ -13,9 +13,14 @@ LOOKED_AT, MOST_LOOKED_AT = 64, 4_096  # candidates that a search keeps (efSearc
 
 
 def nearest_by_hnsw(
-    left: np.ndarray, right: np.ndarray, k: int, symmetric: bool, rng: np.random.Generator,
-    progress: Progress = no_progress, target: float = TARGET,
-) -> Pairs:  # fmt: skip
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+    target: float = TARGET,
+) -> Pairs:
     """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does.
 
     Each search keeps as many candidates as find that share of the true neighbours of a sample. An index holds at most

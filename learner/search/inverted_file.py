@@ -94,9 +94,14 @@ def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress =
     rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
     sample = _read(vectors, np.sort(rows))
     learned = faiss.Kmeans(
-        sample.shape[1], wanted, niter=ROUNDS, seed=int(rng.integers(2**31)), spherical=True,
-        min_points_per_centroid=1, max_points_per_centroid=len(sample),
-    )  # fmt: skip
+        sample.shape[1],
+        wanted,
+        niter=ROUNDS,
+        seed=int(rng.integers(2**31)),
+        spherical=True,
+        min_points_per_centroid=1,
+        max_points_per_centroid=len(sample),
+    )
     progress("lists", 0.0)
     learned.train(sample)
     centres = np.asarray(learned.centroids)

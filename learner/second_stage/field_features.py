@@ -29,8 +29,9 @@ Kinds = Mapping[str, FieldKind]  # of the columns that are compared, by name
 
 def field_features(kinds: Kinds) -> dict[str, tuple[int, str]]:
     """Return the features of these columns: whether each may speak for a match, and its column."""
-    return {f"{name}: {measure}": (sign, name) for name, kind in kinds.items()
-            for measure, sign in MEASURES[kind].items()}  # fmt: skip
+    return {
+        f"{name}: {measure}": (sign, name) for name, kind in kinds.items() for measure, sign in MEASURES[kind].items()
+    }
 
 
 class FieldFeatures:

@@ -51,9 +51,15 @@ class Staged:
 
 
 def make_staged(
-    dataset: Dataset, vectors: np.ndarray, labelled: Labelled, layer: OutputLayer, use: SecondStageUse,
-    rng: np.random.Generator, space: Space, progress: Progress = no_progress,
-) -> Staged:  # fmt: skip
+    dataset: Dataset,
+    vectors: np.ndarray,
+    labelled: Labelled,
+    layer: OutputLayer,
+    use: SecondStageUse,
+    rng: np.random.Generator,
+    space: Space,
+    progress: Progress = no_progress,
+) -> Staged:
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
     `auto` keeps it if the features alone, without the first score, tell matches from others among labels that its

@@ -54,9 +54,14 @@ def best_of(
 
 
 def features_of(
-    dataset: Dataset, vectors: np.ndarray, space: Space, lexicon: Lexicon, one_list: bool, kinds: Kinds,
+    dataset: Dataset,
+    vectors: np.ndarray,
+    space: Space,
+    lexicon: Lexicon,
+    one_list: bool,
+    kinds: Kinds,
     progress: Progress = no_progress,
-) -> PairFeatures:  # fmt: skip
+) -> PairFeatures:
     """Return the features of a dataset's pairs, where all its texts compete.
 
     lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list; kinds:

@@ -104,13 +104,16 @@ class Desk:
             records = other.texts.records(question.asked, of_left)
             seen = other.model.see(records, of_left)
             ranked = other.model.best(records.texts, seen, FIRST, read[1]).ranked
-            firsts = [(_items(one, mine), _items(other, theirs))
-                      for mine, theirs in zip(answered.ranked, ranked, strict=True)]  # fmt: skip
+            firsts = [
+                (_items(one, mine), _items(other, theirs)) for mine, theirs in zip(answered.ranked, ranked, strict=True)
+            ]
             unions = [np.union1d(*each) for each in firsts]
             text = np.repeat(np.arange(len(unions)), list(map(len, unions)))
             items = np.concatenate([*unions, np.empty(0, dtype=np.int64)]).astype(np.int64)
-            p = [each.model.probability(each.model.scores(of, text, np.searchsorted(each.texts.item_ids, items), rows))
-                 for each, of, rows in zip((one, other), (answered.seen, seen), read, strict=True)]  # fmt: skip
+            p = [
+                each.model.probability(each.model.scores(of, text, np.searchsorted(each.texts.item_ids, items), rows))
+                for each, of, rows in zip((one, other), (answered.seen, seen), read, strict=True)
+            ]
         ends = np.cumsum(list(map(len, unions)))[:-1]
         parts = zip(firsts, np.split(p[0], ends), np.split(p[1], ends), strict=True)
         more = counts([Compared(*first, *both) for first, *both in parts])
@@ -139,8 +142,9 @@ def _as_json(
     rows = rows.astype(np.int64)
     records, ids = served.texts.read(session, rows, of_left), served.texts.ids(session, rows)
     groups = groups_of(session, question.project_id, served.texts.item_ids[rows].tolist())
-    shown = {row: (text, lengths) for row, text, lengths in
-             zip(rows.tolist(), records.texts, records.lengths, strict=True)}  # fmt: skip
+    shown = {
+        row: (text, lengths) for row, text, lengths in zip(rows.tolist(), records.texts, records.lengths, strict=True)
+    }
     size = sum(len(shown[row][0]) for one in found.ranked for row in one.rows[: question.k].tolist())
     if size > LONGEST_ANSWER:
         raise InputError(f"the candidates have {size:,} characters, and the limit is {LONGEST_ANSWER:,}: ask for fewer")
@@ -150,14 +154,22 @@ def _as_json(
         near, score, equal = (column[: question.k] for column in one)
         p = np.where(equal, 1.0, served.model.probability(score))
         listed = zip(near.tolist(), score.tolist(), p.tolist(), equal.tolist(), strict=True)
-        results.append([
-            {"item": int(served.texts.item_ids[row]), "ids": ids.get(row, []), "text": shown[row][0],
-             "group": groups.get(int(served.texts.item_ids[row])),
-             "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
-             "score": value, "p": chance, "reason": EQUAL if same else MODEL,
-             "why": [_part(part) for part in parts[place]] if parts else None}
-            for place, (row, value, chance, same) in enumerate(listed)
-        ])  # fmt: skip
+        results.append(
+            [
+                {
+                    "item": int(served.texts.item_ids[row]),
+                    "ids": ids.get(row, []),
+                    "text": shown[row][0],
+                    "group": groups.get(int(served.texts.item_ids[row])),
+                    "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
+                    "score": value,
+                    "p": chance,
+                    "reason": EQUAL if same else MODEL,
+                    "why": [_part(part) for part in parts[place]] if parts else None,
+                }
+                for place, (row, value, chance, same) in enumerate(listed)
+            ]
+        )
     return results
 
 

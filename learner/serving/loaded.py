@@ -113,8 +113,11 @@ class Loaded:
         """Load what has been published since, for each project whose model is loaded, and drop what has ended."""
         projects = {project_id for project_id, _ in list(self._served)}
         with reading(self._engine) as session:
-            wanted = {(project_id, kind): _key(session, project_id, kind)
-                      for project_id in projects for kind in PublicationKind}  # fmt: skip
+            wanted = {
+                (project_id, kind): _key(session, project_id, kind)
+                for project_id in projects
+                for kind in PublicationKind
+            }
         for place, key in wanted.items():
             served = self._served.get(place)
             if key is None and served is not None:

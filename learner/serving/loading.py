@@ -72,9 +72,14 @@ def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
 
 
 def _index(
-    vectors: np.ndarray, lists: tuple[np.ndarray, np.ndarray], of_left: bool, space: Space, rng: np.random.Generator,
-    progress: Progress, exact: int,
-) -> Candidates:  # fmt: skip
+    vectors: np.ndarray,
+    lists: tuple[np.ndarray, np.ndarray],
+    of_left: bool,
+    space: Space,
+    rng: np.random.Generator,
+    progress: Progress,
+    exact: int,
+) -> Candidates:
     one, other = (as_left, as_right) if of_left else (as_right, as_left)
     own, others = (Factor(vectors, *each) for each in ((lists[0], space, one), (lists[1], space, other)))
     return make_candidates(own, others, rng, progress, exact)

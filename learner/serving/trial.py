@@ -54,8 +54,12 @@ def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPAR
         with held(folder):
             trial = subprocess.run(
                 [*COMMAND, str(folder), str(most), str(int(patience) + 1)],
-                env=alone, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience,
-            )  # fmt: skip
+                env=alone,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=patience,
+            )
     except subprocess.TimeoutExpired:
         raise InputError(f"the model takes more than {patience:g} seconds to load: publish another round's") from None
     if trial.returncode == REFUSED:

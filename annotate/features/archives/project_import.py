@@ -39,8 +39,19 @@ MOST_SAID: Final = 240  # characters of an error about a row
 # What a damaged or foreign file raises: zipfile and json (RuntimeError: unknown compression, a password, endless
 # nesting), json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError,
 # AttributeError, OverflowError), arrays that claim to be larger than the memory, and the tables.
-_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError, ValueError, OverflowError,
-           MemoryError, RuntimeError, SQLAlchemyError)  # fmt: skip
+_DAMAGE = (
+    BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    SQLAlchemyError,
+)
 
 
 @dataclass(frozen=True)

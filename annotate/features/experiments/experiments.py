@@ -150,8 +150,11 @@ def label_hindrance(engine: Engine, project_id: int) -> str:
     """Return why the project's labels cannot compare encoders; empty if they can."""
     with reading(engine) as session:
         counts = purpose_counts(session, project_id)
-    few = [name for name, answer in (("yes", AnswerKind.POSITIVE), ("no", AnswerKind.NEGATIVE))
-           if counts.get((Purpose.TRAIN, answer), 0) < LEAST_LABELS]  # fmt: skip
+    few = [
+        name
+        for name, answer in (("yes", AnswerKind.POSITIVE), ("no", AnswerKind.NEGATIVE))
+        if counts.get((Purpose.TRAIN, answer), 0) < LEAST_LABELS
+    ]
     if few:
         return (
             f"Encoders are compared on labels. Answer at least {LEAST_LABELS} pairs with “{few[0].capitalize()}” first."

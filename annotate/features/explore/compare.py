@@ -119,9 +119,13 @@ def _kept(found: Round) -> _Kept:
     keys, first = np.unique(np.concatenate([of_best, of_known]), return_index=True)
     order = np.argsort(of_known)
     return _Kept(
-        keys, np.concatenate([best.score, known.scored.score])[first], float(best.score[-1]),
-        np.concatenate([of_best[:TOP], of_known]), of_known[order], known.truth[order],
-    )  # fmt: skip
+        keys,
+        np.concatenate([best.score, known.scored.score])[first],
+        float(best.score[-1]),
+        np.concatenate([of_best[:TOP], of_known]),
+        of_known[order],
+        known.truth[order],
+    )
 
 
 def _places(keys: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,9 +23,16 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation
 
 COLUMNS: dict[str, type] = {
-    "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "reason": str,
-    "label": int, "gold": int,
-}  # fmt: skip
+    "id1": str,
+    "id2": str,
+    "text1": str,
+    "text2": str,
+    "score": float,
+    "p": float,
+    "reason": str,
+    "label": int,
+    "gold": int,
+}
 
 
 @dataclass(frozen=True)
@@ -53,9 +60,12 @@ def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
         return None
     point = {name: evaluation.curve[name][reached - 1] for name in evaluation.curve}
     return Expected(
-        point["precision"], point["recall"], point.get("low"), point.get("high"),
+        point["precision"],
+        point["recall"],
+        point.get("low"),
+        point.get("high"),
         beyond=reached == len(scores) and at < scores[-1],
-    )  # fmt: skip
+    )
 
 
 def over_all(precision: float, times: float) -> float:

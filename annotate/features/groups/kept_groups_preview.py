@@ -57,9 +57,15 @@ def _moved(change: Change) -> int:
 
 def _became(change: Change, unused: int) -> Became:
     return Became(
-        group_id(change.number), change.event, change.before, change.size, len(change.items_added),
-        len(change.items_removed), _named(change.from_groups, unused), _named(change.to_groups, unused),
-    )  # fmt: skip
+        group_id(change.number),
+        change.event,
+        change.before,
+        change.size,
+        len(change.items_added),
+        len(change.items_removed),
+        _named(change.from_groups, unused),
+        _named(change.to_groups, unused),
+    )
 
 
 def _named(numbers: Sequence[int], unused: int) -> list[str]:

@@ -27,9 +27,14 @@ def groups(call: Call) -> m.Groups:
 
 def _group_update(row: GroupUpdate) -> m.GroupUpdate:
     return m.GroupUpdate(
-        at=row.created_at, round=row.matcher, threshold=row.threshold, p=row.p, clustering=row.clustering,
-        groups=row.groups, texts=row.texts,
-    )  # fmt: skip
+        at=row.created_at,
+        round=row.matcher,
+        threshold=row.threshold,
+        p=row.p,
+        clustering=row.clustering,
+        groups=row.groups,
+        texts=row.texts,
+    )
 
 
 def group_changes(call: Call) -> m.GroupChanges:

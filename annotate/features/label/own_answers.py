@@ -45,9 +45,14 @@ class History:
 
 
 def history(
-    engine: Engine, project_id: int, annotator: str, limit: int, offset: int = 0,
-    answer: AnswerKind | None = None, words: str = "",
-) -> History:  # fmt: skip
+    engine: Engine,
+    project_id: int,
+    annotator: str,
+    limit: int,
+    offset: int = 0,
+    answer: AnswerKind | None = None,
+    words: str = "",
+) -> History:
     """Return the annotator's answers from `offset` on; answer, words: only this answer, only pairs with these words."""
     with reading(engine) as session:
         rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
@@ -85,10 +90,22 @@ def correct(
         settled = label is not None and label.settles and label.annotator == annotator
         if settled:
             require(session, Right.ADJUDICATE, project_id)
-        store_answers(session, [{
-            "project_id": project_id, "task_id": old.task_id, "left_id": old.left_id, "right_id": old.right_id,
-            "annotator": annotator, "answer": answer, "key": f"history-{uuid4()}", "seconds": None,
-            "note": old.note if note is None else stored_note(note), "created_at": now(),
-            "settles": settled and answer != AnswerKind.RETRACT,
-        }])  # fmt: skip
+        store_answers(
+            session,
+            [
+                {
+                    "project_id": project_id,
+                    "task_id": old.task_id,
+                    "left_id": old.left_id,
+                    "right_id": old.right_id,
+                    "annotator": annotator,
+                    "answer": answer,
+                    "key": f"history-{uuid4()}",
+                    "seconds": None,
+                    "note": old.note if note is None else stored_note(note),
+                    "created_at": now(),
+                    "settles": settled and answer != AnswerKind.RETRACT,
+                }
+            ],
+        )
     ask_if_due(engine, project_id)

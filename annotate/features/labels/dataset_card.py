@@ -66,7 +66,7 @@ def _words(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int
         "",
         "The texts are under the licence of their source, which Allpairs does not know. Add it to",
         "the first lines of this file before you share the folder.",
-    ]  # fmt: skip
+    ]
     if settings.guidelines.strip():
         lines += ["", "## Guidelines of the annotators", "", settings.guidelines.strip()]
     return lines

@@ -139,9 +139,10 @@ def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[t
     labels = [
         (row.left_id, row.right_id, row.answer == AnswerKind.POSITIVE)
         for row in rows
-        if row.answer in NUMBERS and row.purpose == Purpose.TRAIN
+        if row.answer in NUMBERS
+        and row.purpose == Purpose.TRAIN
         and splits.get(row.left_id) == splits.get(row.right_id) == Split.TRAIN
-    ]  # fmt: skip
+    ]
     left, right, positive = np.array(labels, dtype=np.int64).reshape(-1, 3).T
     follows = implied(np.column_stack([left, right]), positive == 1)
     return [(*pair, match) for pair, match in zip(follows.pairs.tolist(), follows.positive.tolist(), strict=True)]

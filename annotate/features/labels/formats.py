@@ -117,10 +117,15 @@ def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
 
 def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
     rows = [
-        (*_texts(labels, row.left_id, row.right_id), *_answer(row), row.seconds, int(row.counts),
-         *_also(labels, row.left_id, row.right_id))
+        (
+            *_texts(labels, row.left_id, row.right_id),
+            *_answer(row),
+            row.seconds,
+            int(row.counts),
+            *_also(labels, row.left_id, row.right_id),
+        )
         for row in labels.rows
-    ]  # fmt: skip
+    ]
     return chained(list(COLUMNS[Form.HISTORY]), rows)
 
 

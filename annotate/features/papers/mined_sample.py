@@ -94,13 +94,19 @@ def _design(session: Session, project_id: int, details: dict[str, Any], strata: 
         kind=DesignKind.MINED,
         pairs=sum(map(len, strata)),
         strata=[
-            {"name": f"ranks {first:,} to {last:,}", "low": min(one.score for one in stratum),
-             "high": max(one.score for one in stratum), "size": len(stratum), "first": first, "last": last}
+            {
+                "name": f"ranks {first:,} to {last:,}",
+                "low": min(one.score for one in stratum),
+                "high": max(one.score for one in stratum),
+                "size": len(stratum),
+                "first": first,
+                "last": last,
+            }
             for (first, last), stratum in zip(bounds, strata, strict=True)
         ],
         details=details,
         folder=f"project-{project_id}/design-{found}",
-    )  # fmt: skip
+    )
     session.add(design)
     session.flush()
     return design
@@ -112,12 +118,24 @@ def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float
     session.add(audit_batch)
     session.flush()
     order = rng.permutation(len(drawn)).tolist()
-    add_tasks(session, [
-        {"project_id": design.project_id, "round_id": audit_batch.id, "design_id": design.id, "stratum": stratum,
-         "left_id": one.pair[0], "right_id": one.pair[1], "score": one.score, "inclusion": inclusion,
-         "strategy": DesignKind.MINED, "position": position}
-        for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)
-    ])  # fmt: skip
+    add_tasks(
+        session,
+        [
+            {
+                "project_id": design.project_id,
+                "round_id": audit_batch.id,
+                "design_id": design.id,
+                "stratum": stratum,
+                "left_id": one.pair[0],
+                "right_id": one.pair[1],
+                "score": one.score,
+                "inclusion": inclusion,
+                "strategy": DesignKind.MINED,
+                "position": position,
+            }
+            for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)
+        ],
+    )
     open_batch(session, audit_batch)
 
 

@@ -285,8 +285,9 @@ def history(
     if as_json:
         print_json([_as_dict(event) for event in found.shown])
         return
-    rows = ((_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event)))
-            for event in found.shown)  # fmt: skip
+    rows = (
+        (_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event))) for event in found.shown
+    )
     print_columns(("when", "who", "what", "of", "change"), rows)
     if found.total > limit:
         remark(f"{found.total - limit:,} earlier entries are not shown: raise --limit")

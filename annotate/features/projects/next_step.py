@@ -105,6 +105,8 @@ def _first_batch(found: Standing, mine: Set[Right], _: Words) -> NextStep:
 
 def _left(batch: BatchProgress, _: Words) -> str:
     return _.ngettext(
-        "{n} pair of batch {number} is left.", "{n} pairs of batch {number} are left.", batch.size - batch.answered,
+        "{n} pair of batch {number} is left.",
+        "{n} pairs of batch {number} are left.",
+        batch.size - batch.answered,
         number=batch.number,
-    )  # fmt: skip
+    )

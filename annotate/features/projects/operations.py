@@ -18,10 +18,16 @@ def project(call: Call) -> m.Project:
 
 def _project(row: ProjectRow) -> m.Project:
     return m.Project(
-        id=row.id, name=row.name, kind=row.kind, state="archived" if row.state == "archived" else "active",
-        question=row.settings.question, guidelines=row.settings.guidelines, created_at=row.created_at,
-        rounds=row.rounds, labels=sum(row.answers.values()),
-    )  # fmt: skip
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        state="archived" if row.state == "archived" else "active",
+        question=row.settings.question,
+        guidelines=row.settings.guidelines,
+        created_at=row.created_at,
+        rounds=row.rounds,
+        labels=sum(row.answers.values()),
+    )
 
 
 OPERATIONS = (

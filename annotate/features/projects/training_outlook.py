@@ -62,9 +62,10 @@ def outlook_in_words(outlook: Outlook, _: Words) -> str:
         )
     elif outlook.non_matches:
         facts = _.ngettext(
-            "{n} answer so far is no, and none is yes.", "{n} answers so far are no, and none is yes.",
+            "{n} answer so far is no, and none is yes.",
+            "{n} answers so far are no, and none is yes.",
             outlook.non_matches,
-        )  # fmt: skip
+        )
     following = _("The next batch is chosen to find what is missing.") if outlook.searches else ""
     return " ".join(part for part in (facts, missing, following) if part)
 

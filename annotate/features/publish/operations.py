@@ -50,9 +50,15 @@ def _publication(row: Publication) -> m.Publication:
 def _agreement(row: ShadowCounts) -> m.Agreement:
     texts, pairs = max(1, row.texts), max(1, row.pairs)
     return m.Agreement(
-        texts=row.texts, same_best=row.same_best / texts, shared=row.shared / texts, pairs=row.pairs,
-        p_mean_difference=row.more / pairs, p_mean_distance=row.away / pairs, gained=row.gained, lost=row.lost,
-    )  # fmt: skip
+        texts=row.texts,
+        same_best=row.same_best / texts,
+        shared=row.shared / texts,
+        pairs=row.pairs,
+        p_mean_difference=row.more / pairs,
+        p_mean_distance=row.away / pairs,
+        gained=row.gained,
+        lost=row.lost,
+    )
 
 
 UNANSWERED = {

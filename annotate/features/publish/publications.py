@@ -95,9 +95,13 @@ def _append(
     before, person_id = in_service(session, project_id, kind), person_of(engine)
     who = session.get_one(Person, person_id).name if person_id is not None else ""
     row = Publication(
-        project_id=project_id, kind=kind, note=note, who=who,
-        matcher_id=matcher and matcher.id, number=None if matcher is None else matcher.number,
-    )  # fmt: skip
+        project_id=project_id,
+        kind=kind,
+        note=note,
+        who=who,
+        matcher_id=matcher and matcher.id,
+        number=None if matcher is None else matcher.number,
+    )
     session.add(row)
     session.flush()
     old = {"round": before.number} if before is not None else None

@@ -73,9 +73,18 @@ def pace_table(times: Sequence[Timed]) -> pd.DataFrame:
     if len(people) > 1:
         named.insert(0, (EVERYBODY, [one.seconds for one in times]))
     rows = [
-        {"annotator": who, "answers": found.answers, "median": found.median, "low": found.low, "high": found.high,
-         "first_quarter": found.first, "third_quarter": found.third, "capped": found.capped}
-        for who, seconds in named if (found := pace(seconds)) is not None
-    ]  # fmt: skip
+        {
+            "annotator": who,
+            "answers": found.answers,
+            "median": found.median,
+            "low": found.low,
+            "high": found.high,
+            "first_quarter": found.first,
+            "third_quarter": found.third,
+            "capped": found.capped,
+        }
+        for who, seconds in named
+        if (found := pace(seconds)) is not None
+    ]
     columns = ["annotator", "answers", "median", "low", "high", "first_quarter", "third_quarter", "capped"]
     return pd.DataFrame(rows, columns=columns)

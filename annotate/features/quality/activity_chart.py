@@ -17,11 +17,17 @@ def days_chart(table: pd.DataFrame) -> Plot:
     """Return a bar chart of all annotators' labels by day, stacked by kind. table: of `days_table`."""
     summed = table.groupby("day", as_index=False)[list(ANSWERS)].sum()
     axis = alt.Axis(labelExpr="timeFormat(toDate(datum.value), '%b %e')", labelAngle=0, labelOverlap=True, ticks=False)
-    bars = alt.Chart(_by_kind(summed.assign(day=summed["day"].map(str)), "day")).mark_bar(size=_width(table)).encode(
-        x=alt.X("day:O", title="Day (UTC)", scale=alt.Scale(domain=_days(table)), axis=axis),
-        y=alt.Y("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
-        color=_kinds(), order="order:Q", tooltip=[alt.Tooltip("day:O", title="Day"), *_counts()],
-    )  # fmt: skip
+    bars = (
+        alt.Chart(_by_kind(summed.assign(day=summed["day"].map(str)), "day"))
+        .mark_bar(size=_width(table))
+        .encode(
+            x=alt.X("day:O", title="Day (UTC)", scale=alt.Scale(domain=_days(table)), axis=axis),
+            y=alt.Y("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
+            color=_kinds(),
+            order="order:Q",
+            tooltip=[alt.Tooltip("day:O", title="Day"), *_counts()],
+        )
+    )
     return alt.layer(bars).properties(height=HEIGHT)
 
 
@@ -52,11 +58,17 @@ def describe_days(table: pd.DataFrame, who: str) -> str:
 def annotators_chart(table: pd.DataFrame) -> Plot:
     """Return a bar chart by annotator, stacked by kind of label. table: of `annotators_table`."""
     shown = table.head(PEOPLE)
-    bars = alt.Chart(_by_kind(shown, "annotator")).mark_bar(size=18).encode(
-        y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
-        x=alt.X("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
-        color=_kinds(), order="order:Q", tooltip=[alt.Tooltip("annotator:N", title="Annotator"), *_counts()],
-    )  # fmt: skip
+    bars = (
+        alt.Chart(_by_kind(shown, "annotator"))
+        .mark_bar(size=18)
+        .encode(
+            y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
+            x=alt.X("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
+            color=_kinds(),
+            order="order:Q",
+            tooltip=[alt.Tooltip("annotator:N", title="Annotator"), *_counts()],
+        )
+    )
     return alt.layer(bars).properties(height=ROW * len(shown) + AROUND)
 
 
@@ -71,11 +83,21 @@ def pace_chart(table: pd.DataFrame) -> Plot:
     shown = table.head(PEOPLE + 1)
     base = alt.Chart(shown).encode(
         y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
-        tooltip=[alt.Tooltip("annotator:N", title="Annotator"),
-                 *tooltips({"answers": ("Answers", ",d"), "median": ("Median (s)", ".1f"), "low": ("Low", ".1f"),
-                            "high": ("High", ".1f"), "first_quarter": ("First quartile", ".1f"),
-                            "third_quarter": ("Third quartile", ".1f"), "capped": ("Longer than the cap", ",d")})],
-    )  # fmt: skip
+        tooltip=[
+            alt.Tooltip("annotator:N", title="Annotator"),
+            *tooltips(
+                {
+                    "answers": ("Answers", ",d"),
+                    "median": ("Median (s)", ".1f"),
+                    "low": ("Low", ".1f"),
+                    "high": ("High", ".1f"),
+                    "first_quarter": ("First quartile", ".1f"),
+                    "third_quarter": ("Third quartile", ".1f"),
+                    "capped": ("Longer than the cap", ",d"),
+                }
+            ),
+        ],
+    )
     scale = alt.Scale(domain=[0, float(shown["third_quarter"].max()) * 1.08], nice=False)
     halves = base.mark_bar(color=NEUTRAL, opacity=0.28, height=16).encode(
         x=alt.X("first_quarter:Q", title="Seconds per label", scale=scale, axis=alt.Axis(tickCount=6)),

@@ -15,14 +15,22 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
     both = share_axis(begin, end)
     base = alt.Chart(table).encode(
         x=alt.X("p:Q", title="Mean probability", **both),
-        tooltip=tooltips({"p": ("Mean probability", ".3f"), "share": ("Share of positives", ".3f"),
-                          "low": ("Low", ".3f"), "high": ("High", ".3f"), 
-                          "pairs": ("Pairs", ",d")}),
-    )  # fmt: skip
+        tooltip=tooltips(
+            {
+                "p": ("Mean probability", ".3f"),
+                "share": ("Share of positives", ".3f"),
+                "low": ("Low", ".3f"),
+                "high": ("High", ".3f"),
+                "pairs": ("Pairs", ",d"),
+            }
+        ),
+    )
     share = alt.Y("share:Q", title="Share of positives", **both)
-    ideal = alt.Chart(pd.DataFrame({"p": [begin, end], "share": [begin, end]})).mark_line(
-        color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5
-    ).encode(x=alt.X("p:Q", **both), y=alt.Y("share:Q", **both))  # fmt: skip
+    ideal = (
+        alt.Chart(pd.DataFrame({"p": [begin, end], "share": [begin, end]}))
+        .mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+        .encode(x=alt.X("p:Q", **both), y=alt.Y("share:Q", **both))
+    )
     intervals = base.encode(y=alt.Y("low:Q", title="Share of positives", **both), y2="high:Q")
     return alt.layer(
         ideal,

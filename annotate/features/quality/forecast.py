@@ -85,9 +85,17 @@ def targets_table(found: Outlook, target: float) -> pd.DataFrame:
             low, median, high = (end - found.learning.spent for end in goal.interval)
             hours = found.hours(goal) or (None, None, None)
             rows.append(
-                {"target": one, "reached": goal.reached, "labels": median, "labels_low": low, "labels_high": high,
-                 "hours": hours[1], "hours_low": hours[0], "hours_high": hours[2]}
-            )  # fmt: skip
+                {
+                    "target": one,
+                    "reached": goal.reached,
+                    "labels": median,
+                    "labels_low": low,
+                    "labels_high": high,
+                    "hours": hours[1],
+                    "hours_low": hours[0],
+                    "hours_high": hours[2],
+                }
+            )
     return pd.DataFrame(rows)
 
 

@@ -18,9 +18,12 @@ def metrics(call: Call) -> m.Metrics:
 def _evaluation(matcher: Matcher, evaluation: Evaluation) -> m.Evaluation:
     found = {measure: estimate(evaluation, measure) for measure in TITLES}
     return m.Evaluation(
-        round=matcher.number, labels=matcher.labels, positives=matcher.positives, pairs=evaluation.pairs,
+        round=matcher.number,
+        labels=matcher.labels,
+        positives=matcher.positives,
+        pairs=evaluation.pairs,
         figures={measure: m.Figure(**one.as_dict()) for measure, one in found.items() if one is not None},
-    )  # fmt: skip
+    )
 
 
 OPERATIONS = (Operation("GET", f"{ONE}/metrics", metrics, m.Metrics, Scope.READ, None, Right.SEE),)

@@ -94,5 +94,16 @@ def strata_table(evaluation: Evaluation) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
 
 
-_STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",
-            "share_high", "top"]  # fmt: skip
+_STRATUM = [
+    "stratum",
+    "score_from",
+    "score_to",
+    "size",
+    "sampled",
+    "positives",
+    "weight",
+    "share",
+    "share_low",
+    "share_high",
+    "top",
+]

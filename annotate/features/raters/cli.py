@@ -51,10 +51,19 @@ def set_up(
     Example: allpairs rater set questions --name local --url http://localhost:11434/v1 --model qwen3:8b
     """
     given = {
-        "name": name, "url": url, "model": model, "key_name": key_name, "function": function, "samples": samples,
-        "examples": examples, "price_in": price_in, "price_out": price_out, "budget": budget,
-        "pairs_a_minute": pairs_a_minute, "least_accuracy": least_accuracy,
-    }  # fmt: skip
+        "name": name,
+        "url": url,
+        "model": model,
+        "key_name": key_name,
+        "function": function,
+        "samples": samples,
+        "examples": examples,
+        "price_in": price_in,
+        "price_out": price_out,
+        "budget": budget,
+        "pairs_a_minute": pairs_a_minute,
+        "least_accuracy": least_accuracy,
+    }
     engine, setup = database(), services.checked_setup(given)
     number = services.set_up(engine, project_by_name(engine, project).id, setup)
     print(f"machine rater {number}: {setup.name}")

@@ -89,11 +89,14 @@ class Worth:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
-            "quality": asdict(self.quality), "bands": [asdict(band) for band in self.bands], "weight": self.weight,
-            "calibration": [asdict(one) for one in self.calibration], "calibration_error": self.error,
+            "quality": asdict(self.quality),
+            "bands": [asdict(band) for band in self.bands],
+            "weight": self.weight,
+            "calibration": [asdict(one) for one in self.calibration],
+            "calibration_error": self.error,
             "together": self.together and asdict(self.together),
             "alternative_annotator": self.test and asdict(self.test) | {"passes": self.test.passes},
-        }  # fmt: skip
+        }
 
 
 def worth_of(judged: Sequence[Judged], verdicts: Mapping[Pair, Verdict], votes: Votes, weight: float = 0.0) -> Worth:
@@ -106,9 +109,14 @@ def worth_of(judged: Sequence[Judged], verdicts: Mapping[Pair, Verdict], votes: 
     said = [_as_match(verdicts[pair]) for pair in shared]
     tenths = calibration_of(judged)
     return Worth(
-        quality_of(judged), _bands(judged), tenths, _calibration_error(tenths), _together(shared, said),
-        alternative_annotator(list(shared.values()), said), weight,
-    )  # fmt: skip
+        quality_of(judged),
+        _bands(judged),
+        tenths,
+        _calibration_error(tenths),
+        _together(shared, said),
+        alternative_annotator(list(shared.values()), said),
+        weight,
+    )
 
 
 def quality_of(judged: Sequence[Judged]) -> Quality:
@@ -121,9 +129,12 @@ def quality_of(judged: Sequence[Judged]) -> Quality:
         return share(sum(hits), len(hits))
 
     return Quality(
-        len(judged), among(True), among(False), share(sum(right), len(said)),
+        len(judged),
+        among(True),
+        among(False),
+        share(sum(right), len(said)),
         share(len(judged) - len(said), len(judged)),
-    )  # fmt: skip
+    )
 
 
 def share(hits: float, n: int) -> Estimate | None:

@@ -55,10 +55,13 @@ class RaterState:
         row = self.row
         times = {"at": row.at, "ended_at": row.ended_at, "paused_at": row.paused_at}
         return {
-            "number": row.number, "setup": self.setup.model_dump(mode="json"), "paused_why": row.paused_why,
-            **{name: at and at.isoformat() for name, at in times.items()}, **asdict(self.spent),
+            "number": row.number,
+            "setup": self.setup.model_dump(mode="json"),
+            "paused_why": row.paused_why,
+            **{name: at and at.isoformat() for name, at in times.items()},
+            **asdict(self.spent),
             "leaves": what_leaves(self.setup) if self.in_use else None,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,14 @@ class NewRater(RaterSetup):
     `kind` may be left out: it follows from what is named.
     """
 
-    model_config = ConfigDict(json_schema_extra={"anyOf": [
-        {"required": ["url", "model"], "properties": {"url": {"minLength": 1}, "model": {"minLength": 1}}},
-        {"required": ["function"], "properties": {"function": {"pattern": f"^{FUNCTION}$"}}},
-    ]})  # fmt: skip
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["url", "model"], "properties": {"url": {"minLength": 1}, "model": {"minLength": 1}}},
+                {"required": ["function"], "properties": {"function": {"pattern": f"^{FUNCTION}$"}}},
+            ]
+        }
+    )
 
     url: str = Field(
         "",

@@ -48,11 +48,14 @@ def people(votes: Votes, seed: int = 0) -> list[Person]:
     right = answers.times @ np.where(found.positive[:, None] > 0.5, answers.yes, answers.no)
     return [
         Person(
-            name, int(given[at]), _sampled(found.sensitivity[at], drawn[0][:, at], int(given[at])),
-            _sampled(found.specificity[at], drawn[1][:, at], int(given[at])), _counted(right[at], given[at]),
+            name,
+            int(given[at]),
+            _sampled(found.sensitivity[at], drawn[0][:, at], int(given[at])),
+            _sampled(found.specificity[at], drawn[1][:, at], int(given[at])),
+            _counted(right[at], given[at]),
         )
         for name, at in names.items()
-    ]  # fmt: skip
+    ]
 
 
 def _sampled(value: float, drawn: np.ndarray, answers: int) -> Estimate:

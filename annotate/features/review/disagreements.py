@@ -94,7 +94,15 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
 def settling(project_id: int, who: str, pair: Label, answer: AnswerKind, key: str, note: str = "") -> dict[str, Any]:
     """Return the row of an answer that settles the pair."""
     return {
-        "project_id": project_id, "task_id": pair.task_id, "left_id": pair.left_id, "right_id": pair.right_id,
-        "annotator": who, "answer": answer, "key": key, "seconds": None,
-        "note": stored_note(note), "created_at": now(), "settles": True,
-    }  # fmt: skip
+        "project_id": project_id,
+        "task_id": pair.task_id,
+        "left_id": pair.left_id,
+        "right_id": pair.right_id,
+        "annotator": who,
+        "answer": answer,
+        "key": key,
+        "seconds": None,
+        "note": stored_note(note),
+        "created_at": now(),
+        "settles": True,
+    }

@@ -71,9 +71,13 @@ def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) ->
         cut = [label for label in matches(session, project_id) if (label.left_id, label.right_id) in pairs]
         if not cut:
             raise InputError("these labels have changed in the meantime: review the group again")
-        store_answers(session, [
-            settling(project_id, who, label, AnswerKind.NEGATIVE, f"{act}-{place}") for place, label in enumerate(cut)
-        ])  # fmt: skip
+        store_answers(
+            session,
+            [
+                settling(project_id, who, label, AnswerKind.NEGATIVE, f"{act}-{place}")
+                for place, label in enumerate(cut)
+            ],
+        )
     ask_if_due(engine, project_id)
     return len(cut)
 
@@ -92,11 +96,22 @@ def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
     taken = act.replace(ACT, UNDO, 1)
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         before = own_before(session, project_id, who, act)
-        store_answers(session, [
-            {"project_id": project_id, "left_id": pair[0], "right_id": pair[1], "annotator": who,
-             "task_id": said.task_id if said else None, "answer": said.answer if said else AnswerKind.RETRACT,
-             "note": said.note if said else None, "settles": said.settles if said else False,
-             "key": f"{taken}-{place}", "created_at": now()}
-            for place, pair in enumerate(answered_at_once(session, project_id, who, act))
-            for said in [before.get(pair)]
-        ])  # fmt: skip
+        store_answers(
+            session,
+            [
+                {
+                    "project_id": project_id,
+                    "left_id": pair[0],
+                    "right_id": pair[1],
+                    "annotator": who,
+                    "task_id": said.task_id if said else None,
+                    "answer": said.answer if said else AnswerKind.RETRACT,
+                    "note": said.note if said else None,
+                    "settles": said.settles if said else False,
+                    "key": f"{taken}-{place}",
+                    "created_at": now(),
+                }
+                for place, pair in enumerate(answered_at_once(session, project_id, who, act))
+                for said in [before.get(pair)]
+            ],
+        )

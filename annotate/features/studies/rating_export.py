@@ -13,8 +13,16 @@ from allpairs.db.schema.engine import reading
 
 Row = list[object]
 RATINGS, FIGURES = "ratings", "figures"
-_FIGURE = {"of": str, "criterion": str, "figure": str, "value": float, "low": float, "high": float, "ratings": int,
-           "paper": float}  # fmt: skip
+_FIGURE = {
+    "of": str,
+    "criterion": str,
+    "figure": str,
+    "value": float,
+    "low": float,
+    "high": float,
+    "ratings": int,
+    "paper": float,
+}
 
 
 def write_study(engine: Engine, project_id: int, study_id: int, what: str, path: Path) -> None:
@@ -33,8 +41,15 @@ def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None
         study_of(session, project_id, study_id)
         units = {unit.id: unit for unit in units_of(session, study_id)}
         found = ratings_of(session, study_id)
-    columns = {"number": int, "models": str, "passage": str, "question": str, "rater": str,
-               **dict.fromkeys(CRITERIA, int), "rated_at": str}  # fmt: skip
+    columns = {
+        "number": int,
+        "models": str,
+        "passage": str,
+        "question": str,
+        "rater": str,
+        **dict.fromkeys(CRITERIA, int),
+        "rated_at": str,
+    }
     rows = []
     for one in found:
         unit = units[one.unit_id]

@@ -127,8 +127,10 @@ def share(said: Sequence[Sequence[bool]]) -> Estimate | None:
 def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gain | None:
     """Return the paper's main comparison: back-training's questions against self-training's."""
     own, back = BEGUN[1:]
-    by_model = {model: {unit.passage: by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit}
-                for model in (own, back)}  # fmt: skip
+    by_model = {
+        model: {unit.passage: by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit}
+        for model in (own, back)
+    }
     both = [passage for passage in by_model[back] if passage in by_model[own]]
     if not both:
         return None

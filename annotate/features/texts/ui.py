@@ -69,11 +69,13 @@ def _source(project: Project, path: Path, act: Act, side: Side) -> Source:
         id_column = st.selectbox("Column of ids", names, index=_place(names, "id"), key="texts_id")
         chosen = [
             st.selectbox(
-                "Column of texts" if len(wanted) == 1 else f"Column for {literal(name)}", names,
-                index=_place(names, name, 1), key=f"texts_text_{at}",
+                "Column of texts" if len(wanted) == 1 else f"Column for {literal(name)}",
+                names,
+                index=_place(names, name, 1),
+                key=f"texts_text_{at}",
             )
             for at, name in enumerate(wanted if act == Act.ADD else ())
-        ]  # fmt: skip
+        ]
     return Source(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
 
 
@@ -150,7 +152,10 @@ def _changes(project: Project) -> None:
 def _row(one: Changed) -> dict[str, object]:
     told = [counted(getattr(one, name), "id") + f" {name}" for name in ("added", "changed", "withdrawn")]
     return {
-        "change": one.number, "when (UTC)": f"{one.at:%Y-%m-%d %H:%M}", "who": one.who or NOBODY, "file": one.source,
+        "change": one.number,
+        "when (UTC)": f"{one.at:%Y-%m-%d %H:%M}",
+        "who": one.who or NOBODY,
+        "file": one.source,
         "what": ", ".join(words for words in told if not words.startswith("0 ")),
         "undone (UTC)": f"{one.undone_at:%Y-%m-%d %H:%M}" if one.undone_at else "",
-    }  # fmt: skip
+    }

@@ -62,5 +62,10 @@ def delete(
 
 
 def _as_dict(row: Webhook) -> dict[str, object]:
-    return {"id": row.id, "url": row.url, "kinds": row.kinds, "active": row.active,
-            "created_at": row.created_at.isoformat()}  # fmt: skip
+    return {
+        "id": row.id,
+        "url": row.url,
+        "kinds": row.kinds,
+        "active": row.active,
+        "created_at": row.created_at.isoformat(),
+    }

@@ -49,9 +49,16 @@ def _delivery(one: Logged) -> m.Delivery:
     row = one.delivery
     waits = row.state == DeliveryState.WAITING
     return m.Delivery(
-        id=row.id, kind=one.kind, state=row.state, attempts=row.attempts, status=row.status, error=row.error,
-        created_at=one.at, next_at=row.next_at if waits else None, delivered_at=row.delivered_at,
-    )  # fmt: skip
+        id=row.id,
+        kind=one.kind,
+        state=row.state,
+        attempts=row.attempts,
+        status=row.status,
+        error=row.error,
+        created_at=one.at,
+        next_at=row.next_at if waits else None,
+        delivered_at=row.delivered_at,
+    )
 
 
 HOOK = f"{ONE}/webhooks/{{webhook_id}}"

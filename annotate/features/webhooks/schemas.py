@@ -13,9 +13,13 @@ MOST_DELIVERIES = 100
 
 
 Told = Literal[
-    NoticeKind.BATCH_READY, NoticeKind.TRAINING_DONE, NoticeKind.TRAINING_FAILED, NoticeKind.TARGET_REACHED,
-    NoticeKind.DISAGREEMENT, NoticeKind.GROUP_CHANGED,
-]  # fmt: skip
+    NoticeKind.BATCH_READY,
+    NoticeKind.TRAINING_DONE,
+    NoticeKind.TRAINING_FAILED,
+    NoticeKind.TARGET_REACHED,
+    NoticeKind.DISAGREEMENT,
+    NoticeKind.GROUP_CHANGED,
+]
 
 
 HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"

@@ -57,8 +57,15 @@ def _form(project_id: int) -> Made | None:
     take_refill()
     with st.container(border=True):
         url = st.text_input("Address", key=url_key, max_chars=LONGEST, placeholder="https://", persist_state=DRAFT)
-        kinds = st.pills("Tell it about", services.OFFERED, selection_mode="multi", default=services.OFFERED,
-                         format_func=TITLES.__getitem__, key=kinds_key, persist_state=DRAFT)  # fmt: skip
+        kinds = st.pills(
+            "Tell it about",
+            services.OFFERED,
+            selection_mode="multi",
+            default=services.OFFERED,
+            format_func=TITLES.__getitem__,
+            key=kinds_key,
+            persist_state=DRAFT,
+        )
         if st.button("Add webhook", key=f"webhook_add_{project_id}", icon=":material/webhook:"):
             made = _made(lambda: services.add(engine(), project_id, url, kinds))
             if made is not None:
@@ -79,17 +86,28 @@ def _acts(project_id: int, row: Webhook, made: Made | None) -> None:
     told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
     st.caption(f"{'' if row.active else 'Off. '}Told about: {told}. Added {ago(row.created_at)}.")
     with st.container(horizontal=True):
-        st.button("Send a test", key=f"test_{row.id}", icon=":material/send:", disabled=not row.active, on_click=_act,
-                  args=(services.send_test, project_id, row.id))  # fmt: skip
-        st.button("Switch off" if row.active else "Switch on", key=f"switch_{row.id}", on_click=_act,
-                  icon=":material/pause:" if row.active else ":material/play_arrow:",
-                  args=(services.switch, project_id, row.id, not row.active))  # fmt: skip
+        st.button(
+            "Send a test",
+            key=f"test_{row.id}",
+            icon=":material/send:",
+            disabled=not row.active,
+            on_click=_act,
+            args=(services.send_test, project_id, row.id),
+        )
+        st.button(
+            "Switch off" if row.active else "Switch on",
+            key=f"switch_{row.id}",
+            on_click=_act,
+            icon=":material/pause:" if row.active else ":material/play_arrow:",
+            args=(services.switch, project_id, row.id, not row.active),
+        )
         if st.button("Replace the secret", key=f"secret_{row.id}", icon=":material/key:"):
             made = _made(lambda: services.renew_secret(engine(), project_id, row.id))
         with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
             st.write("Messages that still wait are not sent, and its log is deleted.")
-            st.button("Delete webhook", key=f"remove_{row.id}", on_click=_act,
-                      args=(services.remove, project_id, row.id))  # fmt: skip
+            st.button(
+                "Delete webhook", key=f"remove_{row.id}", on_click=_act, args=(services.remove, project_id, row.id)
+            )
     if made is not None and made.webhook_id == row.id:
         st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
         st.code(made.secret, language=None)
@@ -119,8 +137,13 @@ def _message(project_id: int, one: Logged) -> None:
         st.markdown(f"**{TITLES[one.kind]}**", width="content")
         st.caption(f"{one.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(one)}", width="content")
         if row.state != DeliveryState.DELIVERED and row.attempts:
-            st.button("Send again", key=f"again_{row.id}", icon=":material/refresh:", on_click=_act,
-                      args=(services.send_again, project_id, row.id))  # fmt: skip
+            st.button(
+                "Send again",
+                key=f"again_{row.id}",
+                icon=":material/refresh:",
+                on_click=_act,
+                args=(services.send_again, project_id, row.id),
+            )
     if row.error:
         st.caption(f":red[{literal(row.error)}]")
 

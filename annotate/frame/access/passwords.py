@@ -20,8 +20,10 @@ def hash_of(password: str) -> str:
     if not SHORTEST <= len(password) <= LONGEST:
         raise InputError(
             "the password has {n} characters; it must have {shortest} to {longest}",
-            n=len(password), shortest=SHORTEST, longest=f"{LONGEST:,}",
-        )  # fmt: skip
+            n=len(password),
+            shortest=SHORTEST,
+            longest=f"{LONGEST:,}",
+        )
     return HASHER.hash(password)
 
 

@@ -17,9 +17,17 @@ LEAVE_SCRIPT: Final = (
     ' window.location.replace(way.href + add + (add ? encodeURIComponent(here) : "")); }'
 )
 DENIED: Final = (
-    "accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone", "midi",
-    "payment", "usb",
-)  # fmt: skip
+    "accelerometer",
+    "camera",
+    "display-capture",
+    "geolocation",
+    "gyroscope",
+    "magnetometer",
+    "microphone",
+    "midi",
+    "payment",
+    "usb",
+)
 YEAR = 365 * 24 * 3600
 
 

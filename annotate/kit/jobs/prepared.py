@@ -197,8 +197,17 @@ def shown(
     tasks = in_round(session, batch, pairs) if batch else set()
     return [
         ShownPair(
-            left, right, texts[left], texts[right], (splits[left], splits[right]), score, p,
-            labels.get((left, right)), gold.get((left, right)), (left, right) in tasks, records.rows(left, right),
+            left,
+            right,
+            texts[left],
+            texts[right],
+            (splits[left], splits[right]),
+            score,
+            p,
+            labels.get((left, right)),
+            gold.get((left, right)),
+            (left, right) in tasks,
+            records.rows(left, right),
         )
         for (left, right), score, p in zip(pairs, scores, ps, strict=True)
-    ]  # fmt: skip
+    ]

@@ -214,9 +214,14 @@ def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
 
 
 def request_matches(
-    engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None,
-    grouping: Grouping = USUAL, keep: bool = True,
-) -> str:  # fmt: skip
+    engine: Engine,
+    project_id: int,
+    number: int,
+    threshold: float,
+    reranker: str | None = None,
+    grouping: Grouping = USUAL,
+    keep: bool = True,
+) -> str:
     """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
     Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. keep: make

@@ -43,10 +43,39 @@ MISSPELT, LONGEST_NAME = 0.8, 100  # share of the letters that stand in the same
 ALIKE = 0.6  # of a value's characters, at least, that are also in a similar one
 SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
 SYMBOLS = "%°$€£¥"
-UNITS = frozenset((
-    "kb", "mb", "gb", "tb", "hz", "khz", "mhz", "ghz", "g", "kg", "mg", "lb", "lbs", "oz", "mm", "cm", "m", "km",
-    "inch", "ft", "v", "kv", "w", "kw", "mw", "mah", "wh", "ml", "l",
-))  # fmt: skip
+UNITS = frozenset(
+    (
+        "kb",
+        "mb",
+        "gb",
+        "tb",
+        "hz",
+        "khz",
+        "mhz",
+        "ghz",
+        "g",
+        "kg",
+        "mg",
+        "lb",
+        "lbs",
+        "oz",
+        "mm",
+        "cm",
+        "m",
+        "km",
+        "inch",
+        "ft",
+        "v",
+        "kv",
+        "w",
+        "kw",
+        "mw",
+        "mah",
+        "wh",
+        "ml",
+        "l",
+    )
+)
 SEPARATORS = "|~^`"  # besides punctuation
 
 # Chinese and Japanese do not separate words by spaces, so each character is a unit.

@@ -23,7 +23,12 @@ def choose_clustering(kind: Kind, has_p: bool, key: str) -> Clustering:
     """
     ways = sorted(possible(kind, has_p), key=lambda how: how != Clustering.AVERAGE)
     chosen: Clustering = st.selectbox(
-        "Groups", ways, format_func=lambda how: TITLES[how], key=f"{key}_{kind}_{has_p}", width=240,
-        help=HELP, persist_state="session",
-    )  # fmt: skip
+        "Groups",
+        ways,
+        format_func=lambda how: TITLES[how],
+        key=f"{key}_{kind}_{has_p}",
+        width=240,
+        help=HELP,
+        persist_state="session",
+    )
     return chosen

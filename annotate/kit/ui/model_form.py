@@ -20,8 +20,14 @@ def model_form(model: type[Section], key: str, without: Collection[str] = ()) ->
 
     def draw(name: str) -> Any:
         field = fields[name]
-        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field),
-                      persist_state=DRAFT)  # fmt: skip
+        return widget(
+            field.title or title_of(name),
+            field,
+            initial[name],
+            key=f"{key}_{name}",
+            help=help_of(field),
+            persist_state=DRAFT,
+        )
 
     entered = in_rows(plain, draw)
     for name in fields:

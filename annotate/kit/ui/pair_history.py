@@ -14,9 +14,15 @@ TITLES = {AnswerKind.POSITIVE: later("Yes"), AnswerKind.NEGATIVE: later("No"), A
 
 
 COLUMNS = {
-    "at": later("At"), "who": later("Who"), "answer": later("Answer"), "counts": later("Counts"), "note": later("Note"),
-    "guidelines": later("Guidelines"), "batch": later("Batch"), "chosen by round": later("Chosen by round"),
-}  # fmt: skip
+    "at": later("At"),
+    "who": later("Who"),
+    "answer": later("Answer"),
+    "counts": later("Counts"),
+    "note": later("Note"),
+    "guidelines": later("Guidelines"),
+    "batch": later("Batch"),
+    "chosen by round": later("Chosen by round"),
+}
 ACTS = TITLES | {AnswerKind.SKIP: later("Skipped"), AnswerKind.RETRACT: later("Undone")}
 
 
@@ -25,12 +31,21 @@ def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
 
     own: the annotator's own answers, without whether they count, since that would reveal the answers of others.
     """
-    table = pd.DataFrame([
-        {"at": f"{row.created_at:%Y-%m-%d %H:%M} UTC", "who": row.annotator, "answer": _(ACTS[row.answer]),
-         "counts": "yes" if row.counts else "", "note": row.note or "", "guidelines": row.guidelines or "",
-         "batch": row.round, "chosen by round": row.model}
-        for row in rows
-    ])  # fmt: skip
+    table = pd.DataFrame(
+        [
+            {
+                "at": f"{row.created_at:%Y-%m-%d %H:%M} UTC",
+                "who": row.annotator,
+                "answer": _(ACTS[row.answer]),
+                "counts": "yes" if row.counts else "",
+                "note": row.note or "",
+                "guidelines": row.guidelines or "",
+                "batch": row.round,
+                "chosen by round": row.model,
+            }
+            for row in rows
+        ]
+    )
     shown = table.drop(columns=["who", "counts"]) if own else table
     titles = {name: _(title) for name, title in COLUMNS.items() if name in shown}
     st.dataframe(shown, hide_index=True, column_config=titles, alt=_("Every answer to this pair, oldest first"))

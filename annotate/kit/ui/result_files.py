@@ -34,15 +34,25 @@ def _table(table: TableFile) -> None:
     """Draw the table with a download of its numbers."""
     st.markdown(table.markdown)
     st.download_button(
-        "Download CSV", BOM_UTF8 + table.csv, file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+        "Download CSV",
+        BOM_UTF8 + table.csv,
+        file_name=f"{table.name}.csv",
+        mime="text/csv",
+        key=f"csv_{table.name}",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def draw_report(report: str, id_: str) -> None:
     """Draw the download of the whole report, if there is one. id_: the run or experiment that it describes."""
     if report:
         st.download_button(
-            "Download report", report.encode(), file_name="report.md", mime="text/markdown", key=f"report_{id_}",
-            icon=":material/description:", on_click="ignore",
-        )  # fmt: skip
+            "Download report",
+            report.encode(),
+            file_name="report.md",
+            mime="text/markdown",
+            key=f"report_{id_}",
+            icon=":material/description:",
+            on_click="ignore",
+        )

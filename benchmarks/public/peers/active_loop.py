@@ -39,16 +39,24 @@ def main() -> None:
             cosine = cosines(model, task)
         answers.dense(labels, sum(answered.values()), cosine[np.ix_(task.evaluation, task.evaluation_right)])
     settings = {
-        "model": "all-MiniLM-L6-v2", "loss": "OnlineContrastiveLoss", "epochs": EPOCHS, "batch_size": BATCH,
-        "learning_rate": RATE, "warm_up": WARM, "candidates": f"nearest {NEAREST}", "query": "uncertainty",
-    }  # fmt: skip
+        "model": "all-MiniLM-L6-v2",
+        "loss": "OnlineContrastiveLoss",
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "learning_rate": RATE,
+        "warm_up": WARM,
+        "candidates": f"nearest {NEAREST}",
+        "query": "uncertainty",
+    }
     answers.finish(settings, {name: version(name) for name in ("sentence-transformers", "torch", "scikit-learn")})
 
 
 def cosines(model: SentenceTransformer, task: Task) -> np.ndarray:
     """Return the cosine of every pair, (left, right)."""
-    sides = [model.encode([record["text"] for record in records], normalize_embeddings=True, show_progress_bar=False)
-             for records in (task.left, task.right)]  # fmt: skip
+    sides = [
+        model.encode([record["text"] for record in records], normalize_embeddings=True, show_progress_bar=False)
+        for records in (task.left, task.right)
+    ]
     return np.asarray(sides[0] @ sides[1].T)
 
 
@@ -85,9 +93,12 @@ def train(model: SentenceTransformer, task: Task, answered: Answered) -> None:
     ]
     batches: DataLoader[InputExample] = DataLoader(examples, shuffle=True, batch_size=BATCH)  # type: ignore[arg-type]
     model.old_fit(
-        [(batches, OnlineContrastiveLoss(model))], epochs=EPOCHS, warmup_steps=round(WARM * EPOCHS * len(batches)),
-        optimizer_params={"lr": RATE}, show_progress_bar=False,
-    )  # fmt: skip
+        [(batches, OnlineContrastiveLoss(model))],
+        epochs=EPOCHS,
+        warmup_steps=round(WARM * EPOCHS * len(batches)),
+        optimizer_params={"lr": RATE},
+        show_progress_bar=False,
+    )
 
 
 if __name__ == "__main__":

@@ -40,10 +40,15 @@ def main() -> None:
             score = model.predict(texts(task, measured), batch_size=64, show_progress_bar=False)
             answers.sparse(labels, sum(label), left, right, np.asarray(score))
     settings = {
-        "model": "all-MiniLM-L6-v2 with a new output layer", "loss": "BCEWithLogitsLoss", "epochs": EPOCHS,
-        "batch_size": BATCH, "learning_rate": RATE, "warm_up": WARM, "candidates": f"nearest {NEAREST}",
+        "model": "all-MiniLM-L6-v2 with a new output layer",
+        "loss": "BCEWithLogitsLoss",
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "learning_rate": RATE,
+        "warm_up": WARM,
+        "candidates": f"nearest {NEAREST}",
         "labels": "a random part of the training candidates",
-    }  # fmt: skip
+    }
     answers.finish(settings, {name: version(name) for name in ("sentence-transformers", "torch")})
 
 
@@ -60,9 +65,12 @@ def trained(pairs: list[tuple[str, str]], label: list[bool], seed: int) -> Cross
     examples = [InputExample(texts=list(pair), label=int(each)) for pair, each in zip(pairs, label, strict=True)]
     batches: DataLoader[InputExample] = DataLoader(examples, shuffle=True, batch_size=BATCH)  # type: ignore[arg-type]
     model.old_fit(
-        batches, epochs=EPOCHS, warmup_steps=round(WARM * EPOCHS * len(batches)), optimizer_params={"lr": RATE},
+        batches,
+        epochs=EPOCHS,
+        warmup_steps=round(WARM * EPOCHS * len(batches)),
+        optimizer_params={"lr": RATE},
         show_progress_bar=False,
-    )  # fmt: skip
+    )
     return model
 
 

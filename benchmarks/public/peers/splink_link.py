@@ -118,16 +118,21 @@ def trained(task: Task, tables: Sequence[pa.Table], matches: np.ndarray) -> Link
     connection = duckdb.connect(config={"threads": 1})
     api = DuckDBAPI(connection)
     names = ("a_left", "b_right")
-    linker = Linker([api.register(each, dataset_display_name=name) for each, name in zip(tables, names, strict=True)],
-                    settings)  # fmt: skip
+    linker = Linker(
+        [api.register(each, dataset_display_name=name) for each, name in zip(tables, names, strict=True)], settings
+    )
     sure = [block_on(task.columns[0] if task.columns else "words")]
     sure += [block_on("rare[1]", *others)] if others else []
     training = linker.training
     training.estimate_probability_two_random_records_match(sure, recall=RECALL)
     training.estimate_u_using_random_sampling(max_pairs=1e7, seed=task.seed + 1)
     if len(matches):
-        pairs = {"source_dataset_l": [names[0]] * len(matches), "unique_id_l": matches[:, 0],
-                 "source_dataset_r": [names[1]] * len(matches), "unique_id_r": matches[:, 1]}  # fmt: skip
+        pairs = {
+            "source_dataset_l": [names[0]] * len(matches),
+            "unique_id_l": matches[:, 0],
+            "source_dataset_r": [names[1]] * len(matches),
+            "unique_id_r": matches[:, 1],
+        }
         known = linker.table_management.register_labels_table(api.register(pa.table(pairs)))
         training.estimate_m_from_pairwise_labels(known)
     for name in others or ["rare[1]"]:
@@ -146,13 +151,19 @@ def shown(task: Task) -> dict[str, Any]:
     """Return what was set."""
     return {
         "link_type": "link_only",
-        "comparisons": ["words shared, by frequency", *(
-            "price: relative difference" if name == "price" else f"{name}: Jaro–Winkler 0.9, 0.7, with term frequencies"
-            for name in task.columns[1:])],
+        "comparisons": [
+            "words shared, by frequency",
+            *(
+                "price: relative difference"
+                if name == "price"
+                else f"{name}: Jaro–Winkler 0.9, 0.7, with term frequencies"
+                for name in task.columns[1:]
+            ),
+        ],
         "blocking": [f"one of the {RARE} rarest words", *(f"same {name}" for name in task.columns[1:])],
         "training": "probability of a match by deterministic rules, u by random pairs, m by labels and by EM",
         "labels": f"a random part of the {REVIEWED:,} likeliest training pairs",
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

@@ -31,14 +31,19 @@ class Item(Base):
     __table_args__ = (
         Index("ix_items_counted", "project_id", "side", "split"),  # counting reads no texts
         Index(
-            "ix_items_withdrawn", "project_id", sqlite_where=text("withdrawn_at IS NOT NULL"),
+            "ix_items_withdrawn",
+            "project_id",
+            sqlite_where=text("withdrawn_at IS NOT NULL"),
             postgresql_where=text("withdrawn_at IS NOT NULL"),
         ),  # few of very many texts are withdrawn
         Index(
-            "ix_items_added", "project_id", "added_in", sqlite_where=text("added_in IS NOT NULL"),
+            "ix_items_added",
+            "project_id",
+            "added_in",
+            sqlite_where=text("added_in IS NOT NULL"),
             postgresql_where=text("added_in IS NOT NULL"),
         ),
-    )  # fmt: skip
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     side: Mapped[Side]

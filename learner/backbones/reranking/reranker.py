@@ -163,8 +163,12 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
             with fast_reading(device):
                 read = encoder(input_ids=ids, attention_mask=mask)
             read.last_hidden_state = read.last_hidden_state.float()
-            inputs = {"encoder_outputs": read, "attention_mask": mask, "use_cache": False,
-                      "decoder_input_ids": prefix.expand(len(rows), -1)}  # fmt: skip
+            inputs = {
+                "encoder_outputs": read,
+                "attention_mask": mask,
+                "use_cache": False,
+                "decoder_input_ids": prefix.expand(len(rows), -1),
+            }
             inputs |= {"decoder_source_ids": ids} if copies else {}
             logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits[:, -1]
             yield rows, (logits[:, words] if copies else logits).float().cpu().numpy()

@@ -53,8 +53,9 @@ class Found:
 
     def until(self, rank: float, rng: np.random.Generator) -> np.ndarray:
         """Return the positives among the `rank` highest pairs, (draws,)."""
-        return np.minimum(rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0],
-                          self.positives)  # fmt: skip
+        return np.minimum(
+            rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0], self.positives
+        )
 
     def down_to(self, rank: float) -> "Found":
         """Return the same for only the `rank` highest pairs, as if there were no others."""

@@ -140,8 +140,9 @@ def bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np
     sizes = np.column_stack([np.where(split, no, 1.0), np.where(split, yes, 0.0)]) * sample.sizes[:, None]
     counted = ~split[sample.stratum] | (said.said != UNREAD)
     cells = 2 * sample.stratum + (said.said == YES)
-    positives, labels = (np.bincount(cells[which], minlength=2 * len(split))[: 2 * top] for which in
-                         (found & counted, counted))  # fmt: skip
+    positives, labels = (
+        np.bincount(cells[which], minlength=2 * len(split))[: 2 * top] for which in (found & counted, counted)
+    )
     return sizes.ravel()[: 2 * top], positives, labels, ALPHA - OF_SIZES
 
 

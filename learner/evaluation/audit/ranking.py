@@ -58,9 +58,13 @@ class Ranking:
 
 
 def rank_all(
-    left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress,
-    known: np.ndarray | None = None, rescored: Rescored = NOTHING,
-) -> Ranking:  # fmt: skip
+    left: np.ndarray,
+    right: np.ndarray,
+    symmetric: bool,
+    progress: Progress = no_progress,
+    known: np.ndarray | None = None,
+    rescored: Rescored = NOTHING,
+) -> Ranking:
     """Return the ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, with extra columns or not.
 
     known: (k, 2) rows of pairs to leave out; rescored: pairs of rows that have another score than their product.

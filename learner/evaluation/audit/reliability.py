@@ -27,12 +27,18 @@ def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Genera
     low, high = np.percentile(share, TAILS, axis=0)
     edges = np.r_[0.0, TENTHS, 1.0]
     return [
-        {"p_from": float(edges[9 - place]), "p_to": float(edges[10 - place]), "p": float(p[9 - place]),
-         "share": float(share[:, place].mean()), "low": float(low[place]), "high": float(high[place]),
-         "pairs": int(pairs)}
+        {
+            "p_from": float(edges[9 - place]),
+            "p_to": float(edges[10 - place]),
+            "p": float(p[9 - place]),
+            "share": float(share[:, place].mean()),
+            "low": float(low[place]),
+            "high": float(high[place]),
+            "pairs": int(pairs),
+        }
         for place, pairs in reversed(list(enumerate(np.diff(ranks).round())))
         if pairs >= 1 and np.isfinite(p[9 - place])
-    ]  # fmt: skip
+    ]
 
 
 def shares(found: Found, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -84,9 +84,13 @@ class Slow:
 
 
 def draw_rates(
-    positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, draws: int, rng: np.random.Generator,
+    positives: np.ndarray,
+    labels: np.ndarray,
+    sizes: np.ndarray,
+    draws: int,
+    rng: np.random.Generator,
     band: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Draw (draws, h) the strata's shares of positives from their posterior, the highest stratum first.
 
     positives, labels: (h,) how many of the labelled pairs are positives, and how many are labelled (whole numbers, or

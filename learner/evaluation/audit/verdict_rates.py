@@ -82,9 +82,14 @@ class Seen:
 
 
 def draw_shares(
-    verdicts: Verdicts, counts: tuple[np.ndarray, np.ndarray], sizes: np.ndarray, draws: int, rng: np.random.Generator,
-    band: np.ndarray | None = None, grid: Grid = FINE,
-) -> Shares:  # fmt: skip
+    verdicts: Verdicts,
+    counts: tuple[np.ndarray, np.ndarray],
+    sizes: np.ndarray,
+    draws: int,
+    rng: np.random.Generator,
+    band: np.ndarray | None = None,
+    grid: Grid = FINE,
+) -> Shares:
     """Draw the strata's shares of positives and the rater's rates in them from their posterior.
 
     counts: labels and positives as `Verdicts.count` gives them; sizes, band: as in `draw_rates`.

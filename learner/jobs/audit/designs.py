@@ -68,10 +68,14 @@ class Drawn:
         sizes = np.round(self.strata.sizes * (has / np.maximum(had, 1))).astype(np.int64)
         columns = (getattr(order, name)[stays] for name in ("left", "right", "stratum", "score"))
         return replace(
-            self, strata=replace(self.strata, sizes=np.maximum(sizes, 1)), order=SamplingOrder(*columns),
-            vectors=self.vectors[kept], lexical=None if self.lexical is None else self.lexical[kept],
-            rows=self.rows[kept], rescored=self.rescored.within(places, places),
-        )  # fmt: skip
+            self,
+            strata=replace(self.strata, sizes=np.maximum(sizes, 1)),
+            order=SamplingOrder(*columns),
+            vectors=self.vectors[kept],
+            lexical=None if self.lexical is None else self.lexical[kept],
+            rows=self.rows[kept],
+            rescored=self.rescored.within(places, places),
+        )
 
     def is_of(self, other: "Drawn") -> bool:
         """Return whether both are designs of the same texts."""
@@ -129,13 +133,23 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
     kept |= {"lexical": lexical} if strata.divided else {}
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
-        artifacts() / folder / "decks.npz", left=both.left_ids[order.left], right=both.right_ids[order.right],
-        stratum=order.stratum, score=order.score, **kept,
-    )  # fmt: skip
+        artifacts() / folder / "decks.npz",
+        left=both.left_ids[order.left],
+        right=both.right_ids[order.right],
+        stratum=order.stratum,
+        score=order.score,
+        **kept,
+    )
     row = Design(
-        project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=strata.pairs,
-        strata=_rows(strata, ranking), folder=folder, details={"texts": data.version},
-    )  # fmt: skip
+        project_id=project_id,
+        number=last + 1,
+        kind=DesignKind.AUDIT,
+        matcher_id=matcher.id,
+        pairs=strata.pairs,
+        strata=_rows(strata, ranking),
+        folder=folder,
+        details={"texts": data.version},
+    )
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
         same = newest is not None and (newest.matcher_id, newest.details.get("texts", 0)) == (matcher.id, data.version)
@@ -149,11 +163,17 @@ def _rows(strata: Strata, ranking: Ranking) -> list[dict[str, Any]]:
     ends = np.cumsum(np.bincount(band, strata.sizes)).astype(np.int64).tolist()
     edges = [float(ranking.score(np.array([1]))[0]), *strata.edges.tolist()]
     return [
-        {"name": _name([0, *ends][at] + 1, ends[at], cut, stratum > 0 and band[stratum - 1] == at),
-         "low": edges[at + 1], "high": edges[at], "size": int(size), "top": stratum < strata.top,
-         "band": at, "cut": None if np.isnan(cut) else float(cut)}
+        {
+            "name": _name([0, *ends][at] + 1, ends[at], cut, stratum > 0 and band[stratum - 1] == at),
+            "low": edges[at + 1],
+            "high": edges[at],
+            "size": int(size),
+            "top": stratum < strata.top,
+            "band": at,
+            "cut": None if np.isnan(cut) else float(cut),
+        }
         for stratum, (at, size, cut) in enumerate(zip(band.tolist(), strata.sizes, strata.cuts[band], strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def _name(first: int, last: int, cut: float, second: bool) -> str:

@@ -45,11 +45,12 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     inclusion = np.minimum((cells.labels + wanted) / np.maximum(cells.sizes, 1.0), 1.0)
     order = design.order
     return design.id, [
-        Candidate(int(order.left[at]), int(order.right[at]), int(order.stratum[at]), float(order.score[at]),
-                  float(share))
+        Candidate(
+            int(order.left[at]), int(order.right[at]), int(order.stratum[at]), float(order.score[at]), float(share)
+        )
         for positions, share in zip(chosen, inclusion, strict=True)
         for at in positions.tolist()
-    ]  # fmt: skip
+    ]
 
 
 def _gain(sample: Sample, cells: Cells, rng: np.random.Generator) -> Gain | None:

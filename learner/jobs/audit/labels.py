@@ -84,9 +84,10 @@ def read_labelled(
     answered = {(one.left_id, one.right_id) for one in every}
     there = set(data.item_ids[rows_of(data)].tolist())
     checked = [
-        one for one in checks
+        one
+        for one in checks
         if (one.left_id, one.right_id) not in answered and one.left_id in there and one.right_id in there
-    ]  # fmt: skip
+    ]
     known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
     sizes, beside = under.strata.sizes.copy(), np.zeros(len(under.strata.sizes))
     np.subtract.at(sizes, _strata(under, checked, data, *_items(checked)), 1)
@@ -98,9 +99,14 @@ def read_labelled(
     )
     stratum = strata[[design.id for design in designs].index(under.id)]
     sample = Sample(
-        stratum, positive, 1 / inclusion, sizes, under.strata.band, beside,
+        stratum,
+        positive,
+        1 / inclusion,
+        sizes,
+        under.strata.band,
+        beside,
         _verdicts(read[under.id], decided, stratum),
-    )  # fmt: skip
+    )
     answered |= {(one.left_id, one.right_id) for one in (*given, *checked)}
     return Labelled(sample, left, right, len(every) - len(decided), answered, known, read[under.id])
 

@@ -15,7 +15,7 @@ from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Evaluation, Matcher
 from allpairs.learner.evaluation.audit.figures import as_estimate
-from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
+from allpairs.learner.evaluation.audit.measure import (
     View,
     advice,
     changes,
@@ -135,15 +135,24 @@ def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: L
     """Return a row without figures, for a project that lacks labels."""
     shown = histogram(view) if len(labelled.left_ids) else {}
     return Evaluation(
-        matcher_id=matcher.id, pairs=view.ranking.pairs, positives=None, estimates={}, curve={}, histogram=shown,
+        matcher_id=matcher.id,
+        pairs=view.ranking.pairs,
+        positives=None,
+        estimates={},
+        curve={},
+        histogram=shown,
         audit=audit,
-    )  # fmt: skip
+    )
 
 
 def _measured(
-    matchers: list[Matcher], views: list[View], audits: list[dict[str, Any]], sample: Sample, posterior: Posterior,
+    matchers: list[Matcher],
+    views: list[View],
+    audits: list[dict[str, Any]],
+    sample: Sample,
+    posterior: Posterior,
     rng: np.random.Generator,
-) -> list[Evaluation]:  # fmt: skip
+) -> list[Evaluation]:
     """Return a row for each matcher, all from the same draws; from the second on with its changes."""
     rows = []
     for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
@@ -157,10 +166,16 @@ def _measured(
         highest = measure_top(sample, posterior, view, audit["top"]["pairs"], rng)
         audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
         rows.append(
-            Evaluation(matcher_id=matcher.id, pairs=measured.pairs, positives=None,
-                       estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},
-                       curve=measured.curve.as_dict(), histogram=measured.histogram, audit=audit)
-        )  # fmt: skip
+            Evaluation(
+                matcher_id=matcher.id,
+                pairs=measured.pairs,
+                positives=None,
+                estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},
+                curve=measured.curve.as_dict(),
+                histogram=measured.histogram,
+                audit=audit,
+            )
+        )
     return rows
 
 
@@ -201,7 +216,7 @@ def _audit(
         "changes": {},
         "beyond": 0.0,
         "rater": _rater(design, sample, posterior),
-    }  # fmt: skip
+    }
 
 
 def _rater(design: Drawn, sample: Sample, posterior: Posterior | None) -> dict[str, Any] | None:

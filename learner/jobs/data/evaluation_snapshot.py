@@ -91,10 +91,14 @@ def sides(
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
-        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED),
-        data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric,
-        None if lexical is None else (lexical[left], lexical[right]), rescored=rescored.within(left, right),
-    )  # fmt: skip
+        as_left(vectors[left], BLENDED),
+        as_right(vectors[right], BLENDED),
+        data.item_ids[rows[left]],
+        data.item_ids[rows[right]],
+        dataset.symmetric,
+        None if lexical is None else (lexical[left], lexical[right]),
+        rescored=rescored.within(left, right),
+    )
 
 
 def scores_of(

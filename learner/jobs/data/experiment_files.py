@@ -71,8 +71,11 @@ def _id_beside(columns: TextColumns | None) -> str:
 def _texts(path: Path, items: list[Row], wanted: Side, columns: TextColumns | None, id_column: str) -> Path:
     names = ("text",) if columns is None else tuple(columns.names[wanted])
     several = len(names) > 1
-    rows = [(str(id_), *(values_of(text, lengths) if several else [text]))
-            for id_, side, _, text, lengths in items if side == wanted]  # fmt: skip
+    rows = [
+        (str(id_), *(values_of(text, lengths) if several else [text]))
+        for id_, side, _, text, lengths in items
+        if side == wanted
+    ]
     return write_parquet(path, (id_column, *names), rows)
 
 

@@ -124,8 +124,11 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
         tables["test_passages"] = _items(session, project_id, other, but=Split.TRAIN)
     files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in tables.items()}
     for name, pairs in {"qrels": judged, "test_qrels": test}.items():
-        rows = [(str(one), str(two), int(positive)) for (left, right), positive in pairs.items()
-                for one, two in ((left, right), *([] if two_lists else [(right, left)]))]  # fmt: skip
+        rows = [
+            (str(one), str(two), int(positive))
+            for (left, right), positive in pairs.items()
+            for one, two in ((left, right), *([] if two_lists else [(right, left)]))
+        ]
         if rows:
             files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
     files |= _matcher(session, project_id)

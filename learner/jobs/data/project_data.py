@@ -96,9 +96,7 @@ def _changed(session: Session, project_id: int, data: ProjectData, mine: ColumnE
     items, changes = np.array([tuple(row) for row in later], dtype=np.int64).reshape(-1, 2).T
     added_in[data.rows(items)] = changes
     measuring = np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
-    return replace(
-        data, dataset=data.dataset.without(gone), version=version, added_in=added_in, measuring=measuring
-    )  # fmt: skip
+    return replace(data, dataset=data.dataset.without(gone), version=version, added_in=added_in, measuring=measuring)
 
 
 def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str], list[list[int] | None]]:

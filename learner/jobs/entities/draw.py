@@ -85,5 +85,11 @@ def _rows(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator
         for (left, right), band, score in zip(items, pairs.band.tolist(), scores, strict=True):
             if (left, right) not in asked:
                 asked.add((left, right))
-                yield {"left_id": left, "right_id": right, "score": score, "stratum": band,
-                       "inclusion": float(share[band]), "turned": right == corpus.ids[text]}  # fmt: skip
+                yield {
+                    "left_id": left,
+                    "right_id": right,
+                    "score": score,
+                    "stratum": band,
+                    "inclusion": float(share[band]),
+                    "turned": right == corpus.ids[text],
+                }

@@ -22,10 +22,15 @@ def columns_of(plan: Plan, corpus: Corpus, ranking: Ranking) -> dict[str, Any]:
     lows = [*edges.tolist(), None]
     highs = [float(ranking.score(np.array([1]))[0]), *edges.tolist()]
     strata = [
-        {"name": f"pairs {ends[at] + 1:,} to {ends[at + 1]:,}", "low": lows[at], "high": highs[at],
-         "size": ends[at + 1] - ends[at], "share": float(share)}
+        {
+            "name": f"pairs {ends[at] + 1:,} to {ends[at + 1]:,}",
+            "low": lows[at],
+            "high": highs[at],
+            "size": ends[at + 1] - ends[at],
+            "share": float(share),
+        }
         for at, share in enumerate(bands.share)
-    ]  # fmt: skip
+    ]
     sample = [
         [int(ids[text]), int(ids[other]), int(band)]
         for text, pairs in zip(plan.texts.tolist(), plan.pairs, strict=True)
@@ -51,10 +56,16 @@ def read_sample(design: Design, corpus: Corpus, answers: Answers) -> Sample:
     done[of[[answer is None for answer in given]]] = False
     decided = done[of] & np.array([answer != AnswerKind.UNSURE for answer in given], dtype=bool)
     return Sample(
-        corpus, bands, pairs[np.sort(first), 0][done], weights[done], sizes[done],
-        (np.cumsum(done) - 1)[of[decided]], pairs[decided, 1], rows[decided, 2],
+        corpus,
+        bands,
+        pairs[np.sort(first), 0][done],
+        weights[done],
+        sizes[done],
+        (np.cumsum(done) - 1)[of[decided]],
+        pairs[decided, 1],
+        rows[decided, 2],
         np.array([answer == AnswerKind.POSITIVE for answer in given], dtype=bool)[decided],
-    )  # fmt: skip
+    )
 
 
 def _there(

@@ -53,8 +53,9 @@ def check_version() -> None:
         log.warning(
             "dbos %s is installed, and jobs are moved between queues in the table of dbos %s: compare its columns with "
             "learner/jobs/queue/routing.py, then change DBOS_VERSION there",
-            installed, DBOS_VERSION,
-        )  # fmt: skip
+            installed,
+            DBOS_VERSION,
+        )
 
 
 def route(engine: Engine, queues: Engine) -> None:
@@ -123,9 +124,17 @@ def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str])
 
 
 WORKFLOW_COLUMNS = (
-    "workflow_uuid", "name", "status", "queue_name", "executor_id", "owner_xid", "started_at_epoch_ms", "created_at",
-    "priority", "recovery_attempts",
-)  # fmt: skip
+    "workflow_uuid",
+    "name",
+    "status",
+    "queue_name",
+    "executor_id",
+    "owner_xid",
+    "started_at_epoch_ms",
+    "created_at",
+    "priority",
+    "recovery_attempts",
+)
 
 
 def queue_table(queues: Engine | Connection) -> TableClause:

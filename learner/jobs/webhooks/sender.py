@@ -45,9 +45,12 @@ class Sender:
     """Sends deliveries, one webhook in one thread at a time and few of a project, so that none delays another's."""
 
     def __init__(
-        self, engine: Engine, rng: np.random.Generator, networks: Sequence[Network],
+        self,
+        engine: Engine,
+        rng: np.random.Generator,
+        networks: Sequence[Network],
         clock: Callable[[], datetime] = now,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.engine, self.rng, self.networks, self.clock = engine, rng, networks, clock
         self.pool = ThreadPoolExecutor(THREADS, "webhooks")
         self.busy: dict[int, tuple[int, Future[None]]] = {}  # of each webhook its project
@@ -108,8 +111,9 @@ class Sender:
 
     def _failed(self, message: Message, failure: Failed) -> None:
         at = self.clock()
-        log.warning("delivery %s: attempt %s failed: HTTP status %s", message.delivery_id, message.attempt,
-                    failure.status)  # fmt: skip
+        log.warning(
+            "delivery %s: attempt %s failed: HTTP status %s", message.delivery_id, message.attempt, failure.status
+        )
         with writing(self.engine) as session:
             mark_failed(session, message, failure.status, str(failure), next_attempt(message.attempt, at, self.rng))
 

@@ -29,13 +29,15 @@ class ReaderSettings(Training):
     """The reader that finds the answer to a question in a passage (Joshi et al. 2022: 200 steps)."""
 
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A Hugging Face name (the paper: facebook/bart-large), or a folder.",
-    )  # fmt: skip
+    )
     learning_rate: float = Field(5e-5, gt=0, lt=1, description="Highest learning rate (the paper: 5e-6 to 5e-5).")
     steps: int | None = Field(200, ge=1, le=1_000_000, description="Training steps; empty: passes.")
-    max_length: int = Field(512, ge=32, le=8192, description="Tokens of question and passage; longer ones are read in "
-                            "windows.")  # fmt: skip
+    max_length: int = Field(
+        512, ge=32, le=8192, description="Tokens of question and passage; longer ones are read in windows."
+    )
     stride: int = Field(128, ge=0, le=4096, description="Tokens by which two windows of a passage overlap.")
     question_length: int = Field(64, ge=4, le=4096, description="Tokens of a question; the rest is cut off.")
     longest_answer: int = Field(
@@ -57,10 +59,11 @@ class GeneratorSettings(Training):
     """The model that writes a text from a text, such as a question from a passage (Kulshreshtha et al. 2021)."""
 
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A Hugging Face name (the papers: facebook/bart-base, t5-base), or a folder; an encoder gets a new "
         "decoder.",
-    )  # fmt: skip
+    )
     decoder_layers: int = Field(2, ge=1, le=48, description="Layers of a new decoder.")
     copying: bool = Field(
         False, description="A new decoder can copy words of the source text (pointer-generator, See et al. 2017)."

@@ -13,9 +13,16 @@ from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.light.catalog.section import Section
 
 Variant = Literal[
-    "self-training", "self-training-self", "self-training-cross", "self-training-both",
-    "back-training", "back-training-self", "back-training-cross", "back-training-both", "supervised",
-]  # fmt: skip
+    "self-training",
+    "self-training-self",
+    "self-training-cross",
+    "self-training-both",
+    "back-training",
+    "back-training-self",
+    "back-training-cross",
+    "back-training-both",
+    "supervised",
+]
 SUPERVISED = get_args(Variant)[-1]
 
 
@@ -32,7 +39,7 @@ class BackTrainingInputs(Section):
         None,
         description="Known pairs of the target domain, for thresholds and early stopping; without them a fifth of "
         "the source pairs.",
-    )  # fmt: skip
+    )
     test_pairs: str | None = Field(None, description="Known pairs that are never trained on; without them dev_pairs.")
     test_passages: str | None = Field(
         None, description="Passages to search for the known ones, duplicates included; without it: passages."
@@ -89,9 +96,10 @@ class Lists(Section):
         7, ge=1, le=100, description="Wrong passages of each pair, found by BM25; one is used in each step."
     )
     thresholds: Literal["quantiles", "paper"] = Field(
-        "quantiles", description="From the source models' values on the development pairs; or the paper's two numbers, "
+        "quantiles",
+        description="From the source models' values on the development pairs; or the paper's two numbers, "
         "which fit only its own models.",
-    )  # fmt: skip
+    )
     generator_quantile: float = Field(
         0.5, ge=0, le=1, description="Keep pairs below this quantile of the negative log-likelihoods."
     )
@@ -121,13 +129,18 @@ class BackTrainingConfig(Section):
     seed: int = Field(0, ge=0, le=2**31 - 1, title="First seed", description="Seed of everything random.")
     seeds: int = Field(1, ge=1, le=20, title="Repetitions", description="Two or more give intervals (the paper: 5).")
     variants: list[Variant] = Field(
-        ["self-training", "back-training"], min_length=1, max_length=len(get_args(Variant)),
+        ["self-training", "back-training"],
+        min_length=1,
+        max_length=len(get_args(Variant)),
         description=f"Variants to compare: {', '.join(get_args(Variant))}. The source models are always measured.",
-    )  # fmt: skip
+    )
     wanted: int = Field(
-        500, ge=1, le=1_000_000, title="Generated questions",
+        500,
+        ge=1,
+        le=1_000_000,
+        title="Generated questions",
         description="Passages for which the best generator writes a question at the end.",
-    )  # fmt: skip
+    )
     iterations: int = Field(
         1, ge=1, le=10, description="Rounds of making new pairs and training on them (the paper: 3)."
     )

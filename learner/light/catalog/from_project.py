@@ -13,9 +13,10 @@ class SeedPairs(Section):
     """The positive pairs that the pipeline starts with."""
 
     source: Literal["labels first", "labels", "known pairs"] = Field(
-        "labels first", title="Seed pairs",
+        "labels first",
+        title="Seed pairs",
         description="Positive labels if there are at least two, else known pairs; or only one of the two.",
-    )  # fmt: skip
+    )
     known: int = Field(
         100,
         ge=FEWEST,
@@ -32,13 +33,17 @@ class SourcePairs(SeedPairs):
     """
 
     source: Literal["labels first", "labels", "known pairs"] = Field(
-        "labels first", title="Source pairs",
+        "labels first",
+        title="Source pairs",
         description="Positive labels if there are at least two, else known pairs; or only one of the two.",
-    )  # fmt: skip
+    )
     known: int = Field(
-        5_000, ge=FEWEST, le=1_000_000, title="Known pairs to draw",
+        5_000,
+        ge=FEWEST,
+        le=1_000_000,
+        title="Known pairs to draw",
         description="How many known pairs to draw, if they are used.",
-    )  # fmt: skip
+    )
     project: str = Field(
         "", title="From the project", description="Name of another project to take the pairs from; empty: this one."
     )
@@ -54,10 +59,11 @@ class JudgedPairs(Section):
     """Right and wrong passages: a pair's first text is the query, its second one the passage."""
 
     source: Literal["both", "labels", "known pairs"] = Field(
-        "both", title="Pairs",
+        "both",
+        title="Pairs",
         description="Labels and known pairs of training texts (labels win), or only one of them. Where wrong passages "
         "are not known, they are drawn at random.",
-    )  # fmt: skip
+    )
 
 
 MEASURING = ("reading", "paraphrases", "entities", "sentiment")
@@ -73,26 +79,30 @@ class Passages(Section):
         "both", description="Training texts of the project; the second list exists only in a project with two lists."
     )
     questions: str | None = Field(
-        None, title="File of questions",
+        None,
+        title="File of questions",
         description="Questions with answers on the worker's machine: MRQA's JSON Lines, SQuAD's JSON, or a table with "
         "the columns x, answer, passage. Without it noisy sentences of the passages are used, which teach little.",
-    )  # fmt: skip
+    )
     reading: str | None = Field(
         None, title="File of other questions", description="Likewise; only for measuring reading, never trained on."
     )
     paraphrases: str | None = Field(
-        None, title="File of paraphrases",
+        None,
+        title="File of paraphrases",
         description="A table of pairs of sentences: columns dataset, split (train or test), x, y, label (1 or 0).",
-    )  # fmt: skip
+    )
     entities: str | None = Field(
-        None, title="File of entities",
+        None,
+        title="File of entities",
         description="Sentences: a table with the columns dataset, split (train or test), tokens and tags (IOB2), both "
         "separated by blanks.",
-    )  # fmt: skip
+    )
     sentiment: str | None = Field(
-        None, title="File of opinions",
+        None,
+        title="File of opinions",
         description="A table with the columns dataset, text, label (1: positive, 0).",
-    )  # fmt: skip
+    )
 
     @property
     def measured_with(self) -> dict[str, str]:

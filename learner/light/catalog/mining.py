@@ -89,9 +89,10 @@ class Crossencoder(Section):
         description="Learn what to add to the bi-encoder's score; otherwise (the paper) begin anew.",
     )
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
-    )  # fmt: skip
+    )
     objective: Literal["binary", "pairwise"] = Field(
         "binary",
         description="Classify each pair as right or wrong; or rank the right pair above a wrong one of the same text.",
@@ -110,19 +111,21 @@ class Development(Section):
 
     checks: int = Field(4, ge=1, le=1000, description="Times that a model is measured in its training.")
     learning_rates: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
-        [], max_length=20,
+        [],
+        max_length=20,
         description="Learning rates to try for each model, instead of its own; not for the generator of self-training.",
-    )  # fmt: skip
+    )
 
 
 class Downstream(Section):
     """What the mined pairs are worth: a model trained with them and without, at equal counts."""
 
     amounts: list[int] = Field(
-        [], max_length=20,
+        [],
+        max_length=20,
         description="Numbers of mined pairs to add to the seed pairs (such as 500): a model is trained and "
         "measured for each, which takes longer than all the rest. Empty: none.",
-    )  # fmt: skip
+    )
     seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
     generated: bool = Field(
         True,
@@ -178,9 +181,10 @@ class MiningConfig(Section):
         "paper bring its values for settings that are not given, and BART-large; with -small, MiniLM.",
     )
     tagger: str = Field(
-        "patterns", min_length=1,
+        "patterns",
+        min_length=1,
         description="Finds candidate answers in passages: patterns (English), or the name of a spaCy model.",
-    )  # fmt: skip
+    )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
     wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs to keep, the best first.")
     biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings, title="Bi-encoder")

@@ -23,24 +23,32 @@ class MultiViewInputs(Section):
         "MS MARCO (query, 0, passage, 1)."
     )
     triples: str | None = Field(
-        None, description="Query, right and wrong passage as text, no header (triples.train.small.tsv). Without "
+        None,
+        description="Query, right and wrong passage as text, no header (triples.train.small.tsv). Without "
         "it wrong passages are known ones and results of the first stage.",
-    )  # fmt: skip
+    )
     test_passages: str | None = Field(None, description="Passages to search for test queries, if not the same list.")
     test_queries: str | None = Field(
         None, description="Queries to measure with (MS MARCO's Dev); without them a share of the training queries."
     )
     test_qrels: str | None = Field(None, description="Their right passages.")
-    test_run: str | None = Field(None, description="A first stage's results for them: a run in the format of MS MARCO "
-                                 "(query, passage, rank) or TREC; without it the first stage searches.")  # fmt: skip
+    test_run: str | None = Field(
+        None,
+        description="A first stage's results for them: a run in the format of MS MARCO "
+        "(query, passage, rank) or TREC; without it the first stage searches.",
+    )
     rest_queries: str | None = Field(
-        None, description="Queries that never choose a model (MS MARCO's whole dev): test queries among them are "
+        None,
+        description="Queries that never choose a model (MS MARCO's whole dev): test queries among them are "
         "left out (Dev-Rest).",
-    )  # fmt: skip
+    )
     rest_qrels: str | None = Field(None, description="Their right passages.")
     rest_run: str | None = Field(None, description="A first stage's results for them.")
-    matcher: str | None = Field(None, description="The file matcher.json in a trained matcher's folder, for the first "
-                                "stage of that name; a project uses its newest one.")  # fmt: skip
+    matcher: str | None = Field(
+        None,
+        description="The file matcher.json in a trained matcher's folder, for the first "
+        "stage of that name; a project uses its newest one.",
+    )
 
 
 class FirstStage(Section):
@@ -78,10 +86,11 @@ class RerankerSettings(Training):
         return {key: value for key, value in given.items() if value or key not in ("clip_apart", "residual")}
 
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A Hugging Face name (the paper: t5-base, t5-large, t5-3b), or a folder; an encoder gets a new "
         "decoder.",
-    )  # fmt: skip
+    )
     decoder_layers: int = Field(1, ge=1, le=48, description="Layers of a new decoder.")
     recipe: Literal["adamw", "adafactor"] = Field(
         "adamw", description="AdamW with a rate that rises and falls; or the paper's: Adafactor with a constant rate."
@@ -94,8 +103,9 @@ class RerankerSettings(Training):
     )
     batch_size: int = Field(16, ge=1, le=4096, description="Rows in one training step (the paper: 128).")
     epochs: int = Field(3, ge=1, le=1000, description="Passes over the rows of the first view.")
-    steps: int | None = Field(200, ge=1, le=1_000_000, description="Training steps, instead of passes (the paper: "
-                              "100,000).")  # fmt: skip
+    steps: int | None = Field(
+        200, ge=1, le=1_000_000, description="Training steps, instead of passes (the paper: 100,000)."
+    )
     source_length: int = Field(
         96,
         ge=16,
@@ -104,17 +114,23 @@ class RerankerSettings(Training):
     )
     target_length: int = Field(64, ge=4, le=8192, description="Tokens of a written text.")
     loss: Literal["row", "token"] = Field(
-        "row", title="Mean of the loss", description="Over a step's rows, so that the second view weighs what its rate "
+        "row",
+        title="Mean of the loss",
+        description="Over a step's rows, so that the second view weighs what its rate "
         "says; or over all target tokens (the paper), most of which are the second view's.",
-    )  # fmt: skip
+    )
     compiled: bool = Field(
-        False, title="Compile on a GPU", description="Compile the encoder that reads candidates if there is an "
+        False,
+        title="Compile on a GPU",
+        description="Compile the encoder that reads candidates if there is an "
         "NVIDIA GPU; elsewhere this has no effect.",
-    )  # fmt: skip
+    )
     int8: bool = Field(
-        False, title="Read in int8 on a CPU", description="Round the numbers that the encoder multiplies to 8 bits: "
+        False,
+        title="Read in int8 on a CPU",
+        description="Round the numbers that the encoder multiplies to 8 bits: "
         "more than twice as fast on a CPU, with scores that differ slightly; on a GPU this has no effect.",
-    )  # fmt: skip
+    )
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -138,9 +154,10 @@ class MultiViewConfig(Section):
     )
     first_view: FirstView = Field("rank", description="The ranking template; swap: `Relevant:` comes first.")
     second_view: SecondView = Field(
-        "p2q", description="What to learn besides ranking: the query from its passage, the passage from its query, or "
+        "p2q",
+        description="What to learn besides ranking: the query from its passage, the passage from its query, or "
         "right pairs only.",
-    )  # fmt: skip
+    )
     rate: Share = Field(
         0.15, title="Mixing rate", description="The share of rows of the second view (the paper: 0.15)."
     )
@@ -159,14 +176,20 @@ class MultiViewConfig(Section):
     sizes: list[str] = Field([], max_length=5, description="Further backbones (the paper: t5-large, t5-3b).")
     seeds: int = Field(1, ge=1, le=20, description="Trainings of each variant (the paper: 10, 5 of the ablations).")
     negatives: int = Field(
-        4, ge=1, le=1000, title="Wrong passages",
+        4,
+        ge=1,
+        le=1000,
+        title="Wrong passages",
         description="Wrong passages for each right pair: half of them known ones, if there are any.",
-    )  # fmt: skip
+    )
     from_best: int = Field(
-        0, ge=0, le=100_000, title="Wrong ones among the best",
+        0,
+        ge=0,
+        le=100_000,
+        title="Wrong ones among the best",
         description="Draw them from this many top results of the first stage (MS MARCO's triples: 1,000); 0: from all "
         "passages. An encoder that never read two texts at once learns nothing from hard ones alone.",
-    )  # fmt: skip
+    )
     queries: int | None = Field(
         None,
         ge=2,
@@ -182,13 +205,19 @@ class MultiViewConfig(Section):
         description="Share of the training queries to measure with if there are no test queries.",
     )
     all_pairs: int = Field(
-        5_000, ge=0, le=10_000_000, title="Sample of all pairs", description="Pairs that the best re-ranker reads to "
+        5_000,
+        ge=0,
+        le=10_000_000,
+        title="Sample of all pairs",
+        description="Pairs that the best re-ranker reads to "
         "estimate its figures over all pairs of test texts, against the first stage's encoder; 0: none.",
-    )  # fmt: skip
+    )
     measures: list[str] = Field(
-        ["RR@10", "Success@1", "nDCG@10"], min_length=1, max_length=10,
+        ["RR@10", "Success@1", "nDCG@10"],
+        min_length=1,
+        max_length=10,
         description="Measures by their names in ir-measures; the first one selects the best seed.",
-    )  # fmt: skip
+    )
     model: RerankerSettings = Field(default_factory=RerankerSettings)
 
     @model_validator(mode="after")

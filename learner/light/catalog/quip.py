@@ -11,17 +11,30 @@ from allpairs.learner.light.catalog.section import Section
 HEADS = "heads.safetensors"  # in a student's folder, beside its encoder: the heads that find answers
 
 Variant = Literal[
-    "no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
-    "concatenated passages", "hard labels", "two-stage beam",
+    "no question generation",
+    "teacher",
+    "no teacher",
+    "cross-encoder student",
+    "unsupervised questions",
+    "concatenated passages",
+    "hard labels",
+    "two-stage beam",
     "gold answers",
-]  # fmt: skip
+]
 GOLD: Variant = "gold answers"
 PROMPTS = {  # questions for kinds of entities, as in the paper
-    "O": "What is a generic object ?", "PER": "Who is a person ?", "person": "Who is a person ?",
-    "LOC": "What is a location ?", "location": "What is a location ?", "ORG": "What is an organization ?",
-    "MISC": "What is a miscellaneous entity ?", "corporation": "What is a corporation ?",
-    "product": "What is a product ?", "creative-work": "What is a creative work ?", "group": "What is a group ?",
-}  # fmt: skip
+    "O": "What is a generic object ?",
+    "PER": "Who is a person ?",
+    "person": "Who is a person ?",
+    "LOC": "What is a location ?",
+    "location": "What is a location ?",
+    "ORG": "What is an organization ?",
+    "MISC": "What is a miscellaneous entity ?",
+    "corporation": "What is a corporation ?",
+    "product": "What is a product ?",
+    "creative-work": "What is a creative work ?",
+    "group": "What is a group ?",
+}
 
 
 class QuipInputs(Section):
@@ -85,9 +98,10 @@ class Student(Training):
     """The bi-encoder to pre-train: it reads passages and questions apart."""
 
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A Hugging Face name (the paper: roberta-large), or a folder.",
-    )  # fmt: skip
+    )
     learning_rate: float = Field(1e-5, gt=0, lt=1, description="Highest learning rate of pre-trained weights.")
     head_rate: float = Field(1.0, gt=0, le=10_000, description="Factor on the learning rate for the new heads.")
     batch_size: int = Field(8, ge=1, le=4096, description="Passages in one step, each with all its questions.")
@@ -111,10 +125,12 @@ class Paraphrases(Section):
     """Ranking and classifying paraphrases by BERTScore."""
 
     layer: int | None = Field(
-        None, ge=1, le=200,
+        None,
+        ge=1,
+        le=200,
         description="Layer whose vectors are compared. Empty: the one whose scores correlate best with the labels of "
         "pairs of the training part (the paper: with WMT16's judgements).",
-    )  # fmt: skip
+    )
     judged: int = Field(200, ge=2, le=100_000, description="Training pairs used to choose the layer.")
     layers: int = Field(8, ge=1, le=200, description="Number of last layers whose scores the classifier uses.")
     shots: int = Field(16, ge=1, le=10_000, description="Pairs of each class to train a classifier on.")
@@ -141,9 +157,11 @@ class Entities(Section):
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Highest learning rate.")
     epochs: int = Field(200, ge=1, le=1000, description="Passes over the few sentences.")
     full_epochs: int = Field(
-        0, ge=0, le=1000,
+        0,
+        ge=0,
+        le=1000,
         description="Passes over all training sentences, by further models of the first seed (the paper: 3); 0: none.",
-    )  # fmt: skip
+    )
     batch_size: int = Field(8, ge=1, le=4096, description="Sentences in one step.")
     most: int | None = Field(
         None, ge=2, le=1_000_000, description="Sentences to measure with, drawn at random; empty: all."
@@ -173,16 +191,19 @@ class Sentiment(Section):
             "What is the reason this movie is good? | What is the reason this movie is bad?",
             "What is the reason this movie is great? | What is the reason this movie is terrible?",
         ],
-        min_length=1, max_length=100, description="Questions for a positive | for a negative opinion.",
-    )  # fmt: skip
+        min_length=1,
+        max_length=100,
+        description="Questions for a positive | for a negative opinion.",
+    )
     topics: dict[str, str] = Field(
         {"CR": "product"},
         description="What a data set's opinions are about: its word replaces “movie” in the questions.",
     )
     words: list[str] = Field(
-        ["the", "be", "to", "of", "and", "a", "in", "that", "have", "I"], min_length=1,
+        ["the", "be", "to", "of", "and", "a", "in", "that", "have", "I"],
+        min_length=1,
         description="Neutral words: each question's score on them is its baseline, which is subtracted.",
-    )  # fmt: skip
+    )
     rationale: int = Field(5, ge=1, le=100, description="Tokens of a rationale.")
     most: int | None = Field(
         None, ge=2, le=1_000_000, description="Opinions to measure with, drawn at random; empty: all."
@@ -220,11 +241,12 @@ class QuipConfig(Section):
         description="Fewest passages in each saved file, what a stopped run repeats; at most 500 files.",
     )
     variants: list[Variant] = Field(
-        [], max_length=20,
+        [],
+        max_length=20,
         description="Variants to train and measure too: no question generation, teacher, no teacher, cross-encoder "
         "student, unsupervised questions, concatenated passages, hard labels, two-stage beam, gold answers (known "
         "questions in place of written ones). Each takes about as long as the student.",
-    )  # fmt: skip
+    )
     generator: QuestionGenerator = Field(default_factory=QuestionGenerator)
     teacher: Teacher = Field(default_factory=Teacher)
     student: Student = Field(default_factory=Student)

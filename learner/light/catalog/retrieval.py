@@ -11,22 +11,26 @@ class RetrieverSettings(Section):
     """The bi-encoder: how texts become vectors, and how it is trained."""
 
     backbone: str = Field(
-        "all-MiniLM-L6-v2", min_length=1,
+        "all-MiniLM-L6-v2",
+        min_length=1,
         description="A sentence-transformers or Hugging Face name (Joshi et al. 2022: facebook/bart-large), or a "
         "folder.",
-    )  # fmt: skip
+    )
     passage_backbone: str | None = Field(
-        None, min_length=1, description="Encoder of the second of two towers; empty: the same (DPR by name: "
+        None,
+        min_length=1,
+        description="Encoder of the second of two towers; empty: the same (DPR by name: "
         "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, and …-ctx_encoder-… here).",
-    )  # fmt: skip
+    )
     towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
     states: Literal["encoder", "decoder"] = Field(
         "encoder", title="Pooled states", description="Of an encoder-decoder (BART): whose states make a text's vector."
     )
     pooling: Literal["model", "mean", "cls"] = Field(
-        "model", description="A text's vector: as the backbone's folder says (the mean if it says nothing), the mean "
+        "model",
+        description="A text's vector: as the backbone's folder says (the mean if it says nothing), the mean "
         "of its tokens' vectors, or that of its first token (DPR).",
-    )  # fmt: skip
+    )
     dropout: bool = Field(False, description="Train with the dropout of the backbone's configuration (DPR: 0.1).")
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
     scale: float = Field(20.0, ge=1, le=1000, description="Factor on the cosine in training: at 1 it cannot be fitted.")

@@ -73,11 +73,12 @@ def _matches(links: Links, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     answered = yes[:, 0] * links.n + yes[:, 1]
     said, more = np.isin(keys, answered), yes[~np.isin(answered, keys)]
     return (
-        np.concatenate([links.left, more[:, 0]]), np.concatenate([links.right, more[:, 1]]),
+        np.concatenate([links.left, more[:, 0]]),
+        np.concatenate([links.right, more[:, 1]]),
         np.concatenate([score, np.full(len(more), np.nan)]),
         np.concatenate([np.where(said, 1.0, links.p), np.ones(len(more))]),
         np.concatenate([said, np.ones(len(more), dtype=bool)]),
-    )  # fmt: skip
+    )
 
 
 def best_text(of: np.ndarray, value: np.ndarray) -> np.ndarray:

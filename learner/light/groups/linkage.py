@@ -42,9 +42,12 @@ class _Edges:
         a, b = a[order], b[order]
         starts = np.flatnonzero(np.concatenate([[True], (np.diff(a) != 0) | (np.diff(b) != 0)]))
         return _Edges(
-            a[starts], b[starts], np.add.reduceat(self.total[order], starts),
-            np.maximum.reduceat(self.highest[order], starts), np.logical_or.reduceat(self.banned[order], starts),
-        )  # fmt: skip
+            a[starts],
+            b[starts],
+            np.add.reduceat(self.total[order], starts),
+            np.maximum.reduceat(self.highest[order], starts),
+            np.logical_or.reduceat(self.banned[order], starts),
+        )
 
     def __add__(self, other: "_Edges") -> "_Edges":
         return _Edges(*map(np.concatenate, zip(self._columns, other._columns, strict=True)))

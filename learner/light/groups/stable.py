@@ -91,8 +91,9 @@ def changes(before: Numbered, after: Numbered) -> Iterator[Change]:
     numbers = numbers[numbers > 0]
     sizes = [np.bincount(one.number, minlength=numbers.max(initial=0) + 1)[numbers].tolist() for one in (before, after)]
     there, gone = _sizes(before), _sizes(after)
-    parts = zip(numbers.tolist(), *sizes, _grouped(new, numbers, old, items), _grouped(old, numbers, new, items),
-                strict=True)  # fmt: skip
+    parts = zip(
+        numbers.tolist(), *sizes, _grouped(new, numbers, old, items), _grouped(old, numbers, new, items), strict=True
+    )
     for number, was, size, (sources, added), (targets, removed) in parts:
         joined = any(one >= len(gone) or not gone[one] for one in sources)
         divided = any(one >= len(there) or not there[one] for one in targets)

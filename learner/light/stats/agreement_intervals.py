@@ -35,9 +35,13 @@ def value(coefficient: Coefficient, counts: np.ndarray, times: np.ndarray | None
 
 
 def estimate(
-    coefficient: Coefficient, counts: np.ndarray, times: np.ndarray | None = None, *, rng: np.random.Generator,
+    coefficient: Coefficient,
+    counts: np.ndarray,
+    times: np.ndarray | None = None,
+    *,
+    rng: np.random.Generator,
     draws: int = DRAWS,
-) -> Estimate | None:  # fmt: skip
+) -> Estimate | None:
     """Return the coefficient with its 95% interval and its number of ratings; None where it is not defined.
 
     The interval holds the percentiles of a Bayesian bootstrap over units (Rubin 1981): what other units would give,

@@ -57,9 +57,14 @@ def pace(seconds: Sequence[float]) -> Pace | None:
     below = max(0, int(n / 2 - 0.5 - 1.96 * sqrt(n) / 2))
     first, median, third = np.percentile(ordered, (25, 50, 75))
     return Pace(
-        n, float(median), float(ordered[below]), float(ordered[n - 1 - below]), float(first), float(third),
+        n,
+        float(median),
+        float(ordered[below]),
+        float(ordered[n - 1 - below]),
+        float(first),
+        float(third),
         int((np.asarray(seconds) > CAP).sum()),
-    )  # fmt: skip
+    )
 
 
 def mean_draws(times: Sequence[Timed], draws: int, rng: np.random.Generator) -> np.ndarray | None:

@@ -34,5 +34,12 @@ def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
 
 def _row(place: int, pairs: float, positives: float, summed: float) -> dict[str, float]:
     low, high = wilson(positives, pairs)
-    return {"p_from": place / BINS, "p_to": (place + 1) / BINS, "p": summed / pairs, "share": positives / pairs,
-            "low": low, "high": high, "pairs": round(pairs)}  # fmt: skip
+    return {
+        "p_from": place / BINS,
+        "p_to": (place + 1) / BINS,
+        "p": summed / pairs,
+        "share": positives / pairs,
+        "low": low,
+        "high": high,
+        "pairs": round(pairs),
+    }

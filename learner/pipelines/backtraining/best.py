@@ -44,8 +44,10 @@ def titled(variant: str, iteration: int) -> str:
 
 def chosen(run: Run, kind: str) -> Chosen:
     """Return the best generator or retriever of the first seed, of all variants and the source."""
-    cells = [Cell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
-             for variant in dict.fromkeys(run.config.variants)]  # fmt: skip
+    cells = [
+        Cell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
+        for variant in dict.fromkeys(run.config.variants)
+    ]
     found = [Chosen(SOURCE_ONLY, 0, cells[0].models(0))]
     for cell in cells:
         iteration = json.loads((cell.folder / DONE).read_text(encoding="utf-8"))[kind]
@@ -76,16 +78,21 @@ def use_best(run: Run, folder: Path, progress: Progress) -> None:
     written = generate(generator, [one.text for one in some], run.config.generator, part_of(progress, 0.6, 1.0))
     asked = [Asked(question, one.text) for question, one in zip(written, some, strict=True)]
     losses = likelihoods(generator, asked, run.config.generator).tolist()
-    rows = [{"passage_id": text.id, "question": one.question, "passage": one.passage, "nll": loss}
-            for text, one, loss in zip(some, asked, losses, strict=True)]  # fmt: skip
+    rows = [
+        {"passage_id": text.id, "question": one.question, "passage": one.passage, "nll": loss}
+        for text, one, loss in zip(some, asked, losses, strict=True)
+    ]
     _write(folder / QUESTIONS, rows)
 
 
 def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[str, Any]]:
     """Yield every question with its passage in the format of mined pairs, without source pairs."""
     known = {(one.question, one.passage) for one in data.source}
-    order = [at for at in np.argsort(-scores, kind="stable").tolist()
-             if (data.questions[at].text, data.passages[rows[at]].text) not in known]  # fmt: skip
+    order = [
+        at
+        for at in np.argsort(-scores, kind="stable").tolist()
+        if (data.questions[at].text, data.passages[rows[at]].text) not in known
+    ]
     for rank, at in enumerate(order, start=1):
         question, passage = data.questions[at], data.passages[rows[at]]
         texts = {"x_id": question.id, "y_id": passage.id, "x": question.text, "y": passage.text}

@@ -36,8 +36,15 @@ def source_and_target(report: Report, run: Run) -> None:
     for name in SHOWN:
         for domain, figures in (("source", here), ("target", there)):
             mean = mean_of([100 * one[name] for one in figures])
-            rows.append({"measure": paper.TITLES[name], "domain": domain, "value": mean.value, "low": mean.low,
-                         "high": mean.high})  # fmt: skip
+            rows.append(
+                {
+                    "measure": paper.TITLES[name],
+                    "domain": domain,
+                    "value": mean.value,
+                    "low": mean.low,
+                    "high": mean.high,
+                }
+            )
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("measure:N", title=None, sort=[paper.TITLES[name] for name in SHOWN], axis=alt.Axis(labelAngle=0)),
         xOffset="domain:N",
@@ -53,15 +60,19 @@ def perplexities(report: Report, records: Sequence[Record]) -> None:
     """Report Figure 3: perplexity on the generator's training pairs and on test pairs, during training."""
     rows = [
         {"variant": one.variant, "seed": one.seed, **point}
-        for variant in (SELF, BACK) for one in of(records, variant, 1) for point in one.log(GENERATOR)["trace"]
-    ]  # fmt: skip
+        for variant in (SELF, BACK)
+        for one in of(records, variant, 1)
+        for point in one.log(GENERATOR)["trace"]
+    ]
     if not rows:
         return
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("train:Q", title="Perplexity of the step's pairs, before it", scale=alt.Scale(type="log", nice=False)),
         y=alt.Y("test:Q", title="Perplexity of test pairs, after it", scale=alt.Scale(type="log", nice=False)),
-        color=_colour("variant", [SELF, BACK]), detail="seed:N", tooltip=["variant", "seed", "step", "train", "test"],
-    )  # fmt: skip
+        color=_colour("variant", [SELF, BACK]),
+        detail="seed:N",
+        tooltip=["variant", "seed", "step", "train", "test"],
+    )
     chart = alt.layer(base.mark_line(opacity=0.5).encode(order="step:Q"), base.mark_point(filled=True))
     ends = {(row["variant"], row["seed"]): row for row in rows}.values()
     said = "; ".join(
@@ -97,9 +108,11 @@ def _histogram(report: Report, file: str, title: str, axis: str, values: dict[st
         shares = np.histogram(some, edges)[0] / len(some)
         rows += [{"scheme": scheme, "value": float(x), "share": float(y)} for x, y in zip(middles, shares, strict=True)]
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("value:Q", title=axis), y=alt.Y("share:Q", title="Share of the pairs", stack=None),
-        color=_colour("scheme", list(values)), tooltip=["scheme", "value", "share"],
-    )  # fmt: skip
+        x=alt.X("value:Q", title=axis),
+        y=alt.Y("share:Q", title="Share of the pairs", stack=None),
+        color=_colour("scheme", list(values)),
+        tooltip=["scheme", "value", "share"],
+    )
     chart = alt.layer(base.mark_area(opacity=0.3, interpolate="step"), base.mark_line(interpolate="step"))
     said = "; ".join(
         f"{scheme}: mean {some.mean():.3f}, standard deviation {some.std():.3f}" for scheme, some in values.items()
@@ -124,14 +137,24 @@ def confusions(report: Report, data: Data, records: Sequence[Record], tagger: Ta
         counts = confusion(actual, written, kinds)
         shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
         part = [
-            {"variant": one.variant, "actual": kinds[i], "generated": kinds[j], "n": int(counts[i, j]),
-             "share": float(shares[i, j])}
-            for i in range(len(kinds)) for j in range(len(kinds))
-        ]  # fmt: skip
+            {
+                "variant": one.variant,
+                "actual": kinds[i],
+                "generated": kinds[j],
+                "n": int(counts[i, j]),
+                "share": float(shares[i, j]),
+            }
+            for i in range(len(kinds))
+            for j in range(len(kinds))
+        ]
         rows += part
         same = float(np.trace(counts) / max(1, counts.sum()))
-        panels.append((f"{one.variant}: {same:.0%} of the generated questions have the type of the known one.",
-                       _heat(part, kinds, one.variant)))  # fmt: skip
+        panels.append(
+            (
+                f"{one.variant}: {same:.0%} of the generated questions have the type of the known one.",
+                _heat(part, kinds, one.variant),
+            )
+        )
     report.figure("figure6", "Figure 6: types of known questions (rows) and of generated ones", rows, panels)
 
 

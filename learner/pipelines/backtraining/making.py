@@ -49,9 +49,14 @@ class Pairs:
 
 
 def make_lists(
-    folder: Path, generator: TextGenerator, retriever: Retriever, data: Data, config: BackTrainingConfig, seed: int,
+    folder: Path,
+    generator: TextGenerator,
+    retriever: Retriever,
+    data: Data,
+    config: BackTrainingConfig,
+    seed: int,
     progress: Progress,
-) -> None:  # fmt: skip
+) -> None:
     """Write both lists to the folder. Existing shards are not made again."""
     settings = config.generator.model_copy(update={"decoding": config.lists.decoding})
     passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
@@ -90,8 +95,13 @@ def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], P
             began = time.monotonic()
             part = slice(start, min(start + size, n))
             pairs = work(part, part_of(progress, part.start / n, part.stop / n))
-            columns = {"questions": pairs.questions, "rows": pairs.rows.tolist(), "nll": pairs.judged.nll.tolist(),
-                       "score": pairs.judged.score.tolist(), "seconds": time.monotonic() - began}  # fmt: skip
+            columns = {
+                "questions": pairs.questions,
+                "rows": pairs.rows.tolist(),
+                "nll": pairs.judged.nll.tolist(),
+                "score": pairs.judged.score.tolist(),
+                "seconds": time.monotonic() - began,
+            }
             path.write_text(json.dumps(columns, ensure_ascii=False), encoding="utf-8")
 
         finish(folder / f"{name}-{start:08d}.json", write)

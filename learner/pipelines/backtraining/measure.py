@@ -25,9 +25,13 @@ WRITTEN, FIGURES = "written.json", "figures.json"
 
 
 def measure(
-    folder: Path, generator: TextGenerator, retriever: Retriever, data: Data, config: BackTrainingConfig,
+    folder: Path,
+    generator: TextGenerator,
+    retriever: Retriever,
+    data: Data,
+    config: BackTrainingConfig,
     progress: Progress,
-) -> None:  # fmt: skip
+) -> None:
     """Write the figures of both models, and the questions written for the test pairs, to the folder."""
     settings, began = config.generator, time.monotonic()
     written = questions_for(generator, data.test, settings, part_of(progress, 0.0, 0.5))
@@ -47,9 +51,13 @@ def measure(
 
 
 def measure_source(
-    generator: TextGenerator, retriever: Retriever, pairs: Sequence[Asked], passages: Sequence[str],
-    config: BackTrainingConfig, progress: Progress,
-) -> dict[str, float]:  # fmt: skip
+    generator: TextGenerator,
+    retriever: Retriever,
+    pairs: Sequence[Asked],
+    passages: Sequence[str],
+    config: BackTrainingConfig,
+    progress: Progress,
+) -> dict[str, float]:
     """Return both models' figures on test pairs of their own domain, searching these and the pairs' passages."""
     written = questions_for(generator, pairs, config.generator, progress)
     search = Search(retriever, dict.fromkeys([*passages, *(one.passage for one in pairs)], 1), progress)

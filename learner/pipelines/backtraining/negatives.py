@@ -12,7 +12,9 @@ from allpairs.learner.search.bm25 import Bm25
 SPARE = 30  # extra passages, in case some are right or contain the answer
 
 
-def near_by_words(questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress) -> np.ndarray:  # fmt: skip  # noqa: E501
+def near_by_words(
+    questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress
+) -> np.ndarray:
     """Return rows (n, k) int64 of each question's best passages by BM25; fewer columns for fewer passages.
 
     Raises InputError if no passage has a word.

@@ -52,12 +52,16 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
 
 def _counts(report: Report, data: Data) -> None:
     rows: list[tuple[str, float]] = [
-        ("source pairs", len(data.source)), ("questions", len(data.questions)), ("passages", len(data.passages)),
-        ("development pairs", len(data.dev)), ("test pairs", len(data.test)),
+        ("source pairs", len(data.source)),
+        ("questions", len(data.questions)),
+        ("passages", len(data.passages)),
+        ("development pairs", len(data.dev)),
+        ("test pairs", len(data.test)),
         ("passages to search in", sum(data.candidates.values())),
         ("distinct passages to search in", len(data.candidates)),
-        ("pairs of the upper bound", len(data.supervised)), *data.about.items(),
-    ]  # fmt: skip
+        ("pairs of the upper bound", len(data.supervised)),
+        *data.about.items(),
+    ]
     body = [[what, f"{n:,.3g}" if isinstance(n, float) else f"{n:,}"] for what, n in rows]
     report.table("counts", "Pairs and texts", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
 
@@ -65,8 +69,11 @@ def _counts(report: Report, data: Data) -> None:
 def _verdict(report: Report, records: Sequence[Record]) -> None:
     """Report which scheme was better, without filters, in the first iteration."""
     back, own = ({one.seed: one.test for one in of(records, scheme, 1)} for scheme in (BACK, SELF))
-    lines = [verdict([(back[seed][name], own[seed][name]) for seed in back.keys() & own.keys()], paper.TITLES[name])
-             for name in COMPARED if back.keys() & own.keys()]  # fmt: skip
+    lines = [
+        verdict([(back[seed][name], own[seed][name]) for seed in back.keys() & own.keys()], paper.TITLES[name])
+        for name in COMPARED
+        if back.keys() & own.keys()
+    ]
     if lines:
         report.text("**Back-training against self-training, one iteration, no filter.** " + " ".join(lines))
 
@@ -99,7 +106,13 @@ def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger
         shares = {name: found[kind] / max(1, found.total()) for name, found in counts.items()}
         printed = dict(zip(("source", "target"), paper.TABLE2.get(kind, ()), strict=False))
         rows.append({"type": kind, **shares, **{f"{name}_paper": printed.get(name) for name in ("source", "target")}})
-        body.append([kind, *(f"{100 * share:.0f}" for share in shares.values()), *(f"{printed.get(name, NONE)}" for name in ("source", "target"))])  # fmt: skip  # noqa: E501
+        body.append(
+            [
+                kind,
+                *(f"{100 * share:.0f}" for share in shares.values()),
+                *(f"{printed.get(name, NONE)}" for name in ("source", "target")),
+            ]
+        )
     header = ["", *texts, "source, paper", "target, paper"]
     report.text(f"{paper.TYPES_NOTE} Here {by} assigned the types; in the paper a person labelled 200 questions.")
     report.table("table2", "Table 2: types of questions, percent", rows, grid(header, body))
@@ -111,12 +124,21 @@ def _cost(report: Report, records: Sequence[Record]) -> None:
         mine = of(records, variant, iteration)
         minutes = sum(one.seconds for one in mine) / len(mine) / 60
         pairs = [round(sum(one.log(kind)["pairs"] for one in mine) / len(mine)) for kind in (GENERATOR, RETRIEVER)]
-        rows.append({"variant": variant, "iteration": iteration, "generator_pairs": pairs[0],
-                     "retriever_pairs": pairs[1], "minutes": minutes})  # fmt: skip
+        rows.append(
+            {
+                "variant": variant,
+                "iteration": iteration,
+                "generator_pairs": pairs[0],
+                "retriever_pairs": pairs[1],
+                "minutes": minutes,
+            }
+        )
         body.append([f"{variant}, {iteration}", *(f"{n:,}" for n in pairs), f"{minutes:.1f}"])
     peak = peak_memory() / 2**30
-    report.text(f"Device: {default_device()}. Peak memory of the process that ended the run: {peak:.1f} GiB. The first "
-                "iteration's lists are made once for all variants, but counted in each.")  # fmt: skip
+    report.text(
+        f"Device: {default_device()}. Peak memory of the process that ended the run: {peak:.1f} GiB. The first "
+        "iteration's lists are made once for all variants, but counted in each."
+    )
     header = ["variant, iteration", "generator pairs", "retriever pairs", "minutes per seed"]
     report.table("cost", "Pairs and time", rows, grid(header, body))
 

@@ -40,8 +40,10 @@ def table4(report: Report, run: Run, records: Sequence[Record]) -> None:
     """Report Table 4: the source models, and every variant after its first iteration."""
     variants = dict.fromkeys([SOURCE_ONLY, *run.config.variants])
     report.text(OVER_SEEDS + " " + paper.GAINS_NOTE)
-    parts = [("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
-             ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL)]  # fmt: skip
+    parts = [
+        ("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
+        ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL),
+    ]
     if run.config.measuring.by_position:
         strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
         parts.append(("table4-by-position", "Retrieval by position: copies of the passage count separately", strict))
@@ -67,7 +69,10 @@ def table5(report: Report, records: Sequence[Record]) -> None:
     for variant in variants:
         mine, printed = of(records, variant, 1), paper.TABLE5.get(variant)
         named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
-        counts = {kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"]) for kind in (GENERATOR, RETRIEVER)}  # type: ignore[misc]  # fmt: skip  # noqa: E501
+        counts = {
+            kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"])
+            for kind in (GENERATOR, RETRIEVER)
+        }  # type: ignore[misc]
         pairs = {f"{kind}_pairs": mean.value if mean else None for kind, mean in counts.items()}
         rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, **pairs))
         cells = [f"{mean.value:,.0f}" if mean else NONE for mean in counts.values()]

@@ -125,8 +125,10 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write pairs and lists to the folder."""
     inputs, config = run.inputs, run.config
     rng, amounts = np.random.default_rng(config.seed), config.amounts
-    pairs = {name: read_asked(Path(path)) if (path := getattr(inputs, name)) else []
-             for name in ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")}  # fmt: skip
+    pairs = {
+        name: read_asked(Path(path)) if (path := getattr(inputs, name)) else []
+        for name in ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")
+    }
     progress("reading", 0.3)
     if not pairs["dev_pairs"]:
         held = max(2, len(pairs["source_pairs"]) // DEV_SHARE)

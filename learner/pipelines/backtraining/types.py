@@ -25,9 +25,12 @@ _PREFERENCE = (
     r"\S+n't)\b|\b(?:which|what) (?:\w+ )?is (?:better|best)\b"
 )
 PATTERNS = (
-    ("COMPARISON", _COMPARISON), ("EXPLANATION", _EXPLANATION), ("DESCRIPTION", _QUANTITY), ("METHOD", _METHOD),
+    ("COMPARISON", _COMPARISON),
+    ("EXPLANATION", _EXPLANATION),
+    ("DESCRIPTION", _QUANTITY),
+    ("METHOD", _METHOD),
     ("PREFERENCE", _PREFERENCE),
-)  # fmt: skip
+)
 
 
 def by_patterns(questions: Sequence[str]) -> list[str]:

@@ -23,9 +23,14 @@ class TextClassifier:
     """A head on a retriever's encoder: texts of the seed pairs are positives, random texts negatives."""
 
     def __init__(
-        self, encoder: Encoder, seeds: Sequence[str], others: Sequence[str], settings: Classifier, batch: int,
+        self,
+        encoder: Encoder,
+        seeds: Sequence[str],
+        others: Sequence[str],
+        settings: Classifier,
+        batch: int,
         max_length: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.encoder, self.seeds, self.others = encoder, seeds, others
         self.weight, self.batch, self.max_length = settings.weight, batch, max_length
         self.head = nn.Linear(encoder.dimension, 1, device=encoder.device)

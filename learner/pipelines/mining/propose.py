@@ -180,9 +180,13 @@ def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
     found = replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y])
     found.save(folder / PAIRS)
     columns = [
-        texts.x.take(found.x, ID), texts.y.take(found.y, ID), found.cos.tolist(), found.margin.tolist(),
-        found.rank_forward.tolist(), found.rank_backward.tolist(),
-    ]  # fmt: skip
+        texts.x.take(found.x, ID),
+        texts.y.take(found.y, ID),
+        found.cos.tolist(),
+        found.margin.tolist(),
+        found.rank_forward.tolist(),
+        found.rank_backward.tolist(),
+    ]
     with (folder / CANDIDATES).open("w", encoding="utf-8") as file:
         for values in zip(*columns, strict=True):
             file.write(json.dumps(dict(zip(COLUMNS, values, strict=True)), ensure_ascii=False) + "\n")

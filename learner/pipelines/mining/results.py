@@ -91,8 +91,16 @@ def _development(report: Report, run: Run) -> None:
     ]
     if not rows:
         return
-    body = [[row["model"], f"{row['learning_rate']:g}", f"{row['step']:,}", f"{row['value']:.3f}",
-             "yes" if row["chosen"] else ""] for row in rows]  # fmt: skip
+    body = [
+        [
+            row["model"],
+            f"{row['learning_rate']:g}",
+            f"{row['step']:,}",
+            f"{row['value']:.3f}",
+            "yes" if row["chosen"] else "",
+        ]
+        for row in rows
+    ]
     report.text(DEVELOPMENT)
     header = ["", "learning rate", "steps", "MRR", "chosen"]
     report.table("development", "Choice of the models", rows, grid(header, body))
@@ -104,8 +112,10 @@ def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str,
     )
     depths = [depth for depth in DEPTHS if depth < len(kept)] + ([len(kept)] if len(kept) else [])
     rows = [_precision_row(model, depth, right[order[:depth]]) for model, order in orders.items() for depth in depths]
-    body = [[f"{row['model']}, first {row['pairs']:,}", *(f"{row[name]:.3f}" for name in ("precision", "low", "high"))]
-            for row in rows]  # fmt: skip
+    body = [
+        [f"{row['model']}, first {row['pairs']:,}", *(f"{row[name]:.3f}" for name in ("precision", "low", "high"))]
+        for row in rows
+    ]
     title = "Precision of the mined pairs"
     report.text(PRECISION)
     report.table("precision", title, rows, grid(["", "precision", "low", "high"], body))

@@ -87,12 +87,17 @@ def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, 
     """Write the pairs at these positions as JSON Lines, ranked."""
     chosen = pairs.take(order)
     columns = {
-        "x_id": texts.x.take(chosen.x, ID), "y_id": texts.y.take(chosen.y, ID), "x": texts.x.take(chosen.x),
-        "y": texts.y.take(chosen.y), "cos": chosen.cos.tolist(), "margin": chosen.margin.tolist(),
-        "rank_forward": chosen.rank_forward.tolist(), "rank_backward": chosen.rank_backward.tolist(),
+        "x_id": texts.x.take(chosen.x, ID),
+        "y_id": texts.y.take(chosen.y, ID),
+        "x": texts.x.take(chosen.x),
+        "y": texts.y.take(chosen.y),
+        "cos": chosen.cos.tolist(),
+        "margin": chosen.margin.tolist(),
+        "rank_forward": chosen.rank_forward.tolist(),
+        "rank_backward": chosen.rank_backward.tolist(),
         "cross_score": [None] * len(chosen) if score is None else score[order].tolist(),
         "rank": range(1, len(chosen) + 1),
-    }  # fmt: skip
+    }
     if texts.asked:
         columns |= {"answer": texts.y.take(chosen.y, ANSWER), "passage": texts.y.take(chosen.y, PASSAGE)}
     with path.open("w", encoding="utf-8") as file:

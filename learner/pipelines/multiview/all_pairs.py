@@ -118,12 +118,14 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     base = evaluate_exact(*compared, sides.positives, sides.symmetric)
     assert base is not None  # there is a positive
     return {
-        "pairs": ours.pairs, "positives": ours.positives, "read": sum(len(one.scores) for one in strata),
+        "pairs": ours.pairs,
+        "positives": ours.positives,
+        "read": sum(len(one.scores) for one in strata),
         "compared": "the newest matcher" if matcher else run.config.first_stage.encoder,
         "re-ranker": {name: ours.estimates[name].as_dict() for name in FIGURES},
         "bi-encoder": {name: base.estimates[name].as_dict() for name in FIGURES},
         "gain": {name: one.as_dict() for name, one in gains(ours.estimates, base.estimates).items()},
-    }  # fmt: skip
+    }
 
 
 def _vectors(run: Run, encoder: Encoder, sides: Sides, progress: Progress) -> np.ndarray:

@@ -27,19 +27,33 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
         for variant in (one for one in mains if not one.single):
             for depth in sorted(set(run.config.depths)):
                 single, multi = (one.at_depth(which, depth) for which in (single_of(mains, variant), variant))
-                rows.append({"line": _line(run, one.test.name, variant.backbone), "depth": depth,
-                             "single": mean_of(single).value, "multi": mean_of(multi).value,
-                             **gain_figures(multi, single), "reach": one.reach(depth)})  # fmt: skip
+                rows.append(
+                    {
+                        "line": _line(run, one.test.name, variant.backbone),
+                        "depth": depth,
+                        "single": mean_of(single).value,
+                        "multi": mean_of(multi).value,
+                        **gain_figures(multi, single),
+                        "reach": one.reach(depth),
+                    }
+                )
     if not rows:
         return
-    body = [[f"{row['line']}, first {row['depth']:,}",
-             *(number(row[name], False) for name in ("reach", "single", "multi")), gain_row(row)]
-            for row in rows]  # fmt: skip
+    body = [
+        [
+            f"{row['line']}, first {row['depth']:,}",
+            *(number(row[name], False) for name in ("reach", "single", "multi")),
+            gain_row(row),
+        ]
+        for row in rows
+    ]
     title = "Figure 2: MRR@10 by depth, mean of seeds, and the multi view's relative improvement"
     header = ["candidates", "right one included", "single view", "multi view", "improvement"]
     report.table("figure2", title, rows, grid(header, body))
-    printed = [{"line": f"{PAPER}: T5-large, {name}", "depth": DEPTH, "improvement": value, "low": None, "high": None}
-               for name, value in _printed_gains().items()]  # fmt: skip
+    printed = [
+        {"line": f"{PAPER}: T5-large, {name}", "depth": DEPTH, "improvement": value, "low": None, "high": None}
+        for name, value in _printed_gains().items()
+    ]
     words = "; ".join(f"{row['line']} {relative(row['improvement'])} at {row['depth']:,}" for row in rows)
     drawn = [{name: row[name] for name in ("line", "depth", "improvement", "low", "high")} for row in rows] + printed
     chart = _chart(drawn, "depth", "improvement", "Candidates (K)", "Improvement", logarithmic=True)
@@ -80,26 +94,52 @@ def write_rates(report: Report, run: Run, test: Measured) -> None:
         if variant.first != config.first_view or variant.second not in (None, config.second_view):
             continue
         mean, best = test.mean(variant, measure), best_of(test.of(variant), measure)
-        rows.append({"line": variant.backbone, "rate": variant.rate, "mean": mean.value, "low": mean.low,
-                     "high": mean.high, "best": float(best.figures[measure].mean())})  # fmt: skip
-    body = [[f"{row['line']}, rate {row['rate']:g}",
-             *(number(row[name], False) for name in ("mean", "low", "high", "best"))]
-            for row in rows]  # fmt: skip
+        rows.append(
+            {
+                "line": variant.backbone,
+                "rate": variant.rate,
+                "mean": mean.value,
+                "low": mean.low,
+                "high": mean.high,
+                "best": float(best.figures[measure].mean()),
+            }
+        )
+    body = [
+        [
+            f"{row['line']}, rate {row['rate']:g}",
+            *(number(row[name], False) for name in ("mean", "low", "high", "best")),
+        ]
+        for row in rows
+    ]
     report.table(
         "figure3", f"Figure 3: {measure} by mixing rate", rows, grid(["", "mean", "low", "high", "best seed"], body)
     )
     words = "; ".join(f"{row['line']} {row['mean']:.3f} at {row['rate']:g}, best {row['best']:.3f}" for row in rows)
-    crosses = [{"line": f"{PAPER}: {one.backbone}", "rate": RATE if one.multi else 0.0, "mean": None, "low": None,
-                "high": None, "best": one.dev} for one in TABLE1 if one.backbone != "T5-3B"]  # fmt: skip
+    crosses = [
+        {
+            "line": f"{PAPER}: {one.backbone}",
+            "rate": RATE if one.multi else 0.0,
+            "mean": None,
+            "low": None,
+            "high": None,
+            "best": one.dev,
+        }
+        for one in TABLE1
+        if one.backbone != "T5-3B"
+    ]
     lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels share a legend
     chart = _chart(rows, "rate", "mean", "Mixing rate (η)", measure, crosses="best", lines=lines)
     title = "Paper: best seed"
     beside = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
     report.figure(
-        "figure3", f"Figure 3: {measure} by mixing rate", [*rows, *crosses],
-        [(f"{measure} by mixing rate: {words}.", chart),
-         ("The paper's best seeds: T5-base 0.384 and 0.385, T5-large 0.395 and 0.401.", beside)],
-    )  # fmt: skip
+        "figure3",
+        f"Figure 3: {measure} by mixing rate",
+        [*rows, *crosses],
+        [
+            (f"{measure} by mixing rate: {words}.", chart),
+            ("The paper's best seeds: T5-base 0.384 and 0.385, T5-large 0.395 and 0.401.", beside),
+        ],
+    )
 
 
 def _chart(

@@ -52,11 +52,13 @@ def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, 
     known = {identity(passage): row for row, passage in reversed(list(enumerate(passages)))}
     symmetric = all(identity(query) in known for query in queries)
     if symmetric:
-        return make_dataset(passages, [Side.LEFT] * len(passages), [Split.EVALUATION] * len(passages), True,
-                            np.empty((0, 2))), known  # fmt: skip
+        return make_dataset(
+            passages, [Side.LEFT] * len(passages), [Split.EVALUATION] * len(passages), True, np.empty((0, 2))
+        ), known
     distinct = list(dict.fromkeys(map(identity, queries)))
     texts = {identity(query): query for query in queries}
     sides = [Side.RIGHT] * len(passages) + [Side.LEFT] * len(distinct)
-    dataset = make_dataset([*passages, *(texts[one] for one in distinct)], sides, [Split.EVALUATION] * len(sides),
-                           False, np.empty((0, 2)))  # fmt: skip
+    dataset = make_dataset(
+        [*passages, *(texts[one] for one in distinct)], sides, [Split.EVALUATION] * len(sides), False, np.empty((0, 2))
+    )
     return dataset, {one: len(passages) + row for row, one in enumerate(distinct)}

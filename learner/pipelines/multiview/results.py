@@ -137,9 +137,11 @@ def _artifacts(run: Run, test: Measured) -> list[Artifact]:
 def _artifact(run: Run, kind: str, title: str, best: Trained, measure: str) -> Artifact:
     training = best.training
     about = {
-        "backbone": training.variant.backbone, "learned": training.variant.title, "seed": training.seed,
+        "backbone": training.variant.backbone,
+        "learned": training.variant.title,
+        "seed": training.seed,
         f"{measure} on the test, best seed": float(best.figures[measure].mean()),
-    }  # fmt: skip
+    }
     if kind == "reranker" and run.config.model.int8 and default_device() == "cpu":
         about["read in"] = "int8"
     if kind == "generator":

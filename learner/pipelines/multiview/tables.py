@@ -33,32 +33,63 @@ def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     """Report Table 1: first stages, single and multi view, the best seed and that model on the rest."""
     measure, names = run.config.measures[0], [one.test.name for one in measured]
     rows: Rows = [
-        {"source": "ours", "row": stage_title(run, kind), "seeds": 0, "test": float(figures[measure].mean()),
-         **({"rest": float(measured[1].stages[kind][measure].mean())}
-            if REST in names and kind in measured[1].stages else {})}
+        {
+            "source": "ours",
+            "row": stage_title(run, kind),
+            "seeds": 0,
+            "test": float(figures[measure].mean()),
+            **(
+                {"rest": float(measured[1].stages[kind][measure].mean())}
+                if REST in names and kind in measured[1].stages
+                else {}
+            ),
+        }
         for kind, figures in measured[0].stages.items()
-    ]  # fmt: skip
+    ]
     for variant in main_variants(run):
         best = best_of(measured[0].of(variant), measure)
         mean = measured[0].mean(variant, measure)
-        row = {"source": "ours", "row": f"{variant.backbone}, {variant.title}", "seeds": len(measured[0].of(variant)),
-               "test": float(best.figures[measure].mean()), "test_mean": mean.value, "test_low": mean.low,
-               "test_high": mean.high}  # fmt: skip
+        row = {
+            "source": "ours",
+            "row": f"{variant.backbone}, {variant.title}",
+            "seeds": len(measured[0].of(variant)),
+            "test": float(best.figures[measure].mean()),
+            "test_mean": mean.value,
+            "test_low": mean.low,
+            "test_high": mean.high,
+        }
         if REST in names:
             same = next(one for one in measured[1].of(variant) if one.training == best.training)
             rest = measured[1].mean(variant, measure)
             row |= {"rest": float(same.figures[measure].mean()), "rest_mean": rest.value}
         rows.append(row)
-    rows += [{"source": "paper", "row": name, "seeds": 0, "test": dev, "rest": rest}
-             for name, (dev, rest) in BASELINES.items()]  # fmt: skip
-    rows += [{"source": "paper", "row": f"BM25 + {one.backbone}, {'multi' if one.multi else 'single'} view",
-              "seeds": 10, "test": one.dev, "rest": one.rest} for one in TABLE1]  # fmt: skip
+    rows += [
+        {"source": "paper", "row": name, "seeds": 0, "test": dev, "rest": rest}
+        for name, (dev, rest) in BASELINES.items()
+    ]
+    rows += [
+        {
+            "source": "paper",
+            "row": f"BM25 + {one.backbone}, {'multi' if one.multi else 'single'} view",
+            "seeds": 10,
+            "test": one.dev,
+            "rest": one.rest,
+        }
+        for one in TABLE1
+    ]
     columns = ("source", "row", "seeds", "test", "test_mean", "test_low", "test_high", "rest", "rest_mean")
     rows = [{name: row.get(name) for name in columns} for row in rows]
     header = [f"{measure}", "best seed, test", "mean, test", "that seed, rest", "mean, rest"]
-    body = [[f"{'paper: ' if row['source'] == 'paper' else ''}{row['row']}", number(row["test"], False),
-             _mean(row["test_mean"], row["test_low"]), number(row["rest"], False), number(row["rest_mean"], False)]
-            for row in rows]  # fmt: skip
+    body = [
+        [
+            f"{'paper: ' if row['source'] == 'paper' else ''}{row['row']}",
+            number(row["test"], False),
+            _mean(row["test_mean"], row["test_low"]),
+            number(row["rest"], False),
+            number(row["rest_mean"], False),
+        ]
+        for row in rows
+    ]
     title = "Table 1: first stages, single view, multi view"
     report.text("The paper's figures are MRR@10 on MS MARCO's passages: Dev as the test, Dev-Rest as the rest.")
     report.table("table1", title, rows, grid(header, body))
@@ -105,20 +136,40 @@ def write_comparisons(report: Report, run: Run, measured: Sequence[Measured]) ->
             if variant.single:
                 for kind, figures in one.stages.items():
                     found = paired(figures[measure], mine)
-                    rows.append(_compared(one, run, variant, stage_title(run, kind), "mean of seeds", found,
-                                          float(figures[measure].mean())))  # fmt: skip
+                    rows.append(
+                        _compared(
+                            one,
+                            run,
+                            variant,
+                            stage_title(run, kind),
+                            "mean of seeds",
+                            found,
+                            float(figures[measure].mean()),
+                        )
+                    )
                 continue
             single = single_of(variants, variant)
             other = one.by_query(single, measure)
-            rows.append(_compared(one, run, variant, _title(run, single), "mean of seeds", paired(other, mine),
-                                  float(other.mean())))  # fmt: skip
+            rows.append(
+                _compared(
+                    one, run, variant, _title(run, single), "mean of seeds", paired(other, mine), float(other.mean())
+                )
+            )
             bests = [best_of(measured[0].of(which), measure).training for which in (single, variant)]
             pair = [next(x for x in one.trained if x.training == best).figures[measure] for best in bests]
-            rows.append(_compared(one, run, variant, _title(run, single), "best seeds", paired(*pair),
-                                  float(pair[0].mean())))  # fmt: skip
-    body = [[f"{row['test']}: {row['row']} against {row['against']}, {row['of']}", f"{row['difference']:+.4f}",
-             relative(row["improvement"]), f"{row['t']:.2f}", _p(row["p"])]
-            for row in rows]  # fmt: skip
+            rows.append(
+                _compared(one, run, variant, _title(run, single), "best seeds", paired(*pair), float(pair[0].mean()))
+            )
+    body = [
+        [
+            f"{row['test']}: {row['row']} against {row['against']}, {row['of']}",
+            f"{row['difference']:+.4f}",
+            relative(row["improvement"]),
+            f"{row['t']:.2f}",
+            _p(row["p"]),
+        ]
+        for row in rows
+    ]
     header = ["", "difference", "relative", "t", "p"]
     report.table("comparisons", f"Differences of {measure}, paired by query (* p ≤ {LEVEL})", rows, grid(header, body))
 
@@ -131,10 +182,15 @@ def _compared(
     one: Measured, run: Run, variant: Variant, against: str, of: str, found: Paired, base: float
 ) -> dict[str, Any]:
     return {
-        "test": one.test.name, "row": _title(run, variant), "against": against, "of": of,
-        "difference": found.difference, "improvement": improvement(base + found.difference, base), "t": found.t,
+        "test": one.test.name,
+        "row": _title(run, variant),
+        "against": against,
+        "of": of,
+        "difference": found.difference,
+        "improvement": improvement(base + found.difference, base),
+        "t": found.t,
         "p": found.p,
-    }  # fmt: skip
+    }
 
 
 def write_fusion(report: Report, run: Run, one: Measured) -> None:
@@ -150,9 +206,15 @@ def write_fusion(report: Report, run: Run, one: Measured) -> None:
         if joined:
             alone = float(one.by_query(variant, measure).mean())
             rows.append(_joined(_title(run, variant), alone, np.mean(joined, axis=0), first, dense))
-    body = [[row["row"], number(row["alone"], False), number(row["joined"], False),
-             *(f"{row[on]:+.4f} (p {_p(row[p])})" for on, p in (("on_first", "p_first"), ("on_dense", "p_dense")))]
-            for row in rows]  # fmt: skip
+    body = [
+        [
+            row["row"],
+            number(row["alone"], False),
+            number(row["joined"], False),
+            *(f"{row[on]:+.4f} (p {_p(row[p])})" for on, p in (("on_first", "p_first"), ("on_dense", "p_dense"))),
+        ]
+        for row in rows
+    ]
     report.text(
         f"Joined: cosine, BM25 and the re-ranker's score, by a logistic regression on {len(one.fitting.queries):,} "
         "training queries that train nothing else. The artifact scores pairs in this way."
@@ -166,9 +228,14 @@ def _joined(row: str, alone: float | None, joined: np.ndarray, first: np.ndarray
     """Return a row of the table. joined, first, dense: the measure of each query (n,)."""
     on_first, on_dense = paired(first, joined), paired(dense, joined)
     return {
-        "row": row, "alone": alone, "joined": float(joined.mean()), "on_first": on_first.difference,
-        "p_first": on_first.p, "on_dense": on_dense.difference, "p_dense": on_dense.p,
-    }  # fmt: skip
+        "row": row,
+        "alone": alone,
+        "joined": float(joined.mean()),
+        "on_first": on_first.difference,
+        "p_first": on_first.p,
+        "on_dense": on_dense.difference,
+        "p_dense": on_dense.p,
+    }
 
 
 def write_ablations(report: Report, run: Run, test: Measured) -> None:
@@ -182,12 +249,25 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
             continue
         values = [float(one.figures[measure].mean()) for one in test.of(variant)]
         mean, sd = TABLE3[variant.views]
-        rows.append({"views": variant.views, "seeds": len(values), "mean": sum(values) / len(values),
-                     "sd": stdev(values) if len(values) > 1 else None, "paper_mean": mean, "paper_sd": sd})  # fmt: skip
-    body = [[row["views"], _with_sd(row["mean"], row["sd"]), _with_sd(row["paper_mean"], row["paper_sd"])]
-            for row in rows]  # fmt: skip
-    report.table("table3", f"Table 3: templates, rate {run.config.rate:g} ({measure}, ± standard deviation of seeds)",
-                 rows, grid(["views", "ours", "paper (T5-large, Dev)"], body))  # fmt: skip
+        rows.append(
+            {
+                "views": variant.views,
+                "seeds": len(values),
+                "mean": sum(values) / len(values),
+                "sd": stdev(values) if len(values) > 1 else None,
+                "paper_mean": mean,
+                "paper_sd": sd,
+            }
+        )
+    body = [
+        [row["views"], _with_sd(row["mean"], row["sd"]), _with_sd(row["paper_mean"], row["paper_sd"])] for row in rows
+    ]
+    report.table(
+        "table3",
+        f"Table 3: templates, rate {run.config.rate:g} ({measure}, ± standard deviation of seeds)",
+        rows,
+        grid(["views", "ours", "paper (T5-large, Dev)"], body),
+    )
 
 
 def read_all_pairs(run: Run) -> dict[str, Any]:
@@ -201,8 +281,11 @@ def write_all_pairs(report: Report, run: Run) -> None:
     found = read_all_pairs(run)
     if not found:
         return
-    rows = [{"model": model, "figure": figure, **found[model][figure]}
-            for model in ("bi-encoder", "re-ranker", "gain") for figure in FIGURES]  # fmt: skip
+    rows = [
+        {"model": model, "figure": figure, **found[model][figure]}
+        for model in ("bi-encoder", "re-ranker", "gain")
+        for figure in FIGURES
+    ]
     body = [
         [
             f"{row['model']}, {PRINTED[row['figure']]}",

@@ -5,13 +5,21 @@ from dataclasses import dataclass
 from allpairs.learner.light.catalog.multiview import MultiViewConfig
 
 ABLATIONS = (  # Ju, Yang and Wang (2021), Table 3
-    ("rank", "rank-positives"), ("rank", "p2q"), ("rank", "q2p"), ("rank", "p2q-swap"), ("rank-swap", "p2q"),
+    ("rank", "rank-positives"),
+    ("rank", "p2q"),
+    ("rank", "q2p"),
+    ("rank", "p2q-swap"),
+    ("rank-swap", "p2q"),
     ("rank-swap", "p2q-swap"),
-)  # fmt: skip
+)
 TITLES = {
-    "rank": "Rank", "rank-swap": "Rank (swap)", "rank-positives": "Rank*", "p2q": "P2Q", "p2q-swap": "P2Q (swap)",
+    "rank": "Rank",
+    "rank-swap": "Rank (swap)",
+    "rank-positives": "Rank*",
+    "p2q": "P2Q",
+    "p2q-swap": "P2Q (swap)",
     "q2p": "Q2P",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

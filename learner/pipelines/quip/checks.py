@@ -18,8 +18,14 @@ from allpairs.learner.pipelines.quip.uses.paraphrases import pairs_of
 from allpairs.learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
 
 NEED_QUESTIONS = (
-    "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam", GOLD,
-)  # fmt: skip
+    "no question generation",
+    TEACHER,
+    "no teacher",
+    CROSS,
+    "hard labels",
+    "two-stage beam",
+    GOLD,
+)
 READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # how a use parses its rows; sentiment needs no parsing
     "paraphrases": pairs_of,
     "entities": sentences_of,

@@ -14,9 +14,15 @@ from allpairs.learner.pipelines.mining.answers.entities import Entity, PatternTa
 REACH, DROP, BLANK = 3, 0.1, 0.2  # distance that words move; share of words dropped; share of the others blanked
 GAP = "BLANK"
 WH = {
-    "name": "Who", "title": "What", "money": "How much", "percentage": "How much", "date": "When", "number": "How many",
-    "quantity": "How much", "year": "When",
-}  # fmt: skip
+    "name": "Who",
+    "title": "What",
+    "money": "How much",
+    "percentage": "How much",
+    "date": "When",
+    "number": "How many",
+    "quantity": "How much",
+    "year": "When",
+}
 
 
 @dataclass(frozen=True)

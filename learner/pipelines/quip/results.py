@@ -24,9 +24,10 @@ SECONDS = 86_400  # of a day
 SHOWN = 8  # questions as examples
 LONGEST = 120  # characters of a text in a table
 MADE = {  # timed work: its stage, and how often the paper did it for each question
-    "questions written": ("questions", 1), "questions labelled": ("targets", 1),
+    "questions written": ("questions", 1),
+    "questions labelled": ("targets", 1),
     "questions learned from": ("student", EPOCHS),
-}  # fmt: skip
+}
 SMALL = (
     "All figures come from this run's own sizes: compare their order with the paper's, not their values. ± is "
     "one standard error, with n − 1 degrees of freedom."
@@ -42,8 +43,14 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     _counts(report, run)
     report_speed(report, run)
     _examples(report, run)
-    for part in (report_reading, report_paraphrases, report_entities, report_sentiment, report_rationales,
-                 report_stability):  # fmt: skip
+    for part in (
+        report_reading,
+        report_paraphrases,
+        report_entities,
+        report_sentiment,
+        report_rationales,
+        report_stability,
+    ):
         part(report, run)
     report.close()
     write_artifacts(folder, _artifacts(run))
@@ -76,8 +83,10 @@ def report_speed(report: Report, run: Run) -> None:
             rows.append({"what": what, "n": speed["done"], "seconds": speed["seconds"], "a second": each, "days": days})
     if not rows:
         return
-    body = [[row["what"], f"{row['n']:,}", f"{row['seconds']:,.0f}", f"{row['a second']:,.1f}", f"{row['days']:,.0f}"]
-            for row in rows]  # fmt: skip
+    body = [
+        [row["what"], f"{row['n']:,}", f"{row['seconds']:,.0f}", f"{row['a second']:,.1f}", f"{row['days']:,.0f}"]
+        for row in rows
+    ]
     header = ["", "n", "seconds", "a second", f"days for the paper's {QUESTIONS:,}"]
     report.text(f"The paper: 56 hours on 8 V100 GPUs for {EPOCHS} passes of the student over its questions.")
     report.table("speed", "Speed, and the time that the paper's size would take", rows, grid(header, body))
@@ -91,8 +100,11 @@ def _examples(report: Report, run: Run) -> None:
         if len(first) == SHOWN:
             break
     passages = enumerate(islice(Texts(run).parts(1), max(first, default=-1) + 1))
-    rows = [{"answer": first[number].answer, "question": first[number].question, "passage": passage}
-            for number, (passage,) in passages if number in first]  # fmt: skip
+    rows = [
+        {"answer": first[number].answer, "question": first[number].question, "passage": passage}
+        for number, (passage,) in passages
+        if number in first
+    ]
     if rows:
         body = [[cell(row[name], LONGEST) for name in ("answer", "question", "passage")] for row in rows]
         title = "Questions used for training"

@@ -86,9 +86,13 @@ def few_shot_f1(
     model = _Tagger(encoder, len(tags), rows, seed)
     ids, labels = _read(encoder, few, tags)
     training = Training(
-        learning_rate=settings.learning_rate, batch_size=settings.batch_size, epochs=settings.epochs, warm_up=0,
-        weight_decay=0, seed=seed,
-    )  # fmt: skip
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch_size,
+        epochs=settings.epochs,
+        warm_up=0,
+        weight_decay=0,
+        seed=seed,
+    )
     descend(_TagLosses(model, ids, labels), training, lambda stage, done: progress(stage, 0.7 * done))
     return entity_f1(_tagged(model, encoder, test, tags), test.tags)
 

@@ -172,9 +172,13 @@ def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.nda
 
 
 def answered_again(
-    passages: Sequence[str], first: int, questions: Sequence[Question], labels: tuple[Sparse, Sparse], places: Places,
+    passages: Sequence[str],
+    first: int,
+    questions: Sequence[Question],
+    labels: tuple[Sparse, Sparse],
+    places: Places,
     most: int,
-) -> Iterator[Example]:  # fmt: skip
+) -> Iterator[Example]:
     """Yield the questions with the teacher's answers, without unanswered ones; the first passage has this number."""
     for one, mass, begin, end in zip(questions, *likeliest(*labels, most), strict=True):
         if mass > 0:

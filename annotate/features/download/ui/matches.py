@@ -91,11 +91,14 @@ def _order(project_id: int) -> str | None:
     if not found:
         return None
     chosen: str | None = st.selectbox(
-        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "score"), key="match_order",
+        "Order by",
+        [None, *found],
+        format_func=lambda folder: found.get(folder, "score"),
+        key="match_order",
         width=260,
         help="A re-ranker reads both texts of every match, the left one as the query: about 100 pairs a second on a "
         "CPU. The re-ranker only changes the order; the round's model still decides which pairs match.",
-    )  # fmt: skip
+    )
     return chosen
 
 
@@ -105,10 +108,13 @@ def _grouping(work: MatchWork, has_p: bool) -> Grouping:
     stands = {"Most central": (Representative.CENTRAL, ""), "Longest": (Representative.LONGEST, "")}
     stands |= {f"Newest by {column}": (Representative.NEWEST, column) for column in work.columns}
     chosen = st.selectbox(
-        "Representative", list(stands), key="match_representative", width=200,
+        "Representative",
+        list(stands),
+        key="match_representative",
+        width=200,
         help="The text that stands for its group: the one with the most probable matches in all, the longest, or the "
         "one with the largest number or latest date in a text column.",
-    )  # fmt: skip
+    )
     return Grouping(how, *stands[chosen])
 
 

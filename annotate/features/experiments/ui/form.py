@@ -38,9 +38,13 @@ def experiment_form(project: Project) -> None:
     key = f"experiment_{project.id}"
     name = st.text_input("Name", f"Strategies on {project.name}", key=f"{key}_name", max_chars=200, persist_state=DRAFT)
     chosen = st.multiselect(
-        "Strategies", list(STRATEGIES), list(DEFAULT), format_func=lambda name: STRATEGIES[name].title,
-        key=f"{key}_strategies", help=_explained(),
-    )  # fmt: skip
+        "Strategies",
+        list(STRATEGIES),
+        list(DEFAULT),
+        format_func=lambda name: STRATEGIES[name].title,
+        key=f"{key}_strategies",
+        help=_explained(),
+    )
     with st.container(horizontal=True):
         seeds = st.number_input(
             "Seeds", 1, 20, 1, key=f"{key}_seeds", help="With two or more there are intervals.", width=140
@@ -62,9 +66,13 @@ def encoder_form(project: Project) -> None:
     own = Settings.model_validate(project.settings).encoder
     known = list(dict.fromkeys([own, DEFAULT_ENCODER]))
     chosen = st.multiselect(
-        "Encoders", known, known, accept_new_options=True, key=f"encoders_{project.id}",
+        "Encoders",
+        known,
+        known,
+        accept_new_options=True,
+        key=f"encoders_{project.id}",
         help="Names of sentence-transformers models, or folders on the server. The first is the baseline.",
-    )  # fmt: skip
+    )
     if st.button("Compare encoders", key=f"encoders_{project.id}_start", type="primary", disabled=len(chosen) < 2):
         with told():
             experiments.request_encoders(engine(), project.id, chosen)

@@ -59,9 +59,12 @@ def _adoption(experiment: ExperimentRow, found: Sequence[Compared]) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         at = st.selectbox(
-            "Encoder", range(len(found)), format_func=lambda place: found[place].encoder, width=420,
+            "Encoder",
+            range(len(found)),
+            format_func=lambda place: found[place].encoder,
+            width=420,
             key=f"compared_{experiment.id}",
-        )  # fmt: skip
+        )
         adopt(
             f"adopt_{experiment.id}_{at}",
             lambda: plan_change(engine(), job.project_id, found[at].encoder),

@@ -23,10 +23,12 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
             color=alt.Color(
                 "measure:N", title=None, legend=LINES, scale=alt.Scale(domain=measures, range=list(MEASURES.values()))
             ),
-            tooltip=[alt.Tooltip("measure:N", title="Measure"),
-                     *tooltips({"score": ("Threshold", ".3f"), "value": ("Value", ".3f")})],
+            tooltip=[
+                alt.Tooltip("measure:N", title="Measure"),
+                *tooltips({"score": ("Threshold", ".3f"), "value": ("Value", ".3f")}),
+            ],
         )
-    )  # fmt: skip
+    )
     rule = alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
     layers = [lines, rule.encode(x="at:Q")]
     if "low" in table:

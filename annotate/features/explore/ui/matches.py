@@ -64,9 +64,16 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
     start = min(high, max(low, matches.start_at(found, scored)))
     return st.slider(
-        "Threshold", low, max(high, low + STEP), start, STEP, format=f"%.{DIGITS}f", key=key, persist_state="session",
+        "Threshold",
+        low,
+        max(high, low + STEP),
+        start,
+        STEP,
+        format=f"%.{DIGITS}f",
+        key=key,
+        persist_state="session",
         help="Every pair that scores at least this is a match.",
-    )  # fmt: skip
+    )
 
 
 def _apart(above: Scored, at: float, several: int) -> list[str]:
@@ -152,9 +159,14 @@ def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
         return
     name = f"matches-round-{found.matcher.number}.csv"
     st.download_button(
-        f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV", partial(_csv, found, at, name),
-        file_name=name, mime="text/csv", icon=":material/download:", on_click="ignore", key="download_matches",
-    )  # fmt: skip
+        f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV",
+        partial(_csv, found, at, name),
+        file_name=name,
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="download_matches",
+    )
 
 
 def paged(length: int, key: str, each: int = SHOWN, order: str = "best first") -> int:

@@ -28,9 +28,14 @@ def mistakes_view(project_id: int, found: Round) -> None:
     """Draw the pairs that the round gets most wrong."""
     known = known_pairs(found)
     which = st.segmented_control(
-        "Mistakes", list(WHAT), default=CONFIDENT, required=True, key="mistakes", label_visibility="collapsed",
+        "Mistakes",
+        list(WHAT),
+        default=CONFIDENT,
+        required=True,
+        key="mistakes",
+        label_visibility="collapsed",
         persist_state="session",
-    )  # fmt: skip
+    )
     scored = mistakes.confident_mistakes(known) if which == CONFIDENT else mistakes.missed_positives(known)
     if not len(scored):
         st.info(NONE[which], icon=":material/inbox:")

@@ -49,9 +49,13 @@ def _ended(project_id: int, chosen: Round) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if not found or since:
             st.button(
-                title, key=f"prepare_{chosen.matcher.number}", icon=":material/manage_search:", on_click=_ask,
-                args=(chosen,), type="tertiary" if found else "primary",
-            )  # fmt: skip
+                title,
+                key=f"prepare_{chosen.matcher.number}",
+                icon=":material/manage_search:",
+                on_click=_ask,
+                args=(chosen,),
+                type="tertiary" if found else "primary",
+            )
         st.caption(_prepared(chosen, since) if found else f"This round is not prepared. {cost(chosen)}")
 
 

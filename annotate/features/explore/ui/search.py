@@ -69,9 +69,13 @@ def _of_project(project_id: int, found: Round) -> None:
         for item in items:
             arguments = (project_id, found.matcher.number, item.id)
             st.button(
-                literal(beginning(item.text)), key=f"search_item_{item.id}", type="tertiary", on_click=_ask_item,
-                args=arguments, icon=":material/search:",
-            )  # fmt: skip
+                literal(beginning(item.text)),
+                key=f"search_item_{item.id}",
+                type="tertiary",
+                on_click=_ask_item,
+                args=arguments,
+                icon=":material/search:",
+            )
     if len(items) == searching.FOUND:
         st.caption(f"These are the first {searching.FOUND} texts. Add words to narrow the search.")
 

@@ -64,9 +64,14 @@ def groups_view(project_id: int, found: Round) -> None:
     what_would_change(project_id, found_groups, (state, at, how))
     orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
     order = st.segmented_control(
-        "Order", list(orders), default=LARGEST, required=True, key="groups_order", persist_state="session",
+        "Order",
+        list(orders),
+        default=LARGEST,
+        required=True,
+        key="groups_order",
+        persist_state="session",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     ordered = orders[str(order)]()
     page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
     shown = ordered[page * SHOWN : (page + 1) * SHOWN]
@@ -95,9 +100,7 @@ def _changes(found: Changes) -> str:
     )
 
 
-def _group(
-    project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None
-) -> None:  # fmt: skip
+def _group(project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None) -> None:
     """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
     items, groups = found.items(group), found.groups
     with reading(engine()) as session:
@@ -178,9 +181,12 @@ def _undo(project_id: int) -> None:
     act, number = last
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Undo", key="undo_group", icon=":material/undo:", on_click=_take_back,
+            "Undo",
+            key="undo_group",
+            icon=":material/undo:",
+            on_click=_take_back,
             args=(project_id, annotator(), act),
-        )  # fmt: skip
+        )
         st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
 
 

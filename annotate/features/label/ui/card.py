@@ -217,5 +217,6 @@ def _when(free_at: datetime | None) -> str:
     minutes = max(1, round((free_at - datetime.now(UTC)).total_seconds() / 60)) if free_at else 1
     return ngettext(
         "If they stop, the next pair will be free in {n} minute.",
-        "If they stop, the next pair will be free in {n} minutes.", minutes,
-    )  # fmt: skip
+        "If they stop, the next pair will be free in {n} minutes.",
+        minutes,
+    )

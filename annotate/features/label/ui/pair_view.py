@@ -30,9 +30,7 @@ CELL = (
 )
 NAME = f"{CELL}; width: 28%; font-size: 0.8rem; font-weight: 600"
 SIGNS = {Likeness.SAME: "=", Likeness.SIMILAR: "≈", Likeness.DIFFERENT: "≠"}
-WORDS = {
-    Likeness.SAME: later("same"), Likeness.SIMILAR: later("similar"), Likeness.DIFFERENT: later("different")
-}  # fmt: skip
+WORDS = {Likeness.SAME: later("same"), Likeness.SIMILAR: later("similar"), Likeness.DIFFERENT: later("different")}
 LAST_PICK = "last_pick"  # in the session: the pair chosen last, and the outcome
 ANSWERS = {AnswerKind.POSITIVE: later("yes"), AnswerKind.NEGATIVE: later("no"), AnswerKind.UNSURE: later("unsure")}
 
@@ -140,5 +138,6 @@ def known(pair: ShownPair) -> list[str]:
 
 def marked(segments: list[Segment]) -> str:
     """Return the text as HTML. Differences are underlined and shaded, so that they do not depend on colour alone."""
-    return "".join(escape(text) if mark == Mark.SAME else f"<mark style='{MARK}'>{escape(text)}</mark>"
-                   for text, mark in segments)  # fmt: skip
+    return "".join(
+        escape(text) if mark == Mark.SAME else f"<mark style='{MARK}'>{escape(text)}</mark>" for text, mark in segments
+    )

@@ -78,8 +78,10 @@ def _history(scores: Sequence[Scored]) -> None:
 
     both = _(
         "Its score was {score} when it was chosen, and {newest} in round {number}.",
-        score=_scored(scores[0]), newest=_scored(scores[-1]), number=scores[-1].number,
-    )  # fmt: skip
+        score=_scored(scores[0]),
+        newest=_scored(scores[-1]),
+        number=scores[-1].number,
+    )
     st.markdown(both)
     each = [_("{score} in round {number}", score=number(one.score, ".3f"), number=one.number) for one in scores]
     score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(each)))

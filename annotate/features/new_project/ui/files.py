@@ -62,9 +62,13 @@ def choose_files(busy: DeltaGenerator) -> Files:
     """
     options = list(KINDS)
     kind = st.radio(
-        "What should be matched?", options, format_func=KINDS.__getitem__, captions=EXAMPLES, key="new_kind",
+        "What should be matched?",
+        options,
+        format_func=KINDS.__getitem__,
+        captions=EXAMPLES,
+        key="new_kind",
         bind="query-params",
-    )  # fmt: skip
+    )
     lists, missing = list[List](), list[str]()
     for side, title in TITLES[kind].items():
         st.subheader(title, anchor=False)
@@ -110,14 +114,20 @@ def _item_file(side: Side) -> List | str:
     key = f"{side.value}_{path}{separator}"  # another file, or another separator, has other columns
     one, other = st.columns(2)
     texts = one.multiselect(
-        "Text columns", names, guess.texts, key=f"texts_{key}",
+        "Text columns",
+        names,
+        guess.texts,
+        key=f"texts_{key}",
         help="What people compare. The model reads several columns as one text, in this order.",
-    )  # fmt: skip
+    )
     ids = [ROW_NUMBERS, *names]
     id_ = other.selectbox(
-        "Id column", ids, ids.index(guess.id or ROW_NUMBERS), key=f"id_{key}",
+        "Id column",
+        ids,
+        ids.index(guess.id or ROW_NUMBERS),
+        key=f"id_{key}",
         help="Names each row, once. Known pairs and exports use it.",
-    )  # fmt: skip
+    )
     if not texts:
         one.error("Choose at least one text column.")
         return f"choose a text column of {path.name}."
@@ -190,9 +200,13 @@ def _separator(found: FilePreview, key: str) -> None:
     """Draw what separates the cells of a text file, which a person can change, and doubts about how it was read."""
     options = list(dict.fromkeys([*SEPARATORS, found.separator]))
     st.selectbox(
-        "Separator", options, options.index(found.separator), key=key, width=200,
+        "Separator",
+        options,
+        options.index(found.separator),
+        key=key,
+        width=200,
         format_func=lambda sign: str(SEPARATORS.get(sign, sign)).capitalize(),
-    )  # fmt: skip
+    )
     if len(found.names) == 1:
         st.warning("The file has one column. If it has more, choose the separator.")
     if found.note:

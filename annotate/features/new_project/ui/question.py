@@ -19,9 +19,14 @@ def ask_question(files: Files, key: str) -> dict[str, Any]:
     """Draw the choice of a template, question and guidelines; return what was entered."""
     _follow(files)
     chosen = st.radio(
-        "Template", list(TEMPLATES), format_func=lambda name: TEMPLATES[name].title, key="new_task",
-        captions=[template.about for template in TEMPLATES.values()], horizontal=True, bind="query-params",
-    )  # fmt: skip
+        "Template",
+        list(TEMPLATES),
+        format_func=lambda name: TEMPLATES[name].title,
+        key="new_task",
+        captions=[template.about for template in TEMPLATES.values()],
+        horizontal=True,
+        bind="query-params",
+    )
     template = {name: getattr(TEMPLATES[chosen], name) for name in FIELDS}
     for name in FIELDS:
         propose(f"{key}_{name}", template[name], [getattr(other, name) for other in TEMPLATES.values()])
@@ -30,9 +35,13 @@ def ask_question(files: Files, key: str) -> dict[str, Any]:
     entered = question_form(template, key, question=kept, guidelines=kept if short else {})
     if entered != template:
         st.button(
-            "Use the template's text", key="use_template", icon=":material/undo:", on_click=_use, args=(key, template),
+            "Use the template's text",
+            key="use_template",
+            icon=":material/undo:",
+            on_click=_use,
+            args=(key, template),
             help="Replaces question and guidelines.",
-        )  # fmt: skip
+        )
     with st.expander("How annotators will read the guidelines", key="guidelines_preview"):
         st.markdown(entered["guidelines"])
     return entered

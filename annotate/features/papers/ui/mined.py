@@ -22,8 +22,14 @@ from allpairs.db.estimate import Estimate
 from allpairs.learner.light.stats.precision_by_rank import Band, precision
 
 SHOWN = 50  # of the best pairs
-COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",
-           "cross_score": "Cross-encoder"}  # fmt: skip
+COLUMNS = {
+    "rank": "Rank",
+    "x": "First text",
+    "y": "Second text",
+    "cos": "Cosine",
+    "margin": "Margin",
+    "cross_score": "Cross-encoder",
+}
 SAMPLE = (
     "Samples pairs at random, the same number from each band of ranks, and queues them on the page “Label” beside the "
     "batch. Their labels show how many of the mined pairs are right, and are used for training. Pairs that people have "
@@ -50,9 +56,11 @@ def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
     with st.expander("The best pairs", key=f"best_{run_id}_{one.number}", on_change="rerun") as opened:
         if opened.open:
             st.dataframe(
-                pd.DataFrame(first_rows(one.path, SHOWN), columns=list(COLUMNS)), hide_index=True,
-                column_config=COLUMNS, alt="The best mined pairs",
-            )  # fmt: skip
+                pd.DataFrame(first_rows(one.path, SHOWN), columns=list(COLUMNS)),
+                hide_index=True,
+                column_config=COLUMNS,
+                alt="The best mined pairs",
+            )
 
 
 def _sample(project_id: int, run_id: str, one: Made) -> None:
@@ -82,8 +90,10 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
     plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
-    left_out = [f"{plan.labelled:,} already labelled" if plan.labelled else "",
-                f"{plan.sampled:,} in a sample to label" if plan.sampled else ""]  # fmt: skip
+    left_out = [
+        f"{plan.labelled:,} already labelled" if plan.labelled else "",
+        f"{plan.sampled:,} in a sample to label" if plan.sampled else "",
+    ]
     without = f" Not changed: {', '.join(filter(None, left_out))}." if any(left_out) else ""
     st.write(
         f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{who}** without a person looking. The "
@@ -108,9 +118,11 @@ def _precision(bands: list[Band], run_id: str) -> None:
     rest = " The others are on the page “Label”." if labelled < drawn else ""
     st.caption(f"{labelled} of {drawn} sampled pairs are labelled.{without}{rest}")
     st.dataframe(
-        pd.DataFrame([_row(band) for band in bands]), hide_index=True, alt="Precision of each band of ranks",
+        pd.DataFrame([_row(band) for band in bands]),
+        hide_index=True,
+        alt="Precision of each band of ranks",
         key=f"bands_{run_id}",
-    )  # fmt: skip
+    )
 
 
 def _in_words(whole: Estimate | None, bands: list[Band]) -> str:

@@ -34,9 +34,11 @@ def results(run: RunRow) -> None:
     with st.container(horizontal=True):
         draw_report(found.report, run.id)
         deletes = st.button(
-            "Delete", key=f"delete_{run.id}", icon=":material/delete:",
+            "Delete",
+            key=f"delete_{run.id}",
+            icon=":material/delete:",
             help="Deletes its files and models permanently. Labels made from it stay.",
-        )  # fmt: skip
+        )
     if deletes:
         with told():
             pipelines.delete(engine(), run.job.project_id, run.id)

@@ -84,8 +84,10 @@ def precision_in_words(measured: Precision) -> str:
         return _("95% interval {low} to {high}, sampled, {round}", **values)
     return ngettext(
         "95% interval {low} to {high}, sampled: {n} audit label, {round}",
-        "95% interval {low} to {high}, sampled: {n} audit labels, {round}", found.labels, **values,
-    )  # fmt: skip
+        "95% interval {low} to {high}, sampled: {n} audit labels, {round}",
+        found.labels,
+        **values,
+    )
 
 
 def _labels(project: Overview) -> None:
@@ -94,9 +96,12 @@ def _labels(project: Overview) -> None:
     st.metric(_("Labels"), number(project.labels.total()), chart_data=chart, chart_type="bar")
     measuring = [_("{n} of them for measuring", n=number(audits))] if audits else []
     lately = ngettext(
-        "{n} answer in {days} days, {today} today", "{n} answers in {days} days, {today} today", sum(days),
-        days=DAYS, today=number(days[-1]),
-    )  # fmt: skip
+        "{n} answer in {days} days, {today} today",
+        "{n} answers in {days} days, {today} today",
+        sum(days),
+        days=DAYS,
+        today=number(days[-1]),
+    )
     st.caption("; ".join([*measuring, lately]))
 
 
@@ -108,9 +113,12 @@ def _last_round(project: Overview) -> str:
     if not last.number:
         return _("No model is trained yet. The encoder was measured {ago}.", ago=when)
     return ngettext(
-        "Round {number} was trained {ago} on {n} label.", "Round {number} was trained {ago} on {n} labels.",
-        last.labels, number=last.number, ago=when,
-    )  # fmt: skip
+        "Round {number} was trained {ago} on {n} label.",
+        "Round {number} was trained {ago} on {n} labels.",
+        last.labels,
+        number=last.number,
+        ago=when,
+    )
 
 
 def _actions(project: Overview) -> None:
@@ -118,8 +126,13 @@ def _actions(project: Overview) -> None:
     changes = Right.CHANGE in mine
     with st.container(horizontal=True, vertical_alignment="center"):
         if project.archived and changes:
-            st.button(_("Restore"), key=f"restore_{project.id}", icon=":material/unarchive:", on_click=restore,
-                      args=(project.id, project.name))  # fmt: skip
+            st.button(
+                _("Restore"),
+                key=f"restore_{project.id}",
+                icon=":material/unarchive:",
+                on_click=restore,
+                args=(project.id, project.name),
+            )
         elif not project.archived:
             to = {"project": project.name}
             if Right.LABEL in mine:
@@ -131,8 +144,15 @@ def _actions(project: Overview) -> None:
         acts = [act for act in ACTS if changes and act not in hindered]
         key = f"more_{project.id}"
         if acts:
-            st.menu_button(_("More"), acts, key=key, icon=":material/more_horiz:", type="tertiary",
-                           on_click=_chosen, args=(key, project))  # fmt: skip
+            st.menu_button(
+                _("More"),
+                acts,
+                key=key,
+                icon=":material/more_horiz:",
+                type="tertiary",
+                on_click=_chosen,
+                args=(key, project),
+            )
 
 
 def _chosen(key: str, project: Overview) -> None:

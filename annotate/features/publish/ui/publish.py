@@ -112,8 +112,13 @@ def _agreement(row: ShadowCounts) -> pd.DataFrame:
 
 def _history(service: Service) -> pd.DataFrame:
     rows = [
-        (f"{row.at:%Y-%m-%d %H:%M}", "shadow" if row.kind is SHADOW else "published",
-         ENDED if row.number is None else round_name(row.number), row.note, row.who)
+        (
+            f"{row.at:%Y-%m-%d %H:%M}",
+            "shadow" if row.kind is SHADOW else "published",
+            ENDED if row.number is None else round_name(row.number),
+            row.note,
+            row.who,
+        )
         for row in service.history
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows, columns=["When (UTC)", "As", "Model", "Note", "Who"])

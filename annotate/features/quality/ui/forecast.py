@@ -35,8 +35,14 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
     spent = labels_axis(int(measured["labels"].min()), int(band["labels"].max()))
     labels = alt.X("labels:Q", title="Labels spent", **spent)
     value = alt.Y("average_precision:Q", title="Average precision", **up)
-    shown = tooltips({"labels": ("Labels", ",d"), "average_precision": ("Average precision", ".3f"),
-                      "low": ("Low", ".3f"), "high": ("High", ".3f")})  # fmt: skip
+    shown = tooltips(
+        {
+            "labels": ("Labels", ",d"),
+            "average_precision": ("Average precision", ".3f"),
+            "low": ("Low", ".3f"),
+            "high": ("High", ".3f"),
+        }
+    )
     kinds = alt.Scale(domain=[MEASURED, FORECAST], range=[[1, 0], [5, 4]])
     both = pd.concat([measured.assign(kind=MEASURED), band.assign(kind=FORECAST)])
     base = alt.Chart(both).encode(x=labels, tooltip=[alt.Tooltip("kind:N", title="Round"), *shown])
@@ -88,8 +94,16 @@ HOW = (
     "logarithm of labels. The band covers 95% of the rounds expected at each number of labels. The forecast assumes "
     "that labelling, strategy and texts stay as they are."
 )
-FORMATS = {"target": "%.2f", "reached": "percent", "labels": "%.0f", "labels_low": "%.0f", "labels_high": "%.0f",
-           "hours": "%.1f", "hours_low": "%.1f", "hours_high": "%.1f"}  # fmt: skip
+FORMATS = {
+    "target": "%.2f",
+    "reached": "percent",
+    "labels": "%.0f",
+    "labels_low": "%.0f",
+    "labels_high": "%.0f",
+    "hours": "%.1f",
+    "hours_low": "%.1f",
+    "hours_high": "%.1f",
+}
 
 
 def forecast(report: Report, times: Sequence[Timed]) -> None:

@@ -34,9 +34,16 @@ def estimate_chart(table: pd.DataFrame, height: int = HEIGHT) -> Plot:
     )
     value = base.encode(
         y=alt.Y("value:Q", title=None, **shares),
-        tooltip=tooltips({"round": ("Round", "d"), "labels": ("Labels", ",d"), "value": ("Value", ".3f"),
-                           "low": ("Low", ".3f"), "high": ("High", ".3f")}),
-    )  # fmt: skip
+        tooltip=tooltips(
+            {
+                "round": ("Round", "d"),
+                "labels": ("Labels", ",d"),
+                "value": ("Value", ".3f"),
+                "low": ("Low", ".3f"),
+                "high": ("High", ".3f"),
+            }
+        ),
+    )
     return alt.layer(
         interval.mark_area(color=MATCHER, opacity=0.18),
         interval.mark_rule(color=MATCHER, strokeWidth=1.5),
@@ -77,10 +84,17 @@ def curve_chart(table: pd.DataFrame) -> Plot:
     points = base.mark_point(size=60, opacity=0).encode(
         tooltip=[
             alt.Tooltip("name:N", title="Matcher"),
-            *tooltips({"recall": ("Recall", ".3f"), "precision": ("Precision", ".3f"), "low": ("Low", ".3f"),
-                        "high": ("High", ".3f"), "score": ("Score", ".3f")}),
+            *tooltips(
+                {
+                    "recall": ("Recall", ".3f"),
+                    "precision": ("Precision", ".3f"),
+                    "low": ("Low", ".3f"),
+                    "high": ("High", ".3f"),
+                    "score": ("Score", ".3f"),
+                }
+            ),
         ]
-    )  # fmt: skip
+    )
     bands = base.transform_filter("datum.high > datum.low").mark_area(interpolate="step-before", opacity=0.16)
     drawn = [bands.encode(y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2="high:Q")] if len(names) <= BANDS else []
     return alt.layer(*drawn, lines, points).properties(height=HEIGHT + 60)
@@ -140,10 +154,17 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
         for kind in kinds[1:]
     ]
     shown = {"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f")}
-    hover = alt.Chart(table).mark_bar(opacity=0).encode(
-        alt.X("score_from:Q"), x2="score_to:Q", y=alt.datum(top), y2=alt.datum(FLOOR),
-        tooltip=tooltips(shown | {kind: (kind.capitalize(), ",d") for kind in kinds}),
-    )  # fmt: skip
+    hover = (
+        alt.Chart(table)
+        .mark_bar(opacity=0)
+        .encode(
+            alt.X("score_from:Q"),
+            x2="score_to:Q",
+            y=alt.datum(top),
+            y2=alt.datum(FLOOR),
+            tooltip=tooltips(shown | {kind: (kind.capitalize(), ",d") for kind in kinds}),
+        )
+    )
     return alt.layer(bars, *steps, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
 
 

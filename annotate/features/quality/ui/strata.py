@@ -31,14 +31,31 @@ def strata_chart(table: pd.DataFrame) -> Plot:
         labelled=known["positives"].map("{:,}".format) + " of " + known["sampled"].map("{:,}".format),
     )
     base = alt.Chart(drawn).encode(
-        y=alt.Y("stratum:N", title=None, sort=list(table["stratum"]),
-                axis=alt.Axis(labelLimit=215, labelOverlap=False, labelFlush=False)),
-        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())),
-                        legend=alt.Legend(orient="bottom", symbolType="circle", symbolOpacity=1)),
-        tooltip=[alt.Tooltip("stratum:N", title="Stratum"), alt.Tooltip("labelled:N", title="Positives of labelled"),
-                 *tooltips({"size": ("Pairs", ",d"), "share": ("Share", ".3~%"), "share_low": ("Low", ".3~%"),
-                            "share_high": ("High", ".3~%")})],
-    )  # fmt: skip
+        y=alt.Y(
+            "stratum:N",
+            title=None,
+            sort=list(table["stratum"]),
+            axis=alt.Axis(labelLimit=215, labelOverlap=False, labelFlush=False),
+        ),
+        color=alt.Color(
+            "kind:N",
+            title=None,
+            scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())),
+            legend=alt.Legend(orient="bottom", symbolType="circle", symbolOpacity=1),
+        ),
+        tooltip=[
+            alt.Tooltip("stratum:N", title="Stratum"),
+            alt.Tooltip("labelled:N", title="Positives of labelled"),
+            *tooltips(
+                {
+                    "size": ("Pairs", ",d"),
+                    "share": ("Share", ".3~%"),
+                    "share_low": ("Low", ".3~%"),
+                    "share_high": ("High", ".3~%"),
+                }
+            ),
+        ],
+    )
     share = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=_ticks(low, high), format="~%", labelOverlap="greedy")
     title = "Share of positives (log)"
@@ -77,8 +94,15 @@ def _ticks(low: float, high: float) -> list[float]:
     return [10.0**power for power in range(round(log10(low)), round(log10(high)) + 1)]
 
 
-FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weight": "%.1f",
-           "share": "%.3g", "share_low": "%.3g", "share_high": "%.3g"}  # fmt: skip
+FORMATS = {
+    "score_from": "%.3f",
+    "score_to": "%.3f",
+    "size": "localized",
+    "weight": "%.1f",
+    "share": "%.3g",
+    "share_low": "%.3g",
+    "share_high": "%.3g",
+}
 
 
 def strata(report: Report) -> None:

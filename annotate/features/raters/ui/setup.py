@@ -22,12 +22,19 @@ from allpairs.db.domain import RaterSetup
 from allpairs.db.projects.jobs import RATE
 
 TITLES = {
-    "name": "Name", "url": "Address", "model": "Model", "key_name": "Variable with the key",
-    "function": "Python function, in place of an endpoint", "samples": "Answers for each pair",
-    "examples": "Examples in the prompt", "price_in": "Price of a million tokens of the prompt",
-    "price_out": "Price of a million tokens of the answer", "budget": "Budget",
-    "pairs_a_minute": "Maximum pairs a minute", "least_accuracy": "Pause below this accuracy",
-}  # fmt: skip
+    "name": "Name",
+    "url": "Address",
+    "model": "Model",
+    "key_name": "Variable with the key",
+    "function": "Python function, in place of an endpoint",
+    "samples": "Answers for each pair",
+    "examples": "Examples in the prompt",
+    "price_in": "Price of a million tokens of the prompt",
+    "price_out": "Price of a million tokens of the answer",
+    "budget": "Budget",
+    "pairs_a_minute": "Maximum pairs a minute",
+    "least_accuracy": "Pause below this accuracy",
+}
 WHICH = "Pairs that people answered, and pairs of the open batch; half of each, if there are enough."
 USUAL = 100  # pairs to ask about
 
@@ -62,8 +69,13 @@ def _in_use(project_id: int, one: RaterState) -> None:
     st.caption(f"Set up {ago(one.row.at)}. {counted(spent.pairs, 'pair')} rated, cost {spent.cost:,.2f}{budget}.")
     if one.row.paused_at is not None:
         st.warning(literal(f"Paused: {one.row.paused_why}."), icon=":material/pause:")
-        st.button("Resume", key="rater_resume", icon=":material/play_arrow:", on_click=_clicked,
-                  args=(services.resume, project_id))  # fmt: skip
+        st.button(
+            "Resume",
+            key="rater_resume",
+            icon=":material/play_arrow:",
+            on_click=_clicked,
+            args=(services.resume, project_id),
+        )
     st.caption(literal(what_leaves(setup)))
     watch(partial(job_progress, engine(), project_id, RATE), "Asking: ", partial(_ask, project_id, one))
     with st.popover("End", icon=":material/stop:", key="rater_end"):

@@ -33,9 +33,10 @@ def agreement_chart(table: pd.DataFrame) -> Plot:
     rows = alt.Y("coefficient:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
     base = alt.Chart(table).encode(
         y=rows,
-        tooltip=tooltips({"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f"),
-                          "answers": ("Answers", ",d")}),
-    )  # fmt: skip
+        tooltip=tooltips(
+            {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f"), "answers": ("Answers", ",d")}
+        ),
+    )
     axis = alt.Axis(format=".1f", tickCount=6)
     interval = base.encode(x=alt.X("low:Q", title="Agreement", scale=scale, axis=axis), x2="high:Q")
     value = base.encode(x=alt.X("value:Q", title="Agreement", scale=scale, axis=axis))
@@ -67,10 +68,14 @@ def agreement_section(project_id: int) -> None:
 
 def _draw(project_id: int) -> None:
     which = st.segmented_control(
-        "Pairs", [DRAWN, ALL], default=DRAWN, required=True, key="agreement_pairs",
+        "Pairs",
+        [DRAWN, ALL],
+        default=DRAWN,
+        required=True,
+        key="agreement_pairs",
         help="The random sample represents all pairs of the batches. With double checks, only pairs marked match or "
         "unsure get a second annotator, so agreement on them is not comparable with the random sample.",
-    )  # fmt: skip
+    )
     found, persons = _measured(
         str(engine().url), project_id, last_answer(engine(), project_id), which == DRAWN, engine()
     )
@@ -102,10 +107,15 @@ def _twos(found: Agreement) -> None:
         return
     st.markdown("**By pair of annotators**")
     rows = [
-        {"annotators": f"{two.one}, {two.other}", "pairs": two.pairs, "on matches": _shown(two.positive),
-         "on non-matches": _shown(two.negative), "Cohen's kappa": _shown(two.kappa)}
+        {
+            "annotators": f"{two.one}, {two.other}",
+            "pairs": two.pairs,
+            "on matches": _shown(two.positive),
+            "on non-matches": _shown(two.negative),
+            "Cohen's kappa": _shown(two.kappa),
+        }
         for two in found.twos
-    ]  # fmt: skip
+    ]
     table_open(pd.DataFrame(rows), "agreement_by_two")
 
 
@@ -119,10 +129,15 @@ def _people(persons: list[Person]) -> None:
         "that annotators err independently."
     )
     rows = [
-        {"annotator": one.name, "answers": one.answers, "sensitivity": _shown(one.sensitivity),
-         "specificity": _shown(one.specificity), "agrees with consensus": _shown(one.agrees)}
+        {
+            "annotator": one.name,
+            "answers": one.answers,
+            "sensitivity": _shown(one.sensitivity),
+            "specificity": _shown(one.specificity),
+            "agrees with consensus": _shown(one.agrees),
+        }
         for one in persons
-    ]  # fmt: skip
+    ]
     table_open(pd.DataFrame(rows), "annotators_against_consensus")
 
 

@@ -64,20 +64,36 @@ def fast_answers_line(project_id: int) -> None:
 
 
 def _quality_table(found: list[Quality]) -> pd.DataFrame:
-    return pd.DataFrame([
-        {"annotator": one.annotator, "known matches": _shown(one.sensitivity),
-         "known non-matches": _shown(one.specificity), "repeats": _shown(one.repeats), "unsure": one.unsure}
-        for one in found
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "annotator": one.annotator,
+                "known matches": _shown(one.sensitivity),
+                "known non-matches": _shown(one.specificity),
+                "repeats": _shown(one.repeats),
+                "unsure": one.unsure,
+            }
+            for one in found
+        ]
+    )
 
 
 def _fast_answers_table(told: list[Told]) -> pd.DataFrame:
-    return pd.DataFrame([
-        {"annotator": one.annotator, "since": f"{one.began:%Y-%m-%d %H:%M} UTC", "answer": TITLES[one.answer],
-         "in a row": one.answers, "seconds each": one.seconds, "re-asked": one.again, "re-answered": one.looked_at,
-         "changed": one.otherwise}
-        for one in told
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "annotator": one.annotator,
+                "since": f"{one.began:%Y-%m-%d %H:%M} UTC",
+                "answer": TITLES[one.answer],
+                "in a row": one.answers,
+                "seconds each": one.seconds,
+                "re-asked": one.again,
+                "re-answered": one.looked_at,
+                "changed": one.otherwise,
+            }
+            for one in told
+        ]
+    )
 
 
 def _shown(found: Estimate | None) -> str:

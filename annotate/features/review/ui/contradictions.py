@@ -50,8 +50,14 @@ def contradictions(database: Engine, project_id: int, who: str, found: Algebra, 
         for step in first:
             _draw(database, project_id, who, step)
         if len(found.shown) > 1:
-            st.button("Later", key="contradiction_later", type="tertiary", icon=":material/schedule:",
-                      on_click=_put_off, args=(later, _ends(first)))  # fmt: skip
+            st.button(
+                "Later",
+                key="contradiction_later",
+                type="tertiary",
+                icon=":material/schedule:",
+                on_click=_put_off,
+                args=(later, _ends(first)),
+            )
 
 
 def _ends(steps: list[Step]) -> Pair:
@@ -77,9 +83,15 @@ def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
     pair_texts(case.left, case.right, case.rows, whole=True)
     key = f"contradiction_{project_id}_{case.left_id}_{case.right_id}_{case.answer_id}"
     st.segmented_control(
-        f"Labelled by {literal(step.annotator)}", LABELS, default=step.answer, required=True, key=key,
-        format_func=TITLES.__getitem__, on_change=_change, args=(database, project_id, who, case, key),
-    )  # fmt: skip
+        f"Labelled by {literal(step.annotator)}",
+        LABELS,
+        default=step.answer,
+        required=True,
+        key=key,
+        format_func=TITLES.__getitem__,
+        on_change=_change,
+        args=(database, project_id, who, case, key),
+    )
 
 
 def _change(database: Engine, project_id: int, who: str, case: Case, key: str) -> None:

@@ -60,9 +60,12 @@ def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
         texts = item_texts(session, shown)
     for item in shown:
         st.checkbox(
-            literal(beginning(texts[item])), item in apart, key=f"{key}_{item}",
-            on_change=apart.symmetric_difference_update, args=([item],),
-        )  # fmt: skip
+            literal(beginning(texts[item])),
+            item in apart,
+            key=f"{key}_{item}",
+            on_change=apart.symmetric_difference_update,
+            args=([item],),
+        )
     if not apart:
         return
     cut = across(group.matches, apart)
@@ -71,9 +74,13 @@ def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
         return
     _against(database, cut)
     st.button(
-        f"Split: answer {counted(len(cut), 'pair')} with no", key=f"{key}_do", type="primary",
-        icon=":material/call_split:", on_click=_split, args=(database, project_id, who, cut),
-    )  # fmt: skip
+        f"Split: answer {counted(len(cut), 'pair')} with no",
+        key=f"{key}_do",
+        type="primary",
+        icon=":material/call_split:",
+        on_click=_split,
+        args=(database, project_id, who, cut),
+    )
 
 
 def _against(database: Engine, cut: list[Label]) -> None:

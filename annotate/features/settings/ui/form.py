@@ -85,9 +85,13 @@ def question_form(values: Mapping[str, Any], key: str = "settings", **more: Any)
     )
     _below("question", question, default=False)
     guidelines = st.text_area(
-        LABELS["guidelines"], values["guidelines"], height=220, key=f"{key}_guidelines", persist_state=DRAFT,
+        LABELS["guidelines"],
+        values["guidelines"],
+        height=220,
+        key=f"{key}_guidelines",
+        persist_state=DRAFT,
         **more.get("guidelines", {}),
-    )  # fmt: skip
+    )
     _below("guidelines", guidelines, default=False)
     return {"question": question, "guidelines": guidelines}
 
@@ -122,8 +126,10 @@ def problems(values: Mapping[str, Any]) -> list[str]:
     try:
         Settings.model_validate(values)
     except ValidationError as error:
-        lines = {str(found["loc"][0]): problem_line(LABELS.get(str(found["loc"][0]), str(found["loc"][0])), found)
-                 for found in error.errors()}  # fmt: skip
+        lines = {
+            str(found["loc"][0]): problem_line(LABELS.get(str(found["loc"][0]), str(found["loc"][0])), found)
+            for found in error.errors()
+        }
         return [lines[name] for name in (*LABELS, *lines.keys() - LABELS.keys()) if name in lines]
     return []
 

@@ -55,10 +55,14 @@ def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, w
             st.markdown(f"**{_(criterion.title)}.** {_(criterion.asks)}", width="stretch")
             for said, label in ANSWERS:
                 st.button(
-                    _(label), key=f"rate_{unit.id}_{criterion.name}_{said}", shortcut=str(next(keys)), width=BUTTON,
+                    _(label),
+                    key=f"rate_{unit.id}_{criterion.name}_{said}",
+                    shortcut=str(next(keys)),
+                    width=BUTTON,
                     type="primary" if scores.get(criterion.name) is said else "secondary",
-                    on_click=_say, args=(database, project_id, unit, who, criterion.name, said, place),
-                )  # fmt: skip
+                    on_click=_say,
+                    args=(database, project_id, unit, who, criterion.name, said, place),
+                )
 
 
 def _draft(unit: StudyUnit, who: str) -> str:
@@ -87,14 +91,24 @@ def _turn(found: Desk, place: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if found.before is not None:
             st.button(
-                _("Back"), key="rating_back", icon=":material/arrow_back:", type="tertiary", shortcut="Backspace",
-                on_click=_go, args=(place, found.before),
-            )  # fmt: skip
+                _("Back"),
+                key="rating_back",
+                icon=":material/arrow_back:",
+                type="tertiary",
+                shortcut="Backspace",
+                on_click=_go,
+                args=(place, found.before),
+            )
         if found.after is not None:
             st.button(
-                _("Next"), key="rating_next", icon=":material/arrow_forward:", type="tertiary", shortcut="Enter",
-                on_click=_go, args=(place, found.after),
-            )  # fmt: skip
+                _("Next"),
+                key="rating_next",
+                icon=":material/arrow_forward:",
+                type="tertiary",
+                shortcut="Enter",
+                on_click=_go,
+                args=(place, found.after),
+            )
 
 
 def _go(place: str, position: int) -> None:

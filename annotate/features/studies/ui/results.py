@@ -65,8 +65,10 @@ def score_table(found: Results) -> pd.DataFrame:
 def agreement_table(found: Results) -> pd.DataFrame:
     """Return the raters' agreement: a row for each coefficient, a column for each criterion."""
     by_criterion = {TITLES[one.criterion][0]: one.figures for one in found.agreement}
-    rows = [{"Coefficient": name, **{title: _figure(figures[name]) for title, figures in by_criterion.items()}}
-            for name in AGREEMENT]  # fmt: skip
+    rows = [
+        {"Coefficient": name, **{title: _figure(figures[name]) for title, figures in by_criterion.items()}}
+        for name in AGREEMENT
+    ]
     return pd.DataFrame(rows)
 
 

@@ -30,10 +30,13 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     known = rating_studies.asked_by(one.path)
     st.write(ABOUT)
     chosen = st.multiselect(
-        "Models", known, default=[model for model in known if model in BEGUN], key=f"{key}_models",
+        "Models",
+        known,
+        default=[model for model in known if model in BEGUN],
+        key=f"{key}_models",
         help="The paper compares no adaptation, self-training and back-training. Questions written by people show how "
         "strict the raters are.",
-    )  # fmt: skip
+    )
     passages = st.number_input("Questions per model", 1, MOST, DRAWN, key=f"{key}_passages")
     seed = st.number_input("Seed", 0, 2**31 - 1, SEED, key=f"{key}_seed")
     if not st.button("Start", key=f"{key}_start", type="primary"):

@@ -33,9 +33,11 @@ def first_administrator() -> None:
             "Name (stored with the answers)", mine, key="first_name", max_chars=MAX_NAME, autocomplete="username"
         )
         password = st.text_input(
-            f"Password, {SHORTEST} characters or more", type="password", key="first_password",
+            f"Password, {SHORTEST} characters or more",
+            type="password",
+            key="first_password",
             autocomplete="new-password",
-        )  # fmt: skip
+        )
         again = st.text_input(
             "Password again", type="password", key="first_password_again", autocomplete="new-password"
         )

@@ -52,8 +52,9 @@ def _listed(guest: Guest, row: ApiToken) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = f"{tokens.in_words(row.scopes)}; created {ago(row.created_at)}, {until}, {used}."
         st.markdown(f"**{literal(row.purpose)}**: {said}", width="stretch")
-        st.button("Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw,
-                  args=(guest, row.id))  # fmt: skip
+        st.button(
+            "Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw, args=(guest, row.id)
+        )
 
 
 def _explained() -> str:
@@ -71,8 +72,16 @@ def _form(guest: Guest) -> str | None:
     purpose = st.text_input(
         "Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE, persist_state=DRAFT
     )
-    scopes = st.pills("Scopes", list(ABOUT), selection_mode="multi", default=USUAL, key="token_scopes",
-                      format_func=str.capitalize, help=_explained(), persist_state=DRAFT)  # fmt: skip
+    scopes = st.pills(
+        "Scopes",
+        list(ABOUT),
+        selection_mode="multi",
+        default=USUAL,
+        key="token_scopes",
+        format_func=str.capitalize,
+        help=_explained(),
+        persist_state=DRAFT,
+    )
     days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
     if st.button("Create token", key="token_make", icon=":material/vpn_key:"):
         with told():

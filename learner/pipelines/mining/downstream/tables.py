@@ -13,10 +13,12 @@ from allpairs.learner.reports.tables import grid, mean_cells, number, written
 
 TITLE = "A model trained on the pairs"
 TITLES = {
-    "recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "MRR",
+    "recall_at_1": "Recall at 1",
+    "recall_at_10": "Recall at 10",
+    "mrr": "MRR",
     **{name: METRICS[name] for name in ("exact_match", "token_f1")},
     **{name: f"{name} {METRICS['rouge']}" for name in ROUGES},
-}  # fmt: skip
+}
 WORDS = "Means over seeds, ± half of Student's 95% interval (none for one seed), on the test pairs."
 
 
@@ -53,12 +55,18 @@ def _curves(report: Report, rows: list[dict[str, Any]], measure: str) -> None:
     """Report the measure by the number of pairs added. Every method's curve starts at the seed alone."""
     words = "; ".join(f"{row['method']} + {row['added']:,}: {row[measure]:.3f}" for row in rows)
     names = {measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
-    points = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}
-              for row in rows]  # fmt: skip
+    points = [
+        {key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()} for row in rows
+    ]
     methods = dict.fromkeys(row["method"] for row in rows if row["added"])
     alone = [point for point in points if not point["added"]]
-    points = [point for method in methods
-              for point in [*({**one, "method": method} for one in alone),
-                            *(one for one in points if one["method"] == method)]] or alone  # fmt: skip
+    points = [
+        point
+        for method in methods
+        for point in [
+            *({**one, "method": method} for one in alone),
+            *(one for one in points if one["method"] == method),
+        ]
+    ] or alone
     chart = curve(points, "added", "value", "method", TITLES[measure])
     report.figure("downstream", TITLE, points, [(f"{TITLES[measure]} by pairs added. {words}.", chart)])

@@ -18,20 +18,30 @@ def report_printed(
     """Report what the paper prints about other data sets and models than those that were measured here."""
     rows: list[dict[str, Any]] = [
         {"dataset": dataset, "model": model, **figures}
-        for (dataset, model), figures in printed.items() if (dataset, model) not in measured
-    ]  # fmt: skip
+        for (dataset, model), figures in printed.items()
+        if (dataset, model) not in measured
+    ]
     if not rows:
         return
     columns = list(rows[0])[2:]
-    body = [[f"{row['dataset']}, {row['model']}",
-             *(number(row[column], isinstance(row[column], int)) for column in columns)] for row in rows]  # fmt: skip
+    body = [
+        [
+            f"{row['dataset']}, {row['model']}",
+            *(number(row[column], isinstance(row[column], int)) for column in columns),
+        ]
+        for row in rows
+    ]
     report.table(f"{name}-paper", f"{title}: the paper only", rows, grid(["", *columns], body))
 
 
 def report_f1(
-    report: Report, name: str, title: str, found: Rows, ways: Sequence[str],
+    report: Report,
+    name: str,
+    title: str,
+    found: Rows,
+    ways: Sequence[str],
     printed: Mapping[tuple[str, str, str], float | None],
-) -> None:  # fmt: skip
+) -> None:
     """Report the mean F1 over seeds of each data set and model, one column for each way; then the paper's others."""
     some = [row for row in found if row["use"] in ways]
     shown = [way for way in ways if any(row["use"] == way for row in some)]

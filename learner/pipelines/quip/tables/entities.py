@@ -13,9 +13,17 @@ def report_entities(report: Report, run: Run) -> None:
     found = figures_of(run, "entities")
     for name, title, ways, figures in (
         ("table4", "Table 4: few-shot entity tagging", (STANDARD, QUESTIONS), paper.TAGGING),
-        ("table10", "Table 10: entities after all sentences", (f"{STANDARD}, {FULL}", f"{QUESTIONS}, {FULL}"),
-         paper.TAGGING_AFTER_ALL),
-    ):  # fmt: skip
-        printed = {(dataset, model, way): values[at] for dataset, models in figures.items()
-                   for model, values in models.items() for at, way in enumerate(ways)}  # fmt: skip
+        (
+            "table10",
+            "Table 10: entities after all sentences",
+            (f"{STANDARD}, {FULL}", f"{QUESTIONS}, {FULL}"),
+            paper.TAGGING_AFTER_ALL,
+        ),
+    ):
+        printed = {
+            (dataset, model, way): values[at]
+            for dataset, models in figures.items()
+            for model, values in models.items()
+            for at, way in enumerate(ways)
+        }
         report_f1(report, name, title, found, ways, printed)

@@ -17,12 +17,25 @@ def report_paraphrases(report: Report, run: Run) -> None:
     ranked = [row for row in found if row["use"] == "ranking"]
     if not ranked:
         return
-    rows = [{key: value for key, value in row.items() if key != "by_layer"}
-            | {"by_layer": " ".join(f"{value:.3f}" for value in row["by_layer"]),
-               "paper": paper.RANKING.get(row["dataset"], {}).get(row["model"])} for row in ranked]  # fmt: skip
-    body = [[f"{row['dataset']}, {row['model']}", str(row["layer"]),
-             f"{row['auroc']:.3f} [{number(row['low'], False)}, {number(row['high'], False)}]",
-             number(row["paper"], False), f"{row['pooled']:.3f}", row["by_layer"]] for row in rows]  # fmt: skip
+    rows = [
+        {key: value for key, value in row.items() if key != "by_layer"}
+        | {
+            "by_layer": " ".join(f"{value:.3f}" for value in row["by_layer"]),
+            "paper": paper.RANKING.get(row["dataset"], {}).get(row["model"]),
+        }
+        for row in ranked
+    ]
+    body = [
+        [
+            f"{row['dataset']}, {row['model']}",
+            str(row["layer"]),
+            f"{row['auroc']:.3f} [{number(row['low'], False)}, {number(row['high'], False)}]",
+            number(row["paper"], False),
+            f"{row['pooled']:.3f}",
+            row["by_layer"],
+        ]
+        for row in rows
+    ]
     report.text(
         "AUROC of BERTScore F; the interval is the bootstrap's over pairs, 95%. Mean vectors: AUROC of the cosine of "
         "both texts' mean vectors, which is what a project's encoder compares."
@@ -31,8 +44,12 @@ def report_paraphrases(report: Report, run: Run) -> None:
     report.table("table2", "Table 2: ranking paraphrases", rows, grid(header, body))
     _printed(report, {(row["dataset"], row["model"]) for row in rows})
     _layers(report, ranked)
-    printed = {(name, model, way): values[at] for name, models in paper.CLASSIFYING.items()
-               for model, values in models.items() for at, way in enumerate((FROZEN, TUNED))}  # fmt: skip
+    printed = {
+        (name, model, way): values[at]
+        for name, models in paper.CLASSIFYING.items()
+        for model, values in models.items()
+        for at, way in enumerate((FROZEN, TUNED))
+    }
     report_f1(report, "table3", "Table 3: few-shot paraphrase classification", found, (FROZEN, TUNED), printed)
 
 
@@ -44,8 +61,9 @@ def _printed(report: Report, measured: set[tuple[str, str]]) -> None:
     }
     ranked: dict[tuple[str, str], dict[str, float | None]] = {
         (name, model): {"Pearson's r": None, "layer": None, "AUROC": value}
-        for name, models in paper.RANKING.items() for model, value in models.items()
-    }  # fmt: skip
+        for name, models in paper.RANKING.items()
+        for model, value in models.items()
+    }
     report_printed(report, "table2", "Table 2: ranking paraphrases", chosen | ranked, measured)
 
 
@@ -57,8 +75,10 @@ def _layers(report: Report, ranked: Rows) -> None:
     shown = list(dict.fromkeys(row["model"] for row in ranked))[: len(COLOURS)]
     points = [
         {"dataset": row["dataset"], "model": row["model"], "layer": layer, "auroc": value, "low": None, "high": None}
-        for row in ranked if row["model"] in shown for layer, value in enumerate(row["by_layer"], 1)
-    ]  # fmt: skip
+        for row in ranked
+        if row["model"] in shown
+        for layer, value in enumerate(row["by_layer"], 1)
+    ]
     panels = []
     for name in dict.fromkeys(point["dataset"] for point in points):
         mine = [point for point in points if point["dataset"] == name]

@@ -54,8 +54,10 @@ def _by_dataset(report: Report, found: Rows) -> None:
             if len(some) > 1:
                 questions = sum(row["questions"] for row in some)
                 rows.append({"model": model, "dataset": words, "questions": questions, **_means(some)})
-    body = [[f"{row['dataset']}, {row['model']}", f"{row['questions']:,}",
-             *(number(row[name], False) for name in FIGURES)] for row in rows]  # fmt: skip
+    body = [
+        [f"{row['dataset']}, {row['model']}", f"{row['questions']:,}", *(number(row[name], False) for name in FIGURES)]
+        for row in rows
+    ]
     report.text(
         "A data set is the paper's if its name begins with the paper's. In-domain are those that the paper's generator "
         "and teacher learned from. Means, the paper's too, are over the data sets that are here."
@@ -65,8 +67,9 @@ def _by_dataset(report: Report, found: Rows) -> None:
     report.table("table7", "Table 7: reading by data set", shown, grid(header, body))
     others: dict[tuple[str, str], dict[str, float | None]] = {
         (name, model): {"exact match": values[0], "F1": values[1]}
-        for model, sets in paper.READING_BY_DATASET.items() for name, values in sets.items()
-    }  # fmt: skip
+        for model, sets in paper.READING_BY_DATASET.items()
+        for name, values in sets.items()
+    }
     measured = {(_papers_name(row["dataset"]), row["model"]) for row in found}
     report_printed(report, "table7", "Table 7: reading by data set", others, measured)
 

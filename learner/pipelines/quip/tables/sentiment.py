@@ -28,27 +28,51 @@ def report_sentiment(report: Report, run: Run) -> None:
         ]
         best, chosen = max(mine, key=lambda row: row["accuracy"]), mine[choosing.index(max(choosing))]
         row: dict[str, Any] = {
-            "dataset": name, "model": model, "use": way, "texts": mine[0]["texts"], "prompts": len(mine),
+            "dataset": name,
+            "model": model,
+            "use": way,
+            "texts": mine[0]["texts"],
+            "prompts": len(mine),
             **mean_figure("accuracy", [one["accuracy"] for one in mine]),
             **mean_figure("uncalibrated", [one["uncalibrated"] for one in mine]),
             "paper": paper.OPINIONS.get(name, {}).get((model, way)),
             "uncalibrated_paper": paper.UNCALIBRATED.get(name, {}).get((model, way)),
-            "best": best["accuracy"], "prompt": best["prompt"],
-            "chosen": chosen["accuracy"], "chosen_prompt": chosen["prompt"],
+            "best": best["accuracy"],
+            "prompt": best["prompt"],
+            "chosen": chosen["accuracy"],
+            "chosen_prompt": chosen["prompt"],
             "chosen_paper": paper.CHOSEN.get(name) if (model, way) == (QUIP, ANSWERS) else None,
-        }  # fmt: skip
+        }
         rows.append(row)
-        body.append([f"{name}, {model}, {way}", f"{row['texts']:,}", with_error(row, "accuracy"),
-                     number(row["paper"], False), with_error(row, "uncalibrated"),
-                     number(row["uncalibrated_paper"], False), number(row["best"], False), number(row["chosen"], False),
-                     number(row["chosen_paper"], False)])  # fmt: skip
+        body.append(
+            [
+                f"{name}, {model}, {way}",
+                f"{row['texts']:,}",
+                with_error(row, "accuracy"),
+                number(row["paper"], False),
+                with_error(row, "uncalibrated"),
+                number(row["uncalibrated_paper"], False),
+                number(row["best"], False),
+                number(row["chosen"], False),
+                number(row["chosen_paper"], False),
+            ]
+        )
     report.text(
         "Accuracy, averaged over prompts. The paper calibrates only its pre-trained encoder, so its other figures "
         "compare with ours without calibration. The best prompt was chosen on these same texts, so its accuracy is too "
         f"high; the last columns have the prompt that is best on {chosen_on} for every data set."
     )
-    header = ["", "texts", "calibrated", "paper", "not calibrated", "paper", "best prompt", f"best on {chosen_on}",
-              "paper"]  # fmt: skip
+    header = [
+        "",
+        "texts",
+        "calibrated",
+        "paper",
+        "not calibrated",
+        "paper",
+        "best prompt",
+        f"best on {chosen_on}",
+        "paper",
+    ]
     report.table("table5", "Table 5: zero-shot sentiment", rows, grid(header, body))
     _printed(report, {(row["dataset"], row["model"]) for row in rows})
 
@@ -63,19 +87,30 @@ def _printed(report: Report, measured: set[tuple[str, str]]) -> None:
             "calibrated": paper.OPINIONS.get(name, {}).get((model, way)),
             "not calibrated": paper.UNCALIBRATED.get(name, {}).get((model, way)),
             f"best on {CHOOSING}": paper.CHOSEN.get(name) if (model, way) == (QUIP, ANSWERS) else None,
-        } for name, model, way in keys if (name, model) not in measured
-    }  # fmt: skip
+        }
+        for name, model, way in keys
+        if (name, model) not in measured
+    }
     report_printed(report, "table5", "Table 5: zero-shot sentiment", printed, ())
 
 
 def report_rationales(report: Report, run: Run) -> None:
     """Report Table 6: the pre-trained encoder's rationales."""
-    found = [{"dataset": row["dataset"], "prompt": row["prompt"], **reason}
-             for row in figures_of(run, "sentiment") if row["use"] == RATIONALES and row["model"] == QUIP
-             for reason in row["rows"]]  # fmt: skip
+    found = [
+        {"dataset": row["dataset"], "prompt": row["prompt"], **reason}
+        for row in figures_of(run, "sentiment")
+        if row["use"] == RATIONALES and row["model"] == QUIP
+        for reason in row["rows"]
+    ]
     if not found:
         return
-    rows = [{**row, "scores": " ".join(f"{value:.3f}" for value in row["scores"]),
-             "calibration": " ".join(f"{value:.3f}" for value in row["calibration"])} for row in found]  # fmt: skip
+    rows = [
+        {
+            **row,
+            "scores": " ".join(f"{value:.3f}" for value in row["scores"]),
+            "calibration": " ".join(f"{value:.3f}" for value in row["calibration"]),
+        }
+        for row in found
+    ]
     body = [["good" if row["label"] else "bad", cell(row["rationale"]), cell(row["text"])] for row in rows]
     report.table("table6", "Table 6: rationales", rows, grid(["", "rationale", "text"], body, numbers=False))

@@ -19,8 +19,10 @@ def report_stability(report: Report, run: Run) -> None:
     if len(models) < 2:
         return
     parts = (
-        ("reading", "token_f1", None), ("paraphrases", "auroc", "ranking"), ("entities", "f1", QUESTIONS),
-    )  # fmt: skip
+        ("reading", "token_f1", None),
+        ("paraphrases", "auroc", "ranking"),
+        ("entities", "f1", QUESTIONS),
+    )
     rows, body = [], []
     for model in models:
         row: dict[str, Any] = {"model": model}

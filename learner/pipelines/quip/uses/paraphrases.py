@@ -78,16 +78,25 @@ def _ranking(scores: np.ndarray, pooled: np.ndarray, labels: np.ndarray, layer: 
     again = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
     low, high = np.quantile(again, TAILS) if again else (None, None)
     return {
-        "pairs": len(labels), "auroc": auroc(labels, chosen), "low": low, "high": high,
+        "pairs": len(labels),
+        "auroc": auroc(labels, chosen),
+        "low": low,
+        "high": high,
         "by_layer": [auroc(labels, column) for column in scores.T],
         "pooled": auroc(labels, pooled),
-    }  # fmt: skip
+    }
 
 
 def _classified(
-    model: Model, encoder: TokenEncoder, settings: Paraphrases, name: str, train: Pairs, test: Pairs,
-    scores: np.ndarray, progress: Progress,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+    model: Model,
+    encoder: TokenEncoder,
+    settings: Paraphrases,
+    name: str,
+    train: Pairs,
+    test: Pairs,
+    scores: np.ndarray,
+    progress: Progress,
+) -> Iterator[dict[str, Any]]:
     """Yield the F1 of every split: of fixed scores, and of an encoder fine-tuned from the start each time."""
     for at, seed in enumerate(settings.seeds):
         few = train.take(few_of_each(train.labels, settings.shots, seed))

@@ -51,9 +51,13 @@ def _figures(exact: np.ndarray, f1: np.ndarray) -> dict[str, float]:
     draws = np.random.default_rng(0).integers(len(f1), size=(DRAWS, len(f1)))
     low, high = np.quantile(f1[draws].mean(axis=1), TAILS)
     return {
-        "exact_match": exact.mean(), "exact_match_low": exact_low, "exact_match_high": exact_high,
-        "token_f1": f1.mean(), "token_f1_low": low, "token_f1_high": high,
-    }  # fmt: skip
+        "exact_match": exact.mean(),
+        "exact_match_low": exact_low,
+        "exact_match_high": exact_high,
+        "token_f1": f1.mean(),
+        "token_f1_low": low,
+        "token_f1_high": high,
+    }
 
 
 def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:

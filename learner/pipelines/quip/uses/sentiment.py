@@ -48,8 +48,12 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
     if model.kind == "bi-encoder":
         best = found[choosing_dataset(list(parts))].best
         for name, mine in found.items():
-            yield {"dataset": name, "use": "rationales", "prompt": mine.prompts[best],
-                   "rows": _reasons(run, model, mine, best)}  # fmt: skip
+            yield {
+                "dataset": name,
+                "use": "rationales",
+                "prompt": mine.prompts[best],
+                "rows": _reasons(run, model, mine, best),
+            }
 
 
 def choosing_dataset(names: Sequence[str]) -> str:
@@ -119,7 +123,13 @@ def _reasons(run: Run, model: Model, found: _Found, number: int) -> list[dict[st
     biencoder = load_biencoder(model.source)
     spans = rationales(biencoder, asked, [texts[i] for i in chosen], config.sentiment.rationale, config.student)
     return [
-        {"text": texts[i], "label": int(labels[i]), "predicted": int(predicted[i]), "rationale": span,
-         "scores": opinions.scores[i].tolist(), "calibration": opinions.calibration.tolist()}
+        {
+            "text": texts[i],
+            "label": int(labels[i]),
+            "predicted": int(predicted[i]),
+            "rationale": span,
+            "scores": opinions.scores[i].tolist(),
+            "calibration": opinions.calibration.tolist(),
+        }
         for i, span in zip(chosen, spans, strict=True)
-    ]  # fmt: skip
+    ]
