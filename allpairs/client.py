@@ -36,7 +36,9 @@ class ApiError(Exception):
 
     def __init__(self, status: int, detail: str, seconds: int | None = None) -> None:
         super().__init__(f"{status}: {detail}")
-        self.status, self.detail, self.seconds = status, detail, seconds
+        self.status = status
+        self.detail = detail
+        self.seconds = seconds
 
 
 class Client:
@@ -95,7 +97,9 @@ class RemoteProject:
     """A project of the app behind a client."""
 
     def __init__(self, client: Client, project_id: int, name: str) -> None:
-        self.client, self.id, self.name = client, project_id, name
+        self.client = client
+        self.id = project_id
+        self.name = name
 
     @checked(n=whole(1), audit_batch=yes_or_no)
     def tasks(self, n: int = 40, audit_batch: bool = False) -> list[dict[str, Any]]:
@@ -146,16 +150,19 @@ class RemoteProject:
         more = True
         while more:
             page = self._call("GET", f"/labels?{urlencode({'cursor': after, 'limit': PAGE})}")
-            after, more = page["cursor"], page["more"] and bool(page["labels"])
+            after = page["cursor"]
+            more = page["more"] and bool(page["labels"])
             for label in page["labels"]:
                 yield {**label, "cursor": after}
 
     def groups(self) -> Iterator[dict[str, Any]]:
         """Yield the project's groups with their `id` and `texts`, by the age of the ids."""
-        after, more = 0, True
+        after = 0
+        more = True
         while more:
             page = self._call("GET", f"/groups?{urlencode({'cursor': after, 'limit': PAGE})}")
-            after, more = page["cursor"], page["more"] and bool(page["groups"])
+            after = page["cursor"]
+            more = page["more"] and bool(page["groups"])
             yield from page["groups"]
 
     @checked(after=whole())
@@ -167,7 +174,8 @@ class RemoteProject:
         more = True
         while more:
             page = self._call("GET", f"/groups/changes?{urlencode({'cursor': after, 'limit': PAGE})}")
-            after, more = page["cursor"], page["more"] and bool(page["changes"])
+            after = page["cursor"]
+            more = page["more"] and bool(page["changes"])
             yield from page["changes"]
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -259,7 +267,8 @@ class RemoteProject:
         more = True
         while more:
             page = self._call("GET", f"/rater/verdicts?{urlencode({'cursor': after, 'limit': PAGE})}")
-            after, more = page["cursor"], page["more"] and bool(page["verdicts"])
+            after = page["cursor"]
+            more = page["more"] and bool(page["verdicts"])
             for verdict in page["verdicts"]:
                 yield {**verdict, "cursor": after}
 

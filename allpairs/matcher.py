@@ -105,12 +105,14 @@ class Matcher:
         loaded = self.loaded
         records = self._records(texts, texts if among is None else among)
         left, right = self._see(records)
-        queries, others = as_left(left.given, loaded.space), as_right(right.given, loaded.space)
+        queries = as_left(left.given, loaded.space)
+        others = as_right(right.given, loaded.space)
         nothing = np.empty((len(queries), 0), dtype=np.int64)
         nearest = Neighbours(nothing, nothing)
         if len(others):
             nearest = neighbours(queries, others, k + SPARE, symmetric=among is None)
-        ids, score = nearest.ids, nearest.scores
+        ids = nearest.ids
+        score = nearest.scores
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
         if loaded.second is not None:
             score = score_pairs(loaded, left, right, rows, ids.ravel()).reshape(ids.shape)
@@ -152,7 +154,8 @@ class Matcher:
         cut = Cut(top, threshold, precision)
         one, *more = self._records(left, *([] if right is None else [right]))
         table = matches_of(self.loaded, one, more[0] if more else None, cut, threshold_of(self.loaded, cut))
-        ours, theirs = one.texts, (more or [one])[0].texts
+        ours = one.texts
+        theirs = (more or [one])[0].texts
         table["left_text"] = [ours[row] for row in table["left"]]
         table["right_text"] = [theirs[row] for row in table["right"]]
         return table

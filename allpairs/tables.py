@@ -37,7 +37,8 @@ def read_corpus(
     """
     from allpairs.db.corpus.corpus import Columns, load_corpus
 
-    names, others = _names(left, columns, Side.LEFT), _names(right, columns, Side.RIGHT)
+    names = _names(left, columns, Side.LEFT)
+    others = _names(right, columns, Side.RIGHT)
     return load_corpus(
         as_items(left, folder / WRITTEN.format("left"), names),
         None if right is None else as_items(right, folder / WRITTEN.format("right"), others),

@@ -35,7 +35,8 @@ def device() -> str:
 def about(name: str) -> dict[str, Any]:
     """Return when, where, how and with which versions a part was measured."""
     more = {"faiss": f"{faiss.__version__} on {search_device()}", "cuda": str(torch.version.cuda)}
-    load, command = f"{os.getloadavg()[0]:.1f}", f"python -m benchmarks.gpu --only {name}"
+    load = f"{os.getloadavg()[0]:.1f}"
+    command = f"python -m benchmarks.gpu --only {name}"
     here = {"machine": device(), "load": load, "versions": versions() | more}
     return {"date": str(date.today()), **here, "command": command}
 

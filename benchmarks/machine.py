@@ -11,7 +11,8 @@ CPUINFO = Path("/proc/cpuinfo")  # Linux alone has it; elsewhere the kind of ins
 
 def machine() -> str:
     """Return cores and processor: `2 cores, AMD EPYC, x86_64`, or `6 of 16 cores, …` where a process has a part."""
-    every, ours = os.cpu_count() or 1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    every = os.cpu_count() or 1
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     cores = f"{every} cores" if ours in (every, None) else f"{ours} of {every} cores"
     return ", ".join([cores, *_model(), platform.machine()])
 

@@ -30,7 +30,8 @@ GPU = {name: BENCHMARKS[name] for name in ("encode", "search", "evaluation", "tr
     "bfloat16": "speed.bfloat16",
     "qqp": "scale.qqp_scale",
 }
-BEGIN, END = "<!-- figures: rewritten by a script -->", "<!-- end of figures -->"
+BEGIN = "<!-- figures: rewritten by a script -->"
+END = "<!-- end of figures -->"
 HEADER = ("what", "peer or floor", "ours", "ratio", "target", "met", "when, where")
 
 

@@ -23,7 +23,8 @@ class InputError(Exception):
 
     def __init__(self, text: str = "", **values: object) -> None:
         super().__init__(text.format_map(values) if values else text)
-        self.text, self.values = text, values
+        self.text = text
+        self.values = values
 
 
 class Busy(InputError):
@@ -49,7 +50,8 @@ def first_wrong(error: ValidationError, named: Callable[[str], str] = str, model
     model: what the values were checked against; an unknown key is then answered with the nearest known one.
     """
     first = error.errors()[0]
-    place, what = named(".".join(map(str, first["loc"]))), first["msg"]
+    place = named(".".join(map(str, first["loc"])))
+    what = first["msg"]
     if model and first["type"] == "extra_forbidden":
         return f"{place}: there is no such key; {nearest_of(str(first['loc'][-1]), _keys(model, first['loc'][:-1]))}"
     given = "" if first["type"] == "missing" else f", not {first['input']!r}"

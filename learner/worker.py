@@ -101,7 +101,8 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
 
 def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
     """Report this worker as alive and look after jobs that nobody would take, until it is told to stop."""
-    beats, queues = 0, queue_engine()
+    beats = 0
+    queues = queue_engine()
     while not stopping.is_set():
         renew_worker_report(engine, me)
         with database_patience():

@@ -23,7 +23,8 @@ ROOT = Path(__file__).parent.parent
 FILE = ROOT / "deploy" / "Containerfile"
 IGNORED = FILE.with_name("Containerfile.dockerignore")
 PYTHON = "python3 python3-venv ca-certificates"  # the image has a Python of its own, in /usr/local
-PORT, LONGEST = 8501, 180.0
+PORT = 8501
+LONGEST = 180.0
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
@@ -54,7 +55,10 @@ class Build:
     """The steps of a container file, done in a root."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.folder, self.user, self.command = root, "/", "root", [""]
+        self.root = root
+        self.folder = "/"
+        self.user = "root"
+        self.command = [""]
         passed = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
         self.variables = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", **passed}
 

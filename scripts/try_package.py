@@ -79,7 +79,8 @@ def serving(folder: Path, home: Path) -> Iterator[str]:
 
 def label(page: Page, url: str, known: set[frozenset[str]], pairs: int) -> float:
     """Answer this many pairs on the page; return the seconds until the first one was answered."""
-    began, first = time.perf_counter(), 0.0
+    began = time.perf_counter()
+    first = 0.0
     page.goto(f"{url}/label")
     for number in range(pairs):
         expect(page.locator(".pair .text").nth(1)).not_to_be_empty(timeout=120_000)
@@ -112,7 +113,8 @@ def scored(folder: Path, model: Path, pairs: Sequence[tuple[str, str, float]]) -
 
 def try_package(work: Path, requirements: Sequence[str], pairs: int) -> dict[str, Any]:
     """Do all of it in the folder; return what was measured."""
-    env, home = work / "env", work / "home"
+    env = work / "env"
+    home = work / "home"
     wheel = build(work)
     found = {"wheel_kB": round(wheel.stat().st_size / 1e3), **environment(env, wheel, requirements)}
     with serving(env, home) as url:

@@ -58,7 +58,8 @@ def _store(request: Request, body: bytes) -> Response:
         raise wrong_input(error, "body") from None
     except (ValueError, RecursionError):
         raise Wrong(400, "body: this is not JSON") from None
-    guest, project_id = request.scope.get("state", {}).get("guest"), request.path_params["project_id"]
+    guest = request.scope.get("state", {}).get("guest")
+    project_id = request.path_params["project_id"]
     if guest is not None and guest.name != sent.annotator:
         raise Wrong(403, NOT_YOURS)
     try:

@@ -52,7 +52,8 @@ def reference_page(document: Part) -> str:
         (method.upper(), path, one) for path, methods in document["paths"].items() for method, one in methods.items()
     ]
     common = _common([one["responses"] for _, _, one in operations])
-    server, bodies = document["servers"][0]["url"], document["components"]["schemas"]
+    server = document["servers"][0]["url"]
+    bodies = document["components"]["schemas"]
     parts = [
         f"<h1>{escape(document['info']['title'])} REST API</h1>",
         f"<p>{_prose(document['info']['description'])} For programs: "

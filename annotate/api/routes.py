@@ -89,7 +89,8 @@ def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
     """Wrap a handler so that it reports how long each request took."""
 
     async def timed(request: Request) -> Response:
-        began, status = time.monotonic(), 500
+        began = time.monotonic()
+        status = 500
         try:
             response = await answer(request)
             status = response.status_code
@@ -134,7 +135,8 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
         require_scope(engine, operation.scope)
         project = _project(engine, operation.right, named["project_id"]) if "project_id" in named else None
         given = _body_given(operation, request, body) if operation.has_body else _query_given(operation, request)
-        job_id, webhook_id = named.get("job_id", ""), named.get("webhook_id", 0)
+        job_id = named.get("job_id", "")
+        webhook_id = named.get("webhook_id", 0)
         call = Call(engine, request.state.annotator, project, job_id, webhook_id, given)
         with about(project=project and project.id):
             result = operation.answer(call)

@@ -38,7 +38,9 @@ APP = Path(__file__).parents[2] / "app.py"
 HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-packages
 WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 MATCHING = [sys.executable, "-m", "allpairs.learner", "serve-model"]
-LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
+# seconds
+LOOK_EVERY = 2.0
+LONGEST_WAIT = 60.0
 SLOWEST_START = 300.0  # seconds for which a process counts as starting: loading torch takes long on a busy machine
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 
@@ -171,7 +173,8 @@ class ProgramKeeper:
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process, self.started = start_program(self.what, self.command), time.monotonic()
+            self.process = start_program(self.what, self.command)
+            self.started = time.monotonic()
             self.began(self.process.pid)
 
     def stop(self) -> None:

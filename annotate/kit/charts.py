@@ -5,9 +5,13 @@ from typing import Any
 
 import altair as alt
 
-POSITIVE, NEGATIVE = "#2f7fd6", "#d9730d"  # of pairs
+# of pairs
+POSITIVE = "#2f7fd6"
+NEGATIVE = "#d9730d"
 NEUTRAL = "#7b8087"  # pairs that are neither (unsure, or all of them), times, and reference lines
-MATCHER, EARLIER = "#128f82", "#9a5bd0"  # figures of the newest matcher, or of all; figures of the first one
+# figures of the newest matcher, or of all; figures of the first one
+MATCHER = "#128f82"
+EARLIER = "#9a5bd0"
 KINDS = {"pairs": NEUTRAL, "negatives": NEGATIVE, "positives": POSITIVE}  # of pairs in a histogram
 ANSWERS = {"positives": POSITIVE, "negatives": NEGATIVE, "unsure": NEUTRAL}  # of labels
 
@@ -40,7 +44,8 @@ def share_axis(low: float, high: float) -> dict[str, Any]:
 
 def shares(low: float, high: float) -> tuple[float, float]:
     """Return the ends of that axis, rounded outwards."""
-    begin, end = floor(max(0.0, low) / STEP + 1e-9), ceil(min(1.0, high) / STEP - 1e-9)
+    begin = floor(max(0.0, low) / STEP + 1e-9)
+    end = ceil(min(1.0, high) / STEP - 1e-9)
     if end - begin < LEAST:
         begin = max(0, end - LEAST)
         end = begin + LEAST

@@ -16,7 +16,8 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine
 
 NONE_YET = "There is no model yet. The first one comes with the first batch: see the page “Overview”."
-SEARCH, COMPARE = "Search", "Compare"
+SEARCH = "Search"
+COMPARE = "Compare"
 VIEWS: dict[str, Callable[[int, Round], None]] = {
     SEARCH: search_view,
     "Matches": matches_view,

@@ -43,7 +43,9 @@ BUTTONS = (
     (AnswerKind.UNSURE, later("Unsure")),
     (AnswerKind.SKIP, later("Skip")),
 )
-BATCH, AUDIT_BATCH = "batch", "audit"  # the queues to choose from
+# the queues to choose from
+BATCH = "batch"
+AUDIT_BATCH = "audit"
 
 
 def main() -> None:
@@ -70,7 +72,8 @@ def desk(database: Engine, project_id: int, name: str, who: str, settings: Setti
 
 
 def _desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
-    key, question = f"card-{project_id}-{who}", settings.question
+    key = f"card-{project_id}-{who}"
+    question = settings.question
     sent = outbox(key)
     receipt = record(database, project_id, who, sent.events) if sent.events else Receipt([], {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -118,7 +121,8 @@ def why_last(database: Engine, project_id: int, who: str) -> None:
 
 def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
     """Draw the choice between batch and audit batch, while there is one; return the audit batch if it is chosen."""
-    audit_batch, key = audit_batch_of(database, project_id), f"queue_{project_id}"
+    audit_batch = audit_batch_of(database, project_id)
+    key = f"queue_{project_id}"
     place = st.empty()  # takes the choice away at once, even if this run is broken off
     if audit_batch is None or not (audit_batch.left or st.session_state.get(key) == AUDIT_BATCH):
         return None
@@ -212,7 +216,8 @@ def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> 
 def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
     """Return the parts of the standing that change the page."""
     open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
-    why, job = why_empty(standing, audit_batch), standing.job
+    why = why_empty(standing, audit_batch)
+    job = standing.job
     timed = job is not None and job.seconds_left is not None
     return standing.reason, why, standing.progress.round_id, is_open(job), timed, open_audit_batch
 

@@ -43,7 +43,8 @@ def no_project() -> None:
 @st.fragment(run_every=EVERY)
 def standing(database: Engine, project_id: int, mine: Set[Right]) -> None:
     """Draw the state of the project, and keep it up to date."""
-    project, found = read_overview(database, project_id), read_standing(database, project_id)
+    project = read_overview(database, project_id)
+    found = read_standing(database, project_id)
     st.caption(size(project))
     what_next(found, next_step(found, mine, words()))
     figures(project)

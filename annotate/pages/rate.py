@@ -11,7 +11,8 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.language import _
 from allpairs.annotate.kit.ui.state import annotator, current_project, engine, may
 
-RATE, RESULTS = later("Rate"), later("Results")
+RATE = later("Rate")
+RESULTS = later("Results")
 NONE = later(
     "This project has no questions to rate. On the page “Pipelines”, finish a run of back-training and choose “Have "
     "people rate the questions”."
@@ -28,7 +29,8 @@ def main() -> None:
         st.title(_(RATE), anchor=False)
         st.info(_(NONE), icon=":material/reviews:")
         return
-    standing, who = _wanted(found), annotator()
+    standing = _wanted(found)
+    who = annotator()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(f"{literal(project.name)}", anchor=False)
         seen = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)

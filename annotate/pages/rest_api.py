@@ -21,7 +21,8 @@ def main() -> None:
         st.caption(literal(project.name))
     st.write("A program can label, read labels and figures, and start trainings, by the same rules as you.")
     reference()
-    guest, made = who_asks().guest, None
+    guest = who_asks().guest
+    made = None
     if guest is not None:
         made = api_tokens(guest)
     else:

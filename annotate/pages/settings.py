@@ -34,7 +34,8 @@ def main() -> None:
         "project was created."
     )
     places: dict[str, DeltaGenerator] = {}
-    stored, key = Settings.model_validate(project.settings).model_dump(), f"settings_{project.id}"
+    stored = Settings.model_validate(project.settings).model_dump()
+    key = f"settings_{project.id}"
     follow_others(stored, key)
     entered = question_form(stored, key) | advanced_form(stored, key, FIXED, places)
     wrong = problems(entered)

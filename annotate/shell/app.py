@@ -41,14 +41,16 @@ def main() -> None:
 
 
 def _show_page() -> None:
-    asking, database = who_asks(), engine()
+    asking = who_asks()
+    database = engine()
     if asking.is_locked_out:
         sign_in()
         return
     project = current_project(database)
     away = chosen_project() if project is None else None
     mine = rights(database, project.id if project else None)
-    pages, seen = all_pages(), visible(mine, asking.guest is not None)
+    pages = all_pages()
+    seen = visible(mine, asking.guest is not None)
     # The start page has no address of its own: a page that started here would be unknown at its own one.
     start = st.Page(lambda: None, title="Start", url_path="start", default=True, visibility="hidden")
     page = st.navigation([start, *pages.values()], position="hidden")

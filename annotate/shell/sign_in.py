@@ -65,7 +65,8 @@ def groups() -> tuple[provider_groups.Group, ...]:
 
 def _vouched_for() -> None:
     """Sign in the person that the provider identifies, if they have an account or may make one; else say why not."""
-    issuer, subject = str(st.user.get("iss") or ""), str(st.user.get("sub") or "")
+    issuer = str(st.user.get("iss") or "")
+    subject = str(st.user.get("sub") or "")
     called = str(st.user.get("name") or st.user.get("email") or subject)
     if not issuer or not subject:
         st.error(_("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator."))

@@ -114,7 +114,8 @@ def _papers(number: int, rng: np.random.Generator) -> list[Paper]:
 
 def _related(paper: Paper, rng: np.random.Generator) -> Paper:
     """Return another paper of the same authors: a version elsewhere, a sequel, or a neighbouring topic."""
-    year, venue = paper.year + int(rng.integers(1, 4)), _one([name for name in VENUES if name != paper.venue], rng)
+    year = paper.year + int(rng.integers(1, 4))
+    venue = _one([name for name in VENUES if name != paper.venue], rng)
     title = _one([paper.title, f"{paper.title}, part II", paper.title.replace(" in ", " for ").split(" for ")[0]], rng)
     if title in (paper.title, ""):
         title = f"{title}: {_one(['an extended study', 'a survey', 'the journal version'], rng)}"
@@ -123,7 +124,10 @@ def _related(paper: Paper, rng: np.random.Generator) -> Paper:
 
 def _reference(paper: Paper, rng: np.random.Generator) -> str:
     """Return one citation of the paper, with what went wrong in it."""
-    authors, title, venue, year = _authors(paper.authors, rng), paper.title, paper.venue, str(paper.year)
+    authors = _authors(paper.authors, rng)
+    title = paper.title
+    venue = paper.venue
+    year = str(paper.year)
     if rng.random() < 0.15:
         words = title.split()
         title = " ".join(words[: max(3, len(words) - int(rng.integers(1, 4)))])
@@ -138,7 +142,8 @@ def _reference(paper: Paper, rng: np.random.Generator) -> str:
 
 
 def _authors(names: Sequence[str], rng: np.random.Generator) -> str:
-    how, kept = rng.random(), list(names)
+    how = rng.random()
+    kept = list(names)
     if len(kept) > 2 and rng.random() < 0.25:
         return f"{_name(kept[0], how)} et al"
     if len(kept) > 1 and rng.random() < 0.1:

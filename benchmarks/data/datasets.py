@@ -36,7 +36,9 @@ from benchmarks.data.quip_datasets import quip_tables
 
 SMALL = 5_000  # questions of qqp_small
 SEEDS = 100  # pairs of mlquestions_seed and squad_seed
-ARTICLES, ASKED = 10, 500  # of squad: articles to mine in, questions to test; pairs of backtraining_source_test
+# of squad: articles to mine in, questions to test; pairs of backtraining_source_test
+ARTICLES = 10
+ASKED = 500
 
 
 def main() -> None:
@@ -104,7 +106,8 @@ def _small_wikiqa(wikiqa: Released) -> Released:
 
 def _sample_of_wikiqa(wikiqa: Released) -> Released:
     """Return a random sixth of the training questions, half of test, and the sentences judged for them."""
-    rng, parts = np.random.default_rng(0), {}
+    rng = np.random.default_rng(0)
+    parts = {}
     for part, share in (("train", 1 / 6), ("test", 1 / 2)):
         asked = rng.permutation([name for name, of in wikiqa.parts.items() if of == part])
         parts |= dict.fromkeys(asked[: round(len(asked) * share)].tolist(), part)
@@ -143,7 +146,8 @@ def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
     passages = pd.Series(pd.read_parquet(folder / "passages.parquet")["passage"].map(identity).unique())
     number = {text: f"p{row}" for row, text in enumerate(passages)}
     drawn = np.random.default_rng(0).permutation(len(dev))
-    seed, others = dev.iloc[drawn[:SEEDS]], dev.iloc[np.sort(drawn[SEEDS:])]
+    seed = dev.iloc[drawn[:SEEDS]]
+    others = dev.iloc[np.sort(drawn[SEEDS:])]
     questions = pd.Series([text for text in others["x"].unique() if text not in set(seed["x"])])
     asked = {text: f"q{row}" for row, text in enumerate(questions)}
     known = others[others["x"].isin(asked)]
@@ -175,7 +179,8 @@ def _asked_of(pairs: pd.DataFrame, part: str, number: dict[str, str]) -> dict[st
 
 def _backtraining(data: Path) -> dict[str, pd.DataFrame]:
     """Return pairs of the source and of the target domain, and the latter's lists with copied passages."""
-    folder, rng = data / "mlquestions", np.random.default_rng(0)
+    folder = data / "mlquestions"
+    rng = np.random.default_rng(0)
     dev, test = (_pairs(pd.read_parquet(folder / f"{part}.parquet")) for part in ("dev", "test"))
     natural = _pairs(pd.read_parquet(folder / "natural_questions.parquet")).assign(answer="")
     natural = natural.iloc[rng.permutation(len(natural))]
@@ -203,7 +208,8 @@ def _squad(folder: Path) -> dict[str, pd.DataFrame]:
     titles = rng.permutation(sorted(found["title"].unique()))
     inside = found[found["title"].isin(titles[:ARTICLES])]
     drawn = rng.permutation(len(inside))
-    seed, others = inside.iloc[drawn[:SEEDS]], inside.iloc[np.sort(drawn[SEEDS:])]
+    seed = inside.iloc[drawn[:SEEDS]]
+    others = inside.iloc[np.sort(drawn[SEEDS:])]
     number = {text: f"p{row}" for row, text in enumerate(inside["context"].unique())}
     known = others.assign(passage=others["context"].map(number)).explode("answers")
     test = found[~found["title"].isin(titles[:ARTICLES])].sample(ASKED, random_state=0).explode("answers")

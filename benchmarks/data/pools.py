@@ -6,7 +6,8 @@ import numpy as np
 from scipy.stats import norm
 
 FIGURES = ("average_precision", "f1", "precision_at_recall_20", "recall", "positives")
-PAIRS, POSITIVES = 10**8, 1_000
+PAIRS = 10**8
+POSITIVES = 1_000
 # Scores of the negatives are normal (0, 1), those of the positives normal with this mean and standard deviation.
 # Of a band's positives, q^power are in the share q of its pairs of the highest lexical similarity (1: no help).
 SHAPES = {

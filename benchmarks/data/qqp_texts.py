@@ -11,7 +11,9 @@ import numpy as np
 from allpairs.db.corpus.graph import closure, components, groups
 
 ROOT = Path(__file__).parents[2]
-TRAIN, TEST = 277_000, 132_000  # questions of the paper's QQP split
+# questions of the paper's QQP split
+TRAIN = 277_000
+TEST = 132_000
 SIZES = (
     0.70,
     0.20,
@@ -83,7 +85,8 @@ def make_up(n: int, words: list[str], rng: np.random.Generator) -> Questions:
     twins = np.arange(1, len(base), 2)
     base[twins], lengths[twins] = base[twins - 1], lengths[twins - 1]
     base[twins, rng.integers(lengths[twins])] = rng.integers(FREQUENT, len(words), len(twins))
-    rows, length = base[group], lengths[group]
+    rows = base[group]
+    length = lengths[group]
     first = np.r_[True, group[1:] != group[:-1]]
     exchanged = (rows < FREQUENT) & (rng.random(rows.shape) < CHANGED) & ~first[:, None]
     rows[exchanged] = rng.integers(FREQUENT, size=exchanged.sum())

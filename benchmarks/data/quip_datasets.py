@@ -14,7 +14,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from allpairs.db.identity import identity
 
-LEARNED, TESTED = 0.7, 1_000  # share of SQuAD's articles; questions that measure reading
+# share of SQuAD's articles; questions that measure reading
+LEARNED = 0.7
+TESTED = 1_000
 PAIRS = 1_000  # of QQP: duplicates in each part
 NEAR = 20  # nearest questions to search for a non-duplicate
 

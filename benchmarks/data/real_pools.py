@@ -45,11 +45,13 @@ def _measure(name: str, data: Path) -> Pool:
     corpus = load_corpus(*(data / f"{file}.csv" for file in FILES[whole]))
     split = data / f"{whole}_split.csv"
     dataset = dataset_of(read_split(split, corpus) if split.is_file() else split_corpus(corpus, 0.5, random(0)))
-    vectors, lexical = load_encoder(DEFAULT_ENCODER).encode(dataset.texts), lexical_vectors(dataset.texts)
+    vectors = load_encoder(DEFAULT_ENCODER).encode(dataset.texts)
+    lexical = lexical_vectors(dataset.texts)
     if name != whole:
         vectors = vectors @ random(1).standard_normal((vectors.shape[1], PROJECTIONS)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    left, right = dataset.evaluation_left, dataset.evaluation_right
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
     both = Sides(vectors[left], vectors[right], left, right, dataset.symmetric, (lexical[left], lexical[right]))
     measured = evaluate_exact(both.left, both.right, dataset.evaluation_positives, dataset.symmetric)
     assert measured is not None
@@ -63,7 +65,8 @@ def _alike(dataset: Dataset, both: Sides) -> np.ndarray:
     counts = count_similarities(bands, both)
     share = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] / bands.sizes[:, None]
     left, right = dataset.evaluation_positives.T
-    scores, similarity = both.scores(left, right), both.similarities(left, right)
+    scores = both.scores(left, right)
+    similarity = both.similarities(left, right)
     assert similarity is not None
     bins = np.clip((similarity + 1) / 2 * BINS, 0, BINS - 1).astype(np.int64)
     alike: np.ndarray = share[bands.place(scores), bins]

@@ -46,7 +46,8 @@ def random_encoder(shape: str, texts: Sequence[str], folder: Path, device: str |
 
 def _tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
     words = Tokenizer(WordLevel(unk_token="[UNK]"))
-    words.normalizer, words.pre_tokenizer = Lowercase(), Whitespace()
+    words.normalizer = Lowercase()
+    words.pre_tokenizer = Whitespace()
     words.train_from_iterator(texts, WordLevelTrainer(vocab_size=VOCABULARY, special_tokens=SPECIAL))
     words.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return PreTrainedTokenizerFast(

@@ -45,7 +45,8 @@ def _cheaper(summary: Summary) -> Iterable[str]:
         if ours and theirs and theirs.value < ours.value * (1 - EQUAL):
             minutes = f"{theirs.value / 60:.1f} instead of {ours.value / 60:.1f} CPU minutes for {last:,} labels"
             better.append(f"{minutes}{'' if len(both) == len(SEEDS) else f' [{len(both)}]'}")
-        ours_mib, their_mib = _memory(common, OURS), _memory(common, peer)
+        ours_mib = _memory(common, OURS)
+        their_mib = _memory(common, peer)
         if ours_mib and their_mib and their_mib < ours_mib * (1 - EQUAL):
             better.append(f"{their_mib:,} instead of {ours_mib:,} MiB")
         if better:

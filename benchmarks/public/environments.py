@@ -14,8 +14,10 @@ def python_of(name: str, folder: Path) -> Path:
     """
     if not name:
         return Path(sys.executable)
-    wanted, place = REQUIREMENTS / f"{name}.txt", folder / name
-    python, made = place / "bin" / "python", place / "requirements.txt"
+    wanted = REQUIREMENTS / f"{name}.txt"
+    place = folder / name
+    python = place / "bin" / "python"
+    made = place / "requirements.txt"
     if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
         subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", wanted], check=True)

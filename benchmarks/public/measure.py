@@ -29,7 +29,8 @@ def read_scored(path: Path, dataset: Dataset) -> Scored:
 
     Raises ValueError if pairs are repeated, unknown or not numbers.
     """
-    rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    rows = len(dataset.evaluation_left)
+    columns = len(dataset.evaluation_right)
     with np.load(path) as file:
         if "scores" in file:
             dense = file["scores"]
@@ -54,11 +55,15 @@ def figures(scored: Scored, dataset: Dataset) -> dict[str, float]:
 
     blocking_loss: the share of matches among the pairs that the peer never scored.
     """
-    rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
-    matches, pairs = dataset.evaluation_positives, count_pairs(rows, columns, dataset.symmetric)
-    keys, true = scored.left * columns + scored.right, matches[:, 0] * columns + matches[:, 1]
+    rows = len(dataset.evaluation_left)
+    columns = len(dataset.evaluation_right)
+    matches = dataset.evaluation_positives
+    pairs = count_pairs(rows, columns, dataset.symmetric)
+    keys = scored.left * columns + scored.right
+    true = matches[:, 0] * columns + matches[:, 1]
     label = np.isin(keys, true)
-    unscored, lost = pairs - len(keys), len(true) - int(label.sum())
+    unscored = pairs - len(keys)
+    lost = len(true) - int(label.sum())
     last = scored.score.min(initial=0.0) - 1.0
     curve = curve_from_scores(
         np.r_[scored.score, last, last], np.r_[label, True, False], np.r_[np.ones(len(keys)), lost, unscored - lost]
@@ -85,7 +90,8 @@ def best_f1(curve: Curve) -> tuple[float, float]:
 
 def _groups(pairs: np.ndarray, dataset: Dataset) -> np.ndarray:
     """Return the connected component of each evaluation record, left ones first."""
-    rows, columns = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    rows = len(dataset.evaluation_left)
+    columns = len(dataset.evaluation_right)
     if dataset.symmetric:
         return graph.components(rows, pairs)
     return graph.components(rows + columns, np.add(pairs, [0, rows]))

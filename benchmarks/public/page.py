@@ -90,7 +90,8 @@ def falls(name: str, summary: Summary) -> Iterable[str]:
 
 def results(name: str, summary: Summary) -> Iterable[str]:
     """Yield the section of a data set."""
-    title, columns = WORK[name].title, [labels for labels in summary.labels() if labels in LABELS]
+    title = WORK[name].title
+    columns = [labels for labels in summary.labels() if labels in LABELS]
     peers = [peer for peer in summary.peers() if any(summary.values(peer, labels, AP) for labels in columns)]
     yield f"## {title}\n"
     yield f"![Average precision against labels on {title}](comparison/{name}.svg)\n"
@@ -122,7 +123,8 @@ def references(summary: Summary) -> Iterable[str]:
 
 def tools(runs: Sequence[Run]) -> str:
     """Return how each peer ran, what it cannot do, and its settings in the newest run."""
-    rows, listed = [], []
+    rows = []
+    listed = []
     newest = {run["peer"]: run for run in runs}
     for name, peer in PEERS.items():
         if name in newest:

@@ -11,16 +11,19 @@ from benchmarks.public.work import WORK
 from benchmarks.quality import audit_figures
 from benchmarks.table import stored
 
-DATA, LABELS = "amazon_google", 64
+DATA = "amazon_google"
+LABELS = 64
 ON_EVERY_SET = "active_loop"  # a tool that was run on each
-POOL, AUDIT_LABELS = "wikiqa", 1_000
+POOL = "wikiqa"
+AUDIT_LABELS = 1_000
 MEASURED = ("latency", "load", "evaluation")  # benchmarks whose first row is shown
 HEADER = ("", "Allpairs", "compared with", "measured by")
 
 
 def figures() -> str:
     """Return the plot, what it shows, and the table, in Markdown."""
-    summary, title = Summary(read_runs(DATA)), WORK[DATA].title
+    summary = Summary(read_runs(DATA))
+    title = WORK[DATA].title
     shown = f"![Average precision by number of labels: Allpairs and other tools](docs/comparison/{DATA}.svg)"
     seeds = len(summary.values(OURS, LABELS, AP))
     bands = "bands: the range of two seeds" if seeds == 2 else "bands: 95 % intervals"
@@ -85,7 +88,8 @@ def audit() -> Sequence[str]:
 def speed(results: dict[str, dict[str, Any]]) -> Iterable[Sequence[str]]:
     """Yield the first row of each benchmark that README shows, up to its first semicolon."""
     for name in MEASURED:
-        row, about = results[name]["rows"][0], results[name]
+        row = results[name]["rows"][0]
+        about = results[name]
         ours, peer = (row[column].partition(";")[0] for column in ("ours", "peer"))
         what = row["what"][:1].upper() + row["what"][1:]
         yield what, ours, peer, measured_by(about["command"], about["date"], "benchmarks")

@@ -83,7 +83,8 @@ def losses() -> Iterable[str]:
         for each in (*rows(results, reliability=False), *rows(results, reliability=True)):
             if not is_loss(each.row):
                 continue
-            row, why = each.row, reasons.get(each.name, UNKNOWN)
+            row = each.row
+            why = reasons.get(each.name, UNKNOWN)
             beside = "" if row.peer == "–" else f" ({row.peer})"
             yield f"- **Target missed{on}, {row.what}:** {row.ours}{beside}; the target is {row.target}. {why}"
 

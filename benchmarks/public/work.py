@@ -79,7 +79,8 @@ class Part:
     def write(self, folder: Path, files: Path, labels: Sequence[int]) -> None:
         """Write what a peer gets into the folder; files: where the data sets lie."""
         folder.mkdir(parents=True, exist_ok=True)
-        one_list, count = not self.data.right, self.corpus.count(Side.LEFT)
+        one_list = not self.data.right
+        count = self.corpus.count(Side.LEFT)
         lists = {"left": (self.data.left, self.corpus.items[:count])}
         lists["right"] = lists["left"] if one_list else (self.data.right, self.corpus.items[count:])
         for side, (file, items) in lists.items():

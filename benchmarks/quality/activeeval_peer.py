@@ -28,7 +28,9 @@ STRATA = 256
 STRENGTH = 1.0  # pseudo-observations of the scores in each stratum
 ROUND = 50  # labels between two updates of the proposal
 EPSILON = 1e-9  # least influence of a pair that can matter, while nothing is labelled
-TOLERANCE, STEPS = 1e-6, 1_000  # of expectation maximisation: relative change of the log posterior, and steps
+# of expectation maximisation: relative change of the log posterior, and steps
+TOLERANCE = 1e-6
+STEPS = 1_000
 MOST = 200_000  # draws in a round; if they do not bring its labels, sampling ends
 TINY = 1e-300  # stands for the mass of a branch without strata
 
@@ -65,7 +67,8 @@ class LabelModel:
         """Fit to the strata's labelled negatives and positives (k, 2) and their numbers of unlabelled pairs (k,)."""
         labelled, unlabelled = (self._on_leaves(part, len(self.prior)) for part in (seen, left))
         for _ in range(STEPS):
-            before, self.log_posterior = self.log_posterior, self.step(labelled, unlabelled)
+            before = self.log_posterior
+            self.log_posterior = self.step(labelled, unlabelled)
             if abs(self.log_posterior - before) <= TOLERANCE * min(abs(before), abs(self.log_posterior)):
                 return
 
@@ -121,7 +124,10 @@ class Sampler:
     """
 
     def __init__(self, pool: Pool, strata: Strata, rng: np.random.Generator) -> None:
-        self.pool, self.strata, self.rng, self.model = pool, strata, rng, LabelModel(strata)
+        self.pool = pool
+        self.strata = strata
+        self.rng = rng
+        self.model = LabelModel(strata)
         self.edges = np.unique(np.r_[strata.edges, pool.threshold])
         self.stratum = np.searchsorted(strata.edges, self.edges[:-1], "right") - 1
         self.rounds: list[Draws] = []
@@ -180,10 +186,12 @@ class Sampler:
         rank, weight = self.draw(ROUND)
         while (new := _first_seen(rank, self.known)).sum() < labels and len(rank) < MOST:
             more, their_weight = self.draw(len(rank))
-            rank, weight = np.r_[rank, more], np.r_[weight, their_weight]
+            rank = np.r_[rank, more]
+            weight = np.r_[weight, their_weight]
         used = np.cumsum(new)
         end = int(np.searchsorted(used, labels)) + 1
-        taken, used = rank[:end], len(self.known) + used[:end]
+        taken = rank[:end]
+        used = len(self.known) + used[:end]
         self.rounds.append(Draws(taken, self.pool.labels(taken), weight[:end], used))
         self.learn(np.union1d(self.known, taken))
         return bool(new.sum() >= labels)
@@ -201,13 +209,15 @@ class Sampler:
         two factors apart, by a slip of array shapes; this is the formula that it documents.
         """
         draws = self.draws
-        risk, called = Risk.of(draws, self.pool.threshold), draws.rank <= self.pool.threshold
+        risk = Risk.of(draws, self.pool.threshold)
+        called = draws.rank <= self.pool.threshold
         if risk.below == 0:
             return np.zeros(3)
         last = self._weights(self.risk.density(draws.positive, called, self.floor))
         last[np.isinf(last)] = 0  # a pair that the proposal excludes has no influence
         parts = risk.influence(called, draws.positive) ** 2 * draws.weight * last
-        value, half = risk.true / risk.below, 1.96 * np.sqrt(parts.mean() / len(parts))
+        value = risk.true / risk.below
+        half = 1.96 * np.sqrt(parts.mean() / len(parts))
         return np.array([value, value - half, value + half])
 
 

@@ -60,7 +60,8 @@ def our_strata(pool: Pool) -> list[Part]:
     parts = []
     for band, (after, until) in enumerate(pairwise(our_edges(pool).tolist())):
         here = (pool.positives > after) & (pool.positives <= until)
-        ranks, alike = pool.positives[here], pool.alike[here] <= FIRST_SHARE
+        ranks = pool.positives[here]
+        alike = pool.alike[here] <= FIRST_SHARE
         size = until - after
         if after < WHOLE:
             parts.append(Part(after, until, band, size, ranks))
@@ -74,7 +75,8 @@ def our_strata(pool: Pool) -> list[Part]:
 def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     """Measure like the product: 15 labels in each stratum, then 50 at a time where they help most."""
     strata = our_strata(pool)
-    sizes, band = np.array([part.size for part in strata]), np.array([part.band for part in strata])
+    sizes = np.array([part.size for part in strata])
+    band = np.array([part.band for part in strata])
     orders = [part.draw(budgets[-1], rng) for part in strata]
     limit = np.array([len(ranks) for ranks, _ in orders])
     labels = np.zeros(len(sizes), dtype=np.int64)
@@ -109,12 +111,14 @@ class Rater:
     def __call__(self, pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
         """Measure like the product where a rater has read pairs: people label by stratum and verdict."""
         strata = our_strata(pool)
-        sizes, band = np.array([part.size for part in strata]), np.array([part.band for part in strata])
+        sizes = np.array([part.size for part in strata])
+        band = np.array([part.band for part in strata])
         drawn = [part.draw(READ, rng) for part in strata]
         said = [self._verdicts(part, positive, pool, rng) for part, (_, positive) in zip(strata, drawn, strict=True)]
         read, called = (np.array([int(f(one)) for one in said]) for f in (len, np.sum))
         cells = [np.flatnonzero(one == verdict) for one in said for verdict in (False, True)]
-        limit, labels = np.array([len(cell) for cell in cells]), np.zeros(len(cells), dtype=np.int64)
+        limit = np.array([len(cell) for cell in cells])
+        labels = np.zeros(len(cells), dtype=np.int64)
         pairs = cell_sizes(sizes, read, called)
 
         def seen() -> tuple[Sample, np.ndarray]:

@@ -119,7 +119,8 @@ def with_raters(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
     alone = _widths(results[0])
     for at, budget in enumerate(budgets):
         for result in results:
-            covered, width = result.covered(result.pool.truth())[at], _widths(result)
+            covered = result.covered(result.pool.truth())[at]
+            width = _widths(result)
             saved = "" if result is results[0] else _saved(alone, width, budgets, at)
             name = result.method.removeprefix("rater ") if saved else "none"
             cells = [f"{result.errors.mean(0)[at, 0]:+.3f}", f"{result.rmse[at, 0]:.3f}", f"{covered[0]:.2f}"]
@@ -170,7 +171,8 @@ def main() -> None:
             results = [
                 Result(pool, method, _share(workers, pool, method, budgets, options.repeats)) for method in methods
             ]
-            lines, short = rows(results, budgets), short_table(results, budgets)
+            lines = rows(results, budgets)
+            short = short_table(results, budgets)
             table += lines if not table else lines[2:]
             summary += short if not summary else short[2:]
             print("\n".join([*short, "", *lines, "", f"{perf_counter() - start:.0f} s"]), file=sys.stderr, flush=True)

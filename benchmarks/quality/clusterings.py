@@ -44,7 +44,9 @@ from allpairs.learner.strategies.pool import Background
 from benchmarks.common import ROOT
 from benchmarks.data.bibliography import write_bibliography
 
-AUDIT, BATCHES, LOW = 500, 3, 0.05
+AUDIT = 500
+BATCHES = 3
+LOW = 0.05
 GRID = 1 / (1 + np.exp(-np.linspace(-2, 7, 19)))  # thresholds tried, p
 CHOOSING = Settings(control_share=0.3)  # uncertainty; without chance pairs 298 of 300 labels were positive once
 FIGURES = ("B³ precision", "recall", "F1", "pairs F1", "B³ F1 at its best p")
@@ -76,7 +78,8 @@ def corpora(data: Path, references: int) -> Iterator[tuple[str, Corpus]]:
     demo = ROOT / "annotate" / "demo"
     yield "demo", load_corpus(demo / "questions.csv", None, demo / "gold.csv")
     with tempfile.TemporaryDirectory() as folder:
-        texts, gold = Path(folder) / "texts.csv", Path(folder) / "gold.csv"
+        texts = Path(folder) / "texts.csv"
+        gold = Path(folder) / "gold.csv"
         write_bibliography(texts, gold, references, 0)
         yield f"{references:,} references", load_corpus(texts, None, gold)
     yield "QQP, 5,000 questions", load_corpus(data / "qqp_small_questions.csv", None, data / "qqp_small_gold.csv")
@@ -109,8 +112,11 @@ def measured(corpus: Corpus, encoded: np.ndarray, labels: int, seed: int) -> Ite
 
 def _fitted(dataset: Dataset, encoded: np.ndarray, labels: int, rng: np.random.Generator) -> VectorScorer:
     """Return the scorer after the batches, labelled by the known pairs."""
-    pretrained, positives = blended(dataset, encoded, Blend()), dataset.keys(*dataset.positives.T)
-    vectors, layer, labelled = pretrained, None, Labelled(*np.empty((3, 0), dtype=np.int64))
+    pretrained = blended(dataset, encoded, Blend())
+    positives = dataset.keys(*dataset.positives.T)
+    vectors = pretrained
+    layer = None
+    labelled = Labelled(*np.empty((3, 0), dtype=np.int64))
     for _ in range(BATCHES):
         known = dataset.keys(labelled.left, labelled.right)
         background = Background(labelled, pretrained)
@@ -149,7 +155,8 @@ def _score(scorer: VectorScorer, p: float) -> float:
 def _links(dataset: Dataset, scorer: VectorScorer, threshold: float) -> Links:
     """Return all evaluation pairs with this score or a higher one."""
     assert scorer.layer is not None
-    rows, columns = dataset.evaluation_left, dataset.evaluation_right
+    rows = dataset.evaluation_left
+    columns = dataset.evaluation_right
     found = best_pairs(
         as_left(scorer.vectors[rows], scorer.space),
         as_right(scorer.vectors[columns], scorer.space),

@@ -68,7 +68,8 @@ def world_of(name: str, texts: Texts, vectors: np.ndarray) -> World:
     symmetric = texts.kind == Kind.SYMMETRIC
     first = len(texts.items) if symmetric else int((~second).sum())
     assert symmetric or not second[:first].any()  # the left texts come first
-    left, right = vectors[:first], vectors if symmetric else vectors[first:]
+    left = vectors[:first]
+    right = vectors if symmetric else vectors[first:]
     ids = np.arange(len(texts.items))
     sides = Sides(left, right, ids[:first], ids if symmetric else ids[first:], symmetric)
     gold = np.array([(pair.left, pair.right) for pair in texts.gold if pair.positive], dtype=np.int64)
@@ -92,7 +93,8 @@ def lines(world: World, n: int, draws: int) -> Iterator[str]:
     """Yield the table's lines for audits of n texts."""
     ranking = rank_all(world.sides.left, world.sides.right, world.sides.symmetric)
     truth = {(how, name): value for how, group in world.groups.items() for name, value in _truth(world, group).items()}
-    labels, found = [], []
+    labels = []
+    found = []
     for seed in range(draws):
         corpus = Corpus(world.sides, seed)
         plan = make_plan(corpus, ranking, world.groups[Clustering.CONNECTED], n)
@@ -129,11 +131,13 @@ def _measured(sample: Sample, world: World, seed: int) -> dict[tuple[Clustering,
 
 def _truth(world: World, group: np.ndarray) -> dict[str, float]:
     """Return the exact figures; B³ of two lists is over the texts of the other list."""
-    corpus, second = Corpus(world.sides, 0), Corpus(world.sides, 0).second
+    corpus = Corpus(world.sides, 0)
+    second = Corpus(world.sides, 0).second
     of_each = []
     for text in range(len(corpus)):
         others = corpus.partners(text)
-        same, true = group[others] == group[text], world.entity[others] == world.entity[text]
+        same = group[others] == group[text]
+        true = world.entity[others] == world.entity[text]
         of_each.append((1 + same.sum(), 1 + true.sum(), 1 + (same & true).sum()))
     grouped_, entity, both = np.array(of_each, dtype=np.float64).T
     found = {"b_cubed": Quality(float((both / grouped_).mean()), float((both / entity).mean()))}

@@ -41,7 +41,9 @@ SETS = {
     "MLQuestions, judged passages": ("mlquestions_test_queries", "mlquestions_passages", "mlquestions_test_gold"),
 }
 JUDGED = ("mlquestions_train_gold", "mlquestions_test_gold")  # whose passages are the list
-LABELS, MINED, SHARE = 100, 500, 0.5
+LABELS = 100
+MINED = 500
+SHARE = 0.5
 MINING = {"wanted": 700, "biencoder": {"steps": 60}, "crossencoder": {"steps": 60}}
 NAME = "few-shot-mining"
 
@@ -50,7 +52,8 @@ class Trial:
     """The labels and models of one data set and seed."""
 
     def __init__(self, dataset: Dataset, encoded: np.ndarray, seed: int) -> None:
-        self.dataset, self.seed = dataset, seed
+        self.dataset = dataset
+        self.seed = seed
         self.settings = Settings(seed=seed)
         self.pretrained = blended(dataset, encoded, Blend(self.settings.hubness))
         self.rng = np.random.default_rng(seed)

@@ -76,7 +76,8 @@ def _measured(dataset: Dataset, number: int, seeds: Sequence[int]) -> Iterator[t
 
 def _nearest(dataset: Dataset, vectors: np.ndarray, number: int) -> Labelled:
     """Return the most similar training pairs, unlabelled."""
-    left, right = dataset.train_left, dataset.train_right
+    left = dataset.train_left
+    right = dataset.train_right
     sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
     found = best_pairs(*sides, dataset.symmetric, top=number)
     return Labelled(left[found.left], right[found.right], np.zeros(len(found), dtype=np.int64))

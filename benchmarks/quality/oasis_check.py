@@ -19,7 +19,8 @@ from benchmarks.data.pools import Pool
 from benchmarks.quality.oasis_peer import Sampler, Strata, f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
 
-PAIRS, POSITIVES = 200_000, 200
+PAIRS = 200_000
+POSITIVES = 200
 MOST = 20  # at most this many draws with replacement for each label
 
 
@@ -50,7 +51,8 @@ def arguments(pool: Pool, draws: int) -> tuple[Strata, dict[str, Any]]:
     edges = csf_strata(calibrated).edges
     ranks = np.arange(1, pool.pairs + 1)
     scores = np.interp(ranks, calibrated.rank, calibrated.chance)
-    sizes, truth = np.diff(edges), pool.labels(ranks).astype(np.int64)
+    sizes = np.diff(edges)
+    truth = pool.labels(ranks).astype(np.int64)
     places = np.repeat(np.arange(len(sizes)), sizes)
     mean = np.bincount(places, scores) / sizes
     predicted = (ranks <= pool.threshold).astype(np.int64)
@@ -73,7 +75,8 @@ def main() -> None:
     print(f"{follower.t_:,} common draws: distributions differ by at most {follower.gap:.1e}, F1 by {last:.1e}")
     np.random.seed(0)  # the package uses numpy's global generator
     package = OASISSampler(**given)
-    theirs, ours = [], []
+    theirs = []
+    ours = []
     for repeat in range(options.repeats):
         package.reset()
         package.sample_distinct(options.labels)
@@ -82,7 +85,8 @@ def main() -> None:
         ours.append(f_interval(draws, pool.threshold)[0])
     truth = pool.truth()[1]
     for name, values in (("package", np.array(theirs)), ("ours", np.array(ours))):
-        bias, rmse = (values - truth).mean(), np.sqrt(((values - truth) ** 2).mean())
+        bias = (values - truth).mean()
+        rmse = np.sqrt(((values - truth) ** 2).mean())
         print(f"{name:8s} F1 {truth:.3f}: bias {bias:+.4f}, RMSE {rmse:.4f} ({options.labels:,} labels)")
 
 

@@ -53,7 +53,9 @@ class Sampler:
     """Draws pair after pair from the instrumental distribution given the labels so far."""
 
     def __init__(self, pool: Pool, strata: Strata, rng: np.random.Generator) -> None:
-        self.pool, self.strata, self.rng = pool, strata, rng
+        self.pool = pool
+        self.strata = strata
+        self.rng = rng
         self.share = strata.sizes / pool.pairs
         self.predicted = strata.predicted(pool.threshold)
         self.prior = 2.0 * np.array([strata.chance, 1 - strata.chance])  # total strength: twice the number of strata
@@ -85,7 +87,8 @@ class Sampler:
         chance = self.instrumental()
         at = int(np.searchsorted(np.cumsum(chance), self.rng.random() * chance.sum(), "right"))
         rank = int(self.rng.integers(self.strata.edges[at], self.strata.edges[at + 1])) + 1
-        positive, weight = bool(self.pool.labels(np.array([rank]))[0]), float(self.share[at] / chance[at])
+        positive = bool(self.pool.labels(np.array([rank]))[0])
+        weight = float(self.share[at] / chance[at])
         self.seen[0 if positive else 1, at] += 1
         self.true += weight * (positive and rank <= self.pool.threshold)
         self.positive += weight * positive
@@ -95,7 +98,9 @@ class Sampler:
 
 def sample(pool: Pool, strata: Strata, labels: int, rng: np.random.Generator) -> Draws:
     """Draw until that many distinct pairs are labelled."""
-    sampler, known, rows = Sampler(pool, strata, rng), set[int](), []
+    sampler = Sampler(pool, strata, rng)
+    known = set[int]()
+    rows = []
     while len(known) < labels:
         rank, positive, weight = sampler.draw()
         known.add(rank)

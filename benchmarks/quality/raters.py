@@ -42,7 +42,10 @@ SETS = {
     "Amazon–Google": ("amazon_google_left", "amazon_google_right", "amazon_google_gold"),
     "WikiQA": ("wikiqa_small_questions", "wikiqa_small_sentences", "wikiqa_small_gold"),
 }
-SIZES, SHARE, READ, EVEN = (64, 96, 144), 0.5, 4, 0.5
+SIZES = (64, 96, 144)
+SHARE = 0.5
+READ = 4
+EVEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -68,20 +71,26 @@ class Trial:
     """The rounds of one data set and seed; what two arms have in common is learned once."""
 
     def __init__(self, dataset: Dataset, encoded: np.ndarray, seed: int) -> None:
-        self.dataset, self.settings = dataset, Settings(seed=seed, first=SIZES[0])
+        self.dataset = dataset
+        self.settings = Settings(seed=seed, first=SIZES[0])
         self.pretrained = blended(dataset, encoded, Blend(self.settings.hubness))
         self.gold = dataset.keys(*dataset.positives.T)
         self.known: dict[bytes, Learned] = {}
 
     def run(self, arm: Arm) -> list[dict[str, Any]]:
         """Return what each round had: labels, verdicts, their weight, and average precision."""
-        people, said, rows = no_labels(), dict[int, Verdict](), list[dict[str, Any]]()
-        checked, read = list[Judged](), no_labels()
+        people = no_labels()
+        said = dict[int, Verdict]()
+        rows = list[dict[str, Any]]()
+        checked = list[Judged]()
+        read = no_labels()
         learned: Learned = (self.pretrained, None, 0.0)  # type: ignore[assignment]
         for number, size in enumerate(SIZES):
             rng = np.random.default_rng([self.settings.seed, number])
             batch = self.choose(people, size * (1 + READ), learned, rng)
-            weight, asked, checks = weight_of(checked), np.arange(size), np.arange(size)
+            weight = weight_of(checked)
+            asked = np.arange(size)
+            checks = np.arange(size)
             if arm.sensitivity is not None:
                 said = self.ask(arm, batch, rng) | said  # it is asked about a pair once
                 keys = self.dataset.keys(batch.left, batch.right).tolist()
@@ -103,7 +112,8 @@ class Trial:
         return rows
 
     def choose(self, people: Labelled, n: int, learned: Learned, rng: np.random.Generator) -> Pairs:
-        known, seen = self.dataset.keys(people.left, people.right), Background(people, self.pretrained)
+        known = self.dataset.keys(people.left, people.right)
+        seen = Background(people, self.pretrained)
         vectors, layer, _ = learned
         return choose(self.dataset, vectors, layer, known, n, self.settings, rng, background=seen, space=BLENDED).pairs
 
@@ -143,7 +153,8 @@ class Trial:
         train(encoder, self.dataset.texts, people, self.settings, also=also, offset=self.pretrained[:, -1])
         blend = Blend(self.settings.hubness, fit_lexical(self.dataset, people, self.pretrained))
         vectors = blended(self.dataset, encoder.encode(self.dataset.texts), blend)
-        layer, rng = refit(vectors, people, BLENDED), np.random.default_rng(self.settings.seed)
+        layer = refit(vectors, people, BLENDED)
+        rng = np.random.default_rng(self.settings.seed)
         staged = make_staged(self.dataset, vectors, people, layer, "auto", rng, BLENDED)
         found = evaluate(self.dataset, vectors, layer=staged.layer, space=BLENDED, rescored=staged.rescored)
         assert found is not None

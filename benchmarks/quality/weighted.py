@@ -48,7 +48,8 @@ def figures(ranks: np.ndarray, weight: np.ndarray, threshold: int) -> np.ndarray
     average precision a positive sits in the middle of those it represents, which brings the peers closer to the truth.
     """
     order = np.argsort(ranks, kind="stable")
-    rank, each = ranks[order], weight[:, order]
+    rank = ranks[order]
+    each = weight[:, order]
     total = each.sum(1)
     if not len(ranks) or not total.any():
         return np.zeros((len(weight), len(FIGURES)))

@@ -38,7 +38,8 @@ from allpairs.learner.scoring.score import Blend
 from tests.helpers.services.installation import installation
 from tests.helpers.tiny import tiny_tokenizer
 
-NAME, DIMENSION = "Large", 384
+NAME = "Large"
+DIMENSION = 384
 BLEND = Blend(0.25, {"ngrams": 0.2, "words": 0.2, "numbers": 0.1, "length": 0.05})
 
 
@@ -109,9 +110,12 @@ class Watch:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Print what the block takes."""
-        began, used, before = time.monotonic(), time.process_time(), self.encoding
+        began = time.monotonic()
+        used = time.process_time()
+        before = self.encoding
         yield
-        seconds, encoded = time.monotonic() - began, self.encoding - before
+        seconds = time.monotonic() - began
+        encoded = self.encoding - before
         cores = f"{time.process_time() - used:.1f} s of a core"
         print(f"{name}: {seconds - encoded:.1f} s and {encoded:.1f} s of encoding; {cores} in all", flush=True)
 
@@ -129,7 +133,8 @@ def run(folder: Path, texts: int, new: int) -> None:
     """Make the project, add the new texts, and print what each step takes."""
     torch.set_num_threads(os.cpu_count() or 1)  # `installation` sets one, for processes that share the cores
     migrate()
-    engine, encoder = make_engine(), static(folder)
+    engine = make_engine()
+    encoder = static(folder)
     project_id = make_large(engine, texts, encoder)
     with reading(engine) as session:
         data = read_project(session, project_id)

@@ -64,16 +64,19 @@ def links(texts: int, count: int, two_lists: bool, rng: np.random.Generator) -> 
     """
     sizes = rng.choice(np.arange(1, LARGEST + 1), texts, p=_zipf())
     entity = np.repeat(np.arange(texts), sizes)[:texts]
-    order, second = rng.permutation(texts), np.arange(texts) % 2 == 1
+    order = rng.permutation(texts)
+    second = np.arange(texts) % 2 == 1
     steps = [np.flatnonzero(entity[step:] == entity[:-step]) for step in range(1, LARGEST)]
     inner = np.concatenate([np.stack([order[at], order[at + step]], 1) for step, at in enumerate(steps, 1)])
     others = rng.integers(0, texts, (max(count * (2 if two_lists else 1) - len(inner), 0), 2))
     pairs = np.sort(np.concatenate([inner, others]), axis=1)
     p = np.concatenate([rng.beta(4, 1.5, len(inner)), rng.beta(1, 4, len(others))])
     kept = second[pairs[:, 0]] != second[pairs[:, 1]] if two_lists else pairs[:, 0] != pairs[:, 1]
-    pairs, p = pairs[kept], p[kept]
+    pairs = pairs[kept]
+    p = p[kept]
     distinct = np.unique(pairs[:, 0] * texts + pairs[:, 1], return_index=True)[1]
-    pairs, p = pairs[distinct], p[distinct]
+    pairs = pairs[distinct]
+    p = p[distinct]
     return Links(texts, pairs[:, 0].copy(), pairs[:, 1].copy(), p, second=second if two_lists else None)
 
 
@@ -100,7 +103,8 @@ def measured(file: Path, how: Clustering) -> dict[str, float]:
         given = Links(int(held["n"]), held["left"], held["right"], held["p"], second=held.get("second"))
     start = time.perf_counter()
     cpu, group = _timed(lambda: clustered(given, how, LEAST))
-    seconds, peak = time.perf_counter() - start, peak_memory()
+    seconds = time.perf_counter() - start
+    peak = peak_memory()
     floor, _ = _timed(lambda: _floor(given))
     groups = len(np.unique(group))
     return {"seconds": seconds, "cpu": cpu, "floor": floor, "mib": peak / 2**20, "groups": groups}
@@ -115,7 +119,8 @@ def _timed(call: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
 def _floor(given: Links) -> np.ndarray:
     """Return the connected components of the links that count, as scipy names them."""
     kept = given.p >= LEAST
-    left, right = given.left[kept], given.right[kept]
+    left = given.left[kept]
+    right = given.right[kept]
     table = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(given.n, given.n))
     found: np.ndarray = connected_components(table, directed=False)[1]
     return found

@@ -22,8 +22,12 @@ NAME = "Large"
 FIRST = 2_048  # pairs of the first batch, the paper's
 RESERVE = 500  # tasks after each batch
 GOLD = 20_000  # known positives
-ANNOTATORS, EVERY_POSITIVE = 5, 5  # one answer in five is positive
-EVERY_SECOND, EVERY_OTHER = 21, 11  # one pair in 21 has a second answer, which differs in one of 11 cases
+# one answer in five is positive
+ANNOTATORS = 5
+EVERY_POSITIVE = 5
+# one pair in 21 has a second answer, which differs in one of 11 cases
+EVERY_SECOND = 21
+EVERY_OTHER = 11
 
 
 def make_large_project(engine: Engine, items: int, labels: int) -> int:
@@ -77,7 +81,8 @@ def _add_batch(session: Session, project_id: int, number: int, size: int) -> Rou
 
 
 def _tasks(batch: Round, first: int) -> Iterator[dict[str, Any]]:
-    n, number = batch.size + RESERVE, batch.number or 0
+    n = batch.size + RESERVE
+    number = batch.number or 0
     for position in range(n):
         yield {
             "project_id": batch.project_id,

@@ -60,7 +60,8 @@ class Outcome:
 
 def annotate(engine: Engine, project: int, who: str, seconds: float, rng: np.random.Generator) -> Told:
     """Label as this annotator, from a random moment of the first second, and return what they saw."""
-    told, waiting = Told([], [], []), []
+    told = Told([], [], [])
+    waiting = []
     start = time.monotonic() + float(rng.random())
     for tick in range(int(seconds)):
         time.sleep(max(0.0, start + tick - time.monotonic()))
@@ -112,7 +113,8 @@ def compared(engine: Engine, told: list[Told]) -> Outcome:
     """Return the outcome: the database compared with the acknowledged answers."""
     with reading(engine) as session:
         rows = session.execute(select(Answer.key, Answer.left_id, Answer.right_id)).all()
-    keys, pairs = Counter(row.key for row in rows), Counter((row.left_id, row.right_id) for row in rows)
+    keys = Counter(row.key for row in rows)
+    pairs = Counter((row.left_id, row.right_id) for row in rows)
     acknowledged = {key for one in told for key in one.keys}
     errors = [error for one in told for error in one.errors]
     seconds = [second for one in told for second in one.seconds]

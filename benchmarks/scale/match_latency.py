@@ -45,7 +45,9 @@ from allpairs.learner.scoring.score import Blend
 from benchmarks.common import questions
 from benchmarks.scale.app_process import running_app
 
-NAME, BASES, CHUNK = "Million", 20_000, 50_000
+NAME = "Million"
+BASES = 20_000
+CHUNK = 50_000
 COSINE = 0.8  # of a text's vector with its base text's
 TARGET = 0.1  # seconds, 95 % of the requests for one text
 BLEND = Blend(0.25, {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.05})
@@ -56,7 +58,8 @@ PAUSE = 0.25  # seconds between two answers
 
 def made_texts(n: int, rng: np.random.Generator) -> list[str]:
     """Return n texts: base texts with three more words, of 50,000."""
-    bases, words = questions(min(BASES, n)), rng.integers(50_000, size=(n, 3)).tolist()
+    bases = questions(min(BASES, n))
+    words = rng.integers(50_000, size=(n, 3)).tolist()
     return [f"{bases[at % len(bases)]} w{one} v{other} model {number}" for at, (one, other, number) in enumerate(words)]
 
 
@@ -137,7 +140,9 @@ class Labelling(threading.Thread):
 
     def __init__(self, project: RemoteProject) -> None:
         super().__init__(daemon=True)
-        self.project, self.stopping, self.seconds = project, threading.Event(), list[float]()
+        self.project = project
+        self.stopping = threading.Event()
+        self.seconds = list[float]()
 
     def run(self) -> None:
         """Answer the next pair, and ask for more when there are none."""
@@ -172,7 +177,8 @@ class Timed:
 
 def timed(project: RemoteProject, parts: list[list[str]], why: bool, server: psutil.Process) -> Timed:
     """Send the requests one after the other."""
-    found, before = [], sum(server.cpu_times()[:2])
+    found = []
+    before = sum(server.cpu_times()[:2])
     for texts in parts:
         began = time.perf_counter()
         project.match(texts, why=why)

@@ -69,9 +69,11 @@ def measured(size: int, dimension: int) -> dict[str, float]:
     """Return the seconds of mining and of the bare products, and the rise in memory, in MiB."""
     with tempfile.TemporaryDirectory() as folder:
         x, y = (_vectors(Path(folder) / f"{name}.npy", size, dimension, seed) for seed, name in enumerate("xy"))
-        before, start = _peak(), time.perf_counter()
+        before = _peak()
+        start = time.perf_counter()
         found = mine(x, y, Margin())
-        seconds, mib = time.perf_counter() - start, _peak() - before
+        seconds = time.perf_counter() - start
+        mib = _peak() - before
         assert len(found) == min(Margin().top, size)
         return {"seconds": seconds, "floor": 2 * _products(x, y), "mib": mib}
 

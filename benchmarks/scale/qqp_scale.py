@@ -74,7 +74,10 @@ class Experiment:
 
     def __init__(self, source: str, encoder: Encoder, data: Questions, test: Questions, settings: Settings) -> None:
         self.source = source
-        self.encoder, self.data, self.test, self.settings = encoder, data, test, settings
+        self.encoder = encoder
+        self.data = data
+        self.test = test
+        self.settings = settings
         self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
         self.flop = flop_per_token(encoder)
         self.tokens = np.array([len(row) for row in encoder.tokenize(data.texts)])
@@ -161,8 +164,10 @@ def run(experiment: Experiment, options: argparse.Namespace) -> None:
 
 def report(experiment: Experiment, options: argparse.Namespace) -> None:
     """Print the table of stages, and write it to a file if asked."""
-    stages, peaks = experiment.stages, (options.peak_flop, options.peak_bytes)
-    total, floors = sum(stages.seconds.values()), {name: stages.floor(name, peaks) for name in stages.seconds}
+    stages = experiment.stages
+    peaks = (options.peak_flop, options.peak_bytes)
+    total = sum(stages.seconds.values())
+    floors = {name: stages.floor(name, peaks) for name in stages.seconds}
     print(
         f"\n| stage, {options.rounds} rounds | seconds | floor, seconds | times the floor |\n| --- | --- | --- | --- |"
     )
@@ -180,8 +185,10 @@ def report(experiment: Experiment, options: argparse.Namespace) -> None:
 
 def row(experiment: Experiment, options: argparse.Namespace) -> Row:
     """Return the whole run as a line of the benchmarks' table."""
-    stages, peaks = experiment.stages, (options.peak_flop, options.peak_bytes)
-    total, floor = sum(stages.seconds.values()), sum(stages.floor(name, peaks) for name in stages.seconds)
+    stages = experiment.stages
+    peaks = (options.peak_flop, options.peak_bytes)
+    total = sum(stages.seconds.values())
+    floor = sum(stages.floor(name, peaks) for name in stages.seconds)
     parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
     target = TARGETS.get(experiment.vectors.shape[1], np.inf)
     texts = f"{len(experiment.data.texts):,} {experiment.source}, batches of {experiment.settings.batch_size}"

@@ -40,7 +40,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[*STAGES, *VARIANTS], help="stages and variants to print")
     parser.add_argument("--quick", action="store_true", help="few passages: tests that it works")
     arguments = parser.parse_args()
-    sizes, table = [200, 2_000] if arguments.quick else arguments.passages, dict[str, list[str]]()
+    sizes = [200, 2_000] if arguments.quick else arguments.passages
+    table = dict[str, list[str]]()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["allpairs.learner.pipelines.quip", "tests.helpers.tiny_backbones"])
     for size in sizes:

@@ -18,7 +18,10 @@ TEXTS = (10**6, 10**7, 10**8, 10**9)
 LABELS = 10_000  # labels that a round trains on, twice, for any number of texts
 POWERS = {"encode": 1.0, "file": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5, "evaluate": 2.0, "sample": 1.5}
 CORE_HOUR = 0.05
-NIGHT, CORES, FLOAT32 = 12.0, 16, 4  # hours, cores of a machine, bytes of a number
+# hours, cores of a machine, bytes of a number
+NIGHT = 12.0
+CORES = 16
+FLOAT32 = 4
 WORDS = {
     "encode": "encode",
     "file": "encode three words, one layer, into a file",
@@ -52,7 +55,8 @@ class Cost:
 def cost(stage: str, texts: int, rows: Sequence[Found]) -> Cost:
     """Return the stage's cost for so many texts, extrapolated from its largest measurement."""
     largest = max((row for row in rows if row["stage"] == stage), key=lambda row: int(row["n"]))
-    seconds, n = float(largest["seconds"]), int(largest["n"])
+    seconds = float(largest["seconds"])
+    n = int(largest["n"])
     if stage == "train":
         return Cost(seconds / n * 2 * LABELS / 3600)
     return Cost(seconds * (texts / n) ** POWERS[stage] / 3600)
@@ -73,7 +77,8 @@ def measured(rows: Sequence[Found]) -> str:
         for row in mine:
             recall = f"{row['recall']['value']:.3f}" if row.get("recall") else ""
             power = f"{slope(stage, rows):.2f}" if row is mine[-1] and len(mine) > 1 else ""
-            what, figures = MEASURED.get(stage, WORDS[stage]), (_short(row["seconds"]), f"{row['mib']:,.0f} MiB")
+            what = MEASURED.get(stage, WORDS[stage])
+            figures = (_short(row["seconds"]), f"{row['mib']:,.0f} MiB")
             lines.append((what, f"{row['n']:,}", *figures, recall, power, row["date"]))
     return _table(lines)
 

@@ -30,15 +30,20 @@ READING: dict[str, Reading] = {
 
 def compared(n: int) -> Row:
     """Return average precision and rate in both, and the lowest cosine between the vectors of a text."""
-    questions, encoder = make_up(n, common_words(), np.random.default_rng(0)), encoders.load_encoder()
-    vectors, words, ap, rate = {}, {}, {}, {}
+    questions = make_up(n, common_words(), np.random.default_rng(0))
+    encoder = encoders.load_encoder()
+    vectors = {}
+    words = {}
+    ap = {}
+    rate = {}
     for name, reading in READING.items():
         with patch.object(encoders, "fast_reading", reading):
             encoder.encode(questions.texts[:64])  # the first call of a process is slower
             taken = seconds(lambda: vectors.update({name: encoder.encode(questions.texts)}))  # noqa: B023
         measured = evaluate_exact(vectors[name], vectors[name], questions.positives(), True)
         assert measured is not None
-        ap[name], rate[name] = measured.estimates["average_precision"].value, n / taken
+        ap[name] = measured.estimates["average_precision"].value
+        rate[name] = n / taken
         words[name] = f"{name}: AP {ap[name]:.4f}, {rate[name]:,.0f}/s"
     lowest = float(np.einsum("nd,nd->n", *vectors.values()).min())
     return Row(

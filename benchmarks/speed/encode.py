@@ -11,13 +11,17 @@ from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import amount, compare, questions
 from benchmarks.table import Row
 
-TIMES, COSINE = 1.2, 0.9999  # minimum of the peer's rate; minimum cosine between both vectors of a text
+# minimum of the peer's rate; minimum cosine between both vectors of a text
+TIMES = 1.2
+COSINE = 0.9999
 
 
 def compared(n: int) -> tuple[float, float, float]:
     """Return sentences a second of the peer and of ours, and the lowest cosine between both; print them too."""
-    texts, encoder = questions(n), load_encoder()
-    peer, ours = encoder.model.encode(texts[:500]), encoder.encode(texts[:500])
+    texts = questions(n)
+    encoder = load_encoder()
+    peer = encoder.model.encode(texts[:500])
+    ours = encoder.encode(texts[:500])
     calls = {
         "sentence-transformers encode, default": lambda: encoder.model.encode(texts),
         "allpairs": lambda: encoder.encode(texts),

@@ -26,7 +26,9 @@ from allpairs.learner.search.exact import nearest
 from benchmarks.common import ROOT, questions
 from benchmarks.table import Row
 
-OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times as slow with one process, so many times as fast with two
+# goals: at most so many times as slow with one process, so many times as fast with two
+OVERHEAD = 1.15
+FASTER = 1.6
 SIZES = {"encode": 20_000, "search": 60_000, "evaluate": 110_000}  # over a minute of one core each
 QUICK = {"encode": 600, "search": 35_000, "evaluate": 35_000}
 WAYS = {"local": 0, "one": 1, "two": 2}  # processes of the cluster
@@ -48,7 +50,8 @@ def unit_vectors(n: int) -> np.ndarray:
 
 
 def _evaluate(n: int, engine: Engine) -> object:
-    vectors, first = unit_vectors(n), np.arange(0, n, 10)
+    vectors = unit_vectors(n)
+    first = np.arange(0, n, 10)
     # Low-ranked positives would have most negatives counted one by one, which no real evaluation does.
     vectors[first + 1] = vectors[first]
     return evaluate_exact(vectors, vectors, np.column_stack([first, first + 1]), True, engine=engine)
@@ -106,7 +109,8 @@ def measure(quick: bool) -> list[Row]:
     for stage, n in (QUICK if quick else SIZES).items():
         runs = [{way: _apart(stage, n, way) for way in WAYS} for _ in range(1 if quick else 3)]
         local, one, two = (float(np.median([run[way] for run in runs])) for way in WAYS)
-        what, peer = f"{stage}, {n:,} {STAGES[stage].unit}, Ray with", f"no cluster, one thread: {local:.1f} s"
+        what = f"{stage}, {n:,} {STAGES[stage].unit}, Ray with"
+        peer = f"no cluster, one thread: {local:.1f} s"
         rows += [
             Row(
                 f"{what} one process",

@@ -13,7 +13,9 @@ from allpairs.learner.search.exact import as_tensor, blocks, count_pairs
 from benchmarks.common import amount, compare, peak_memory
 from benchmarks.table import Row
 
-TIMES, MEMORY = 1.3, 1024  # at most: multiple of the product's time, and MiB above the vectors
+# at most: multiple of the product's time, and MiB above the vectors
+TIMES = 1.3
+MEMORY = 1024
 
 
 def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +32,8 @@ def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndar
 def compared(items: int) -> tuple[dict[str, float], float, int]:
     """Return median seconds of the product, of ours, and of ours with a threshold; MiB above the vectors; pairs."""
     vectors, positives = clustered(items, np.random.default_rng(0))
-    tensor, pairs = as_tensor(vectors), count_pairs(len(vectors), len(vectors), True)
+    tensor = as_tensor(vectors)
+    pairs = count_pairs(len(vectors), len(vectors), True)
     layer = OutputLayer(40.0, -26.0)  # threshold 0.65, between the pairs of a group and the others
     before = peak_memory()
     calls = {

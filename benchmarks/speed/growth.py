@@ -44,9 +44,15 @@ from benchmarks.common import ROOT, questions
 from benchmarks.speed.lists_in_part import lists_in_part
 
 STORED = ROOT / "docs" / "growth.json"
-DIMENSION, INNER, GROUP, CHUNK = 384, 48, 8, 65_536
-NEIGHBOURS, DRAWN = 20, 1_000_000
-WHOLE, PARTS = 1_000_000, 2  # up to so many texts a search in lists is run whole; above, so many parts of it
+DIMENSION = 384
+INNER = 48
+GROUP = 8
+CHUNK = 65_536
+NEIGHBOURS = 20
+DRAWN = 1_000_000
+# up to so many texts a search in lists is run whole; above, so many parts of it
+WHOLE = 1_000_000
+PARTS = 2
 SIZES = {
     "encode": (1_000, 2_000, 4_000),
     "file": (10_000, 40_000),
@@ -71,7 +77,8 @@ def encode(n: int) -> Found:
 
 def encoded_to_file(n: int) -> Found:
     """Encode n texts of three words with only the encoder's first layer into a file, as a job does."""
-    encoder, rng = load_encoder(DEFAULT_ENCODER), np.random.default_rng(0)
+    encoder = load_encoder(DEFAULT_ENCODER)
+    rng = np.random.default_rng(0)
     transformer = encoder.model[0].auto_model.encoder
     transformer.layer = transformer.layer[:1]
     words = np.array(sorted({word for text in questions(5_000) for word in text.lower().split() if word.isalpha()}))
@@ -83,7 +90,9 @@ def encoded_to_file(n: int) -> Found:
 
 def trained(n: int) -> Found:
     """Train the encoder on n labelled pairs of distinct questions, for one epoch."""
-    encoder, texts, rows = load_encoder(DEFAULT_ENCODER), questions(2 * n), np.arange(2 * n)
+    encoder = load_encoder(DEFAULT_ENCODER)
+    texts = questions(2 * n)
+    rows = np.arange(2 * n)
     labelled = Labelled(rows[:n], rows[n:], np.arange(n) % 2)
     with watched() as found:
         train(encoder, texts, labelled, Settings(epochs=1), no_progress)
@@ -121,7 +130,9 @@ def evaluated(n: int) -> Found:
 
 def sampled(n: int) -> Found:
     """Measure AP over all pairs of n vectors by near pairs and a sample of the others; `search`: its seconds."""
-    rng, positives, searches = np.random.default_rng(0), positives_of(n), []
+    rng = np.random.default_rng(0)
+    positives = positives_of(n)
+    searches = []
 
     def search(*given: Any, **named: Any) -> Near:
         with watched() as taken:
@@ -154,9 +165,11 @@ STAGES: dict[str, Callable[[int], Found]] = {
 def watched() -> Iterator[Found]:
     """Yield a dict that gets CPU and wall seconds of the block, and the process's peak memory in MiB."""
     found: Found = {}
-    wall, own = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    own = time.process_time()
     yield found
-    found["seconds"], found["wall"] = time.process_time() - own, time.perf_counter() - wall
+    found["seconds"] = time.process_time() - own
+    found["wall"] = time.perf_counter() - wall
     found["mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

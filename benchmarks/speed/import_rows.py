@@ -67,11 +67,15 @@ def imported(folder: Path) -> dict[str, Any]:
     os.environ["ALLPAIRS_HOME"] = str(folder / "home")
     os.environ.pop("ALLPAIRS_DATABASE_URL", None)
     migrate()
-    engine, source = make_engine(), Source(folder / "texts.csv", Columns(), gold=folder / "pairs.csv")
-    before, seconds, processor = peak(), {}, {}
+    engine = make_engine()
+    source = Source(folder / "texts.csv", Columns(), gold=folder / "pairs.csv")
+    before = peak()
+    seconds = {}
+    processor = {}
 
     def timed(name: str, call: Callable[[], Any]) -> Any:
-        start, busy = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
+        busy = time.process_time()
         result = call()
         seconds[name] = round(time.perf_counter() - start, 1)
         processor[name] = round(time.process_time() - busy, 1)
@@ -98,7 +102,8 @@ def measure(quick: bool) -> list[Row]:
     """Return the time and the memory of importing a million texts, and the memory of a tenth of them."""
     few, many = (10_000, 100_000) if quick else (100_000, 1_000_000)
     small, large = (run(rows, KNOWN) for rows in (few, many))
-    seconds, busy = sum(large["seconds"].values()), sum(large["processor"].values())
+    seconds = sum(large["seconds"].values())
+    busy = sum(large["processor"].values())
     grown = [found["peak"] - found["before"] for found in (small, large)]
     return [
         Row(
@@ -130,7 +135,8 @@ def main() -> None:
         return
     for rows in options.rows:
         found = run(rows, options.known)
-        total, busy = sum(found["seconds"].values()), sum(found["processor"].values())
+        total = sum(found["seconds"].values())
+        busy = sum(found["processor"].values())
         print(f"{rows:,} rows: {total:.0f} s {found['seconds']}, of them {busy:.0f} s of the processor")
         print(f"  peak memory {found['peak']} MiB, {found['peak'] - found['before']} MiB above the process before")
 

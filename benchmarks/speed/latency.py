@@ -30,7 +30,9 @@ from tests.helpers.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms
 PATIENCE = 10_000  # ms: an answer that brings no next pair by then is lost
-MEDIAN, P95 = 30, 80  # ms to the next pair: targets
+# ms to the next pair: targets
+MEDIAN = 30
+P95 = 80
 TEXTS = [f"How do I do thing number {i}, and what does it cost?" for i in range(60)]
 WATCH = """
 ([inCard, selector, patience]) => {
@@ -61,8 +63,11 @@ class Relay:
     """A server that passes bytes to another port, each `delay` seconds late in both directions."""
 
     def __init__(self, target: int, delay: float) -> None:
-        self.target, self.delay, self.port = target, delay, free_port()
-        self.loop, self.ready = asyncio.new_event_loop(), threading.Event()
+        self.target = target
+        self.delay = delay
+        self.port = free_port()
+        self.loop = asyncio.new_event_loop()
+        self.ready = threading.Event()
         threading.Thread(target=self._serve, daemon=True).start()
         self.ready.wait()
 

@@ -32,7 +32,8 @@ def lists_in_part(vectors: np.ndarray, k: int, parts: int, seed: int = 0) -> dic
     share = min(QUERIES, len(vectors)) * parts / len(vectors)
     seconds = made + (time.process_time() - start) / share
     rows = np.sort(rng.choice(len(vectors), min(SAMPLED, len(vectors)), replace=False))
-    found, true = work(rows, no_progress)[0], nearest_of_sample(np.asarray(vectors[rows]), vectors, k + 1)
+    found = work(rows, no_progress)[0]
+    true = nearest_of_sample(np.asarray(vectors[rows]), vectors, k + 1)
     both = zip(rows.tolist(), found, true, strict=True)
     shares = [np.isin(wanted[wanted != row][:k], near).mean() for row, near, wanted in both]
     low, high = wilson(float(np.sum(shares)), len(shares))

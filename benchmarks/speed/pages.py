@@ -44,10 +44,12 @@ class Timing:
 def timed(name: str, call: Callable[[], object], repeats: int, before: Callable[[], object] = lambda: None) -> Timing:
     """Time a call, without the first run, and without `before`, which runs before each of the others."""
     call()
-    seconds, processor = [], []
+    seconds = []
+    processor = []
     for _ in range(repeats):
         before()
-        start, busy = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
+        busy = time.process_time()
         call()
         seconds.append(time.perf_counter() - start)
         processor.append(time.process_time() - busy)

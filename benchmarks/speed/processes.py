@@ -47,7 +47,8 @@ class Clock:
 
 def compared(pairs: int, batch_size: int, processes: int) -> None:
     """Print the rates of one process and of several."""
-    texts, encoder = questions(4000), load_encoder()
+    texts = questions(4000)
+    encoder = load_encoder()
     vectors = encoder.encode(texts)
     found = best_pairs(vectors, vectors, True, top=pairs)
     labels = (found.score > np.median(found.score)).astype(np.int64)

@@ -36,7 +36,8 @@ from benchmarks.common import ROOT, amount, compare, questions
 from benchmarks.table import Row
 
 TIMES = 3.0  # minimum multiple of the plain loop's rate
-BATCH, LENGTH = 32, 512
+BATCH = 32
+LENGTH = 512
 FASTER = {"cpu": "int8", "cuda": "compiled"}  # the reading that is faster, by device
 PLAIN = "plain transformers loop"
 
@@ -53,8 +54,10 @@ def texts() -> tuple[list[str], list[str]]:
 
 def plain_loop(reranker: Reranker, queries: list[str], passages: list[str], near: np.ndarray) -> np.ndarray:
     """Return the score of each candidate (n, k), as most scripts compute it."""
-    model, tokenizer = reranker.generator.model, reranker.generator.tokenizer
-    truth, start = list(truth_tokens(tokenizer)), torch.tensor([prefix_of(reranker.generator)], device=model.device)
+    model = reranker.generator.model
+    tokenizer = reranker.generator.tokenizer
+    truth = list(truth_tokens(tokenizer))
+    start = torch.tensor([prefix_of(reranker.generator)], device=model.device)
     rows = []
     for query, candidates in zip(queries, near.tolist(), strict=True):
         scores: list[torch.Tensor] = []
@@ -107,7 +110,8 @@ def compared(n: int, depth: int, backbone: str, repeats: int = 3) -> tuple[Rate,
 
 def measure(quick: bool) -> list[Row]:
     """Return our rates beside the plain loop's."""
-    n, depth = amount(quick, 4, 20, 200), 20 if quick else 50
+    n = amount(quick, 4, 20, 200)
+    depth = 20 if quick else 50
     plain, *mine = compared(n, depth, "all-MiniLM-L6-v2", 1 if quick else 3)
     return [
         Row(

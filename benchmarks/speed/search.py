@@ -51,7 +51,8 @@ def _equal(few: np.ndarray) -> float:
 
 def measure(quick: bool) -> list[Row]:
     """Return the time of exact search beside FAISS's."""
-    items, k = amount(quick, 4_000, 20_000, 200_000), 100
+    items = amount(quick, 4_000, 20_000, 200_000)
+    k = 100
     medians, equal = compared(items, k)
     peer, ours, product = medians.values()
     return [

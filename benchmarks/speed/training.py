@@ -53,7 +53,8 @@ def _embed(encoder: Encoder, texts: list[str]) -> torch.Tensor:
 
 def compared(n: int, batch_size: int, group_pairs: bool, plain_batch_size: int = 16) -> tuple[float, float, float]:
     """Return and print pairs a second of the plain loop and of ours, and the share of distinct texts in a batch."""
-    texts, encoder = questions(4000), load_encoder()
+    texts = questions(4000)
+    encoder = load_encoder()
     vectors = encoder.encode(texts)
     pairs = best_pairs(vectors, vectors, True, top=n)
     labels = (pairs.score > np.median(pairs.score)).astype(np.int64)
@@ -72,7 +73,8 @@ def compared(n: int, batch_size: int, group_pairs: bool, plain_batch_size: int =
 
 def measure(quick: bool) -> list[Row]:
     """Return our rate of training beside the plain loop's: with the default settings, and as fast as possible."""
-    n, rows = amount(quick, 64, 512, 4_096), []
+    n = amount(quick, 64, 512, 4_096)
+    rows = []
     for batch_size, grouped in ((16, False), (64, True)):
         plain, ours, distinct = compared(n, batch_size, grouped)
         rows.append(

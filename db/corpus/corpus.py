@@ -114,7 +114,8 @@ def stage_corpus(
     fewest: int = 2,
 ) -> Corpus:
     """Load the corpus with its items on disk, so that memory does not grow with the number of texts."""
-    items, notes = Staging(), list[str]()
+    items = Staging()
+    notes = list[str]()
     read_items(items, left, Side.LEFT, columns, notes, at_least=fewest if right is None else 1, progress=progress)
     if right is not None:
         read_items(items, right, Side.RIGHT, right_columns or columns, notes, progress=progress)

@@ -98,7 +98,8 @@ class Lines:
 
     def spans(self) -> Iterator[tuple[int, bool]]:
         """Yield (length, properly quoted) for each cell of the record as far as it is read."""
-        text, end = "".join(self.record), -1
+        text = "".join(self.record)
+        end = -1
         quoted = '("[^"]*(?:""[^"]*)*("?))?' if self.dialect.quoted else ""
         cell = re.compile(f"(?:{quoted or '()()'})([^{re.escape(self.dialect.separator)}]*)")
         while end < len(text):

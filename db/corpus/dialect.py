@@ -156,7 +156,10 @@ def quotes_enclose(stream: IO[bytes], separator: str) -> bool:
     They are part of texts if a cell of a whole row opens with one that it does not close, and another row follows.
     Reads the stream.
     """
-    between, tabs, some, pending = separator.encode(), -1, False, False
+    between = separator.encode()
+    tabs = -1
+    some = False
+    pending = False
     while line := stream.readline(MAX_LINE):
         line = line.rstrip(b"\r\n")
         if not line:

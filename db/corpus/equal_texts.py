@@ -14,7 +14,10 @@ from allpairs.db.identity import identity
 
 # Pairs of ids of one pair of texts; of more, each id stands once, beside the first id of the other text.
 MOST_ID_PAIRS = 100
-MODEL, EQUAL, KNOWN = "model", "equal", "known"  # why a pair is a match
+# why a pair is a match
+MODEL = "model"
+EQUAL = "equal"
+KNOWN = "known"
 
 Ids = Sequence[Sequence[Any]] | Mapping[int, Sequence[Any]]  # of each text
 

@@ -91,7 +91,9 @@ def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
     if kind not in READ:
         return ""
     evidence = evidence_of(values(), kind)
-    reading, unread, first = evidence.reading(Reading()), 0, ""
+    reading = evidence.reading(Reading())
+    unread = 0
+    first = ""
     for value in values():
         if value.strip() and not is_readable(value, kind, reading):
             unread += 1

@@ -37,10 +37,12 @@ def _replaced(cell: str, replacement: Callable[[re.Match[str]], str]) -> str:
 
 
 def _with_apostrophe(match: re.Match[str]) -> str:
-    blank, apostrophes = match["blank"], match["apostrophes"]
+    blank = match["blank"]
+    apostrophes = match["apostrophes"]
     return blank if apostrophes is None else f"{blank}'{apostrophes}"
 
 
 def _without_apostrophe(match: re.Match[str]) -> str:
-    blank, apostrophes = match["blank"], match["apostrophes"] or ""
+    blank = match["blank"]
+    apostrophes = match["apostrophes"] or ""
     return blank + apostrophes[1:]

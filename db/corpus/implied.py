@@ -69,7 +69,8 @@ class Links:
 
     def trouble(self) -> str:
         """Return why the implied pairs cannot be enumerated: there are too many; empty if they can."""
-        total, largest = self.matches + self.others, self.sizes.max(initial=0)
+        total = self.matches + self.others
+        largest = self.sizes.max(initial=0)
         if total <= MOST:
             return ""
         return (
@@ -105,7 +106,8 @@ class Implied:
 def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
     """Return the links between labelled items. pairs: (n, 2), left < right, each once; positive: (n,) bool."""
     items, flat = np.unique(pairs, return_inverse=True)
-    rows, positive = flat.reshape(-1, 2), np.asarray(positive, dtype=bool)
+    rows = flat.reshape(-1, 2)
+    positive = np.asarray(positive, dtype=bool)
     component = graph.components(len(items), rows[positive])
     ends = np.sort(component[rows[~positive]], axis=1)
     clash = ends[:, 0] == ends[:, 1]
@@ -135,7 +137,8 @@ def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
 
 def _path(neighbours: dict[int, list[int]], start: int, end: int) -> list[int]:
     """Return the shortest path from start to end."""
-    before, queue = {start: start}, deque([start])
+    before = {start: start}
+    queue = deque([start])
     while end not in before:
         at = queue.popleft()
         for to in neighbours[at]:

@@ -56,7 +56,8 @@ def _draw_right(
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which items are chosen: whole components in random order while they fit, then the best single exchange."""
     counts = np.bincount(component)
-    which, sizes = (np.cumsum(counts > 0) - 1)[component], counts[counts > 0]
+    which = (np.cumsum(counts > 0) - 1)[component]
+    sizes = counts[counts > 0]
     taken = np.zeros(len(sizes), dtype=bool)
     wanted = min(round(share * len(component)), len(component) - 1)
     for part in rng.permutation(len(sizes)):
@@ -119,7 +120,8 @@ def read_split(path: Path, corpus: Corpus) -> Corpus:
     If the file names no right item of a bipartite corpus, its right side gets `both`; a symmetric one needs no column
     `side`. Raises InputError for unknown ids, sides and splits, and for an item in two splits.
     """
-    splits, left = _given(path, corpus), corpus.count(Side.LEFT)
+    splits = _given(path, corpus)
+    left = corpus.count(Side.LEFT)
     if corpus.kind == Kind.BIPARTITE and not any(i >= left for i in splits):
         splits |= dict.fromkeys(range(left, len(corpus.items)), Split.BOTH)
     return _without_unnamed(corpus, splits, path)
@@ -132,7 +134,8 @@ def _given(path: Path, corpus: Corpus) -> dict[int, Split]:
     rows: dict[int, int] = {}
     for number, values in read_rows(path, COLUMNS if sided else ("id", "split")):
         side = _side(values[1], corpus, path, number) if sided else Side.LEFT
-        name, split = values[0].strip(), _split(values[-1], corpus, side, path, number)
+        name = values[0].strip()
+        split = _split(values[-1], corpus, side, path, number)
         item = ids[side].position(name, path, number, "id")
         if splits.setdefault(item, split) != split:
             what = f"the text of {shown(name)} is {splits[item]} in row {rows[item]} and {split} here; choose one"

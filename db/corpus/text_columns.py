@@ -9,7 +9,9 @@ from allpairs.db.corpus.field_values import Reading
 from allpairs.db.corpus.fields import Aligned, aligned
 from allpairs.db.domain import FieldKind, Side
 
-KINDS, READINGS = "{}_kinds", "{}_readings"  # of a side, beside its names
+# of a side, beside its names
+KINDS = "{}_kinds"
+READINGS = "{}_readings"
 
 
 class TextColumn(NamedTuple):

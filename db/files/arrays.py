@@ -42,7 +42,8 @@ def _array(bundle: ZipFile, member: str) -> np.ndarray:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, kind = read(file, MOST_HEADER)
-        claimed, stored = np.prod(shape, dtype=object) * kind.itemsize, bundle.getinfo(member).file_size - file.tell()
+        claimed = np.prod(shape, dtype=object) * kind.itemsize
+        stored = bundle.getinfo(member).file_size - file.tell()
     if claimed != stored or kind.hasobject:
         raise ValueError(f"{member} claims {claimed:,} bytes of {kind}, and has {stored:,}")
     with bundle.open(member) as file:

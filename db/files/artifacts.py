@@ -67,7 +67,8 @@ def publish(path: Path, again: bool = False) -> None:
     there, place = found
     for name in sorted({name for file in _files(path) if (name := name_of(str(place_of(file))))}):
         with local_copies.held(name):
-            root, within = artifacts() / name, _within(place, name)
+            root = artifacts() / name
+            within = _within(place, name)
             files = {_path_in(root, file): file for file in _files(root / within)}
             local_copies.note(name, there.put(name, files, within, again))
     local_copies.make_room()

@@ -16,7 +16,8 @@ from typing import Any
 from allpairs.db.errors import InputError
 from allpairs.db.identity import without_unseen
 
-TEXT, JSON = "text", "json"
+TEXT = "text"
+JSON = "json"
 OURS = "allpairs"  # logged from INFO on; others only from WARNING on
 REQUESTS = "uvicorn.access"  # its lines contain addresses; those of invitations and tickets are secret
 

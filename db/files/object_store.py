@@ -20,7 +20,9 @@ from uuid import uuid4
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import Damaged, digest, is_below
 
-MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"
+MANIFESTS = "manifests"
+OBJECTS = "objects"
+TIME = "%Y%m%dT%H%M%S"
 OBSTORE = ("s3", "gs", "az")  # address schemes for obstore, which replaces each vendor's client
 FULL = (errno.ENOSPC, errno.EDQUOT)
 NEVER = datetime.max.replace(tzinfo=UTC)

@@ -4,7 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-FOLDER, FILE, OTHERS = 0o700, 0o600, 0o077  # modes: of what is stored, and what other users may do
+# modes: of what is stored, and what other users may do
+FOLDER = 0o700
+FILE = 0o600
+OTHERS = 0o077
 
 
 @contextmanager

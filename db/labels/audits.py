@@ -73,7 +73,8 @@ def audit_labels(session: Session, project_id: int, design_kind: DesignKind) -> 
 
 def _with_labels(project_id: int) -> Select[Any]:
     """Select the project's tasks, the label of each one's pair, if any, and whether an entity audit asked for it."""
-    asked, of_asked = aliased(Task), aliased(Design)
+    asked = aliased(Task)
+    of_asked = aliased(Design)
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     return (
         select(Task.id, Task.round_id, Task.position, Task.left_id, Task.right_id, PairLabel.answer)

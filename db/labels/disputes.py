@@ -36,7 +36,8 @@ def announcing_disagreements(session: Session, project_id: int, pairs: Sequence[
 
 def disputed_among(session: Session, project_id: int, pairs: Sequence[Pair]) -> set[Pair]:
     """Return on which of these pairs annotators' votes differ, those aside that were given before it was settled."""
-    asked, lefts = set(pairs), sorted({left for left, _ in pairs})
+    asked = set(pairs)
+    lefts = sorted({left for left, _ in pairs})
     acts: dict[Pair, dict[str, tuple[int, AnswerKind, bool]]] = defaultdict(dict)
     for start in range(0, len(lefts), CHUNK):
         mine = (Answer.project_id == project_id, Answer.left_id.in_(lefts[start : start + CHUNK]))

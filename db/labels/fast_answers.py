@@ -12,8 +12,11 @@ from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Item, Task
 
-LEFT, RIGHT = aliased(Item), aliased(Item)
-LEAST, SHARE = 5, 10  # queued again: five pairs of a run, one in ten of a long one
+LEFT = aliased(Item)
+RIGHT = aliased(Item)
+# queued again: five pairs of a run, one in ten of a long one
+LEAST = 5
+SHARE = 10
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], s
 
 def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]:
     """Return the project's last runs of fast answers, the newest first."""
-    first, last = aliased(Answer), aliased(Answer)
+    first = aliased(Answer)
+    last = aliased(Answer)
     wanted = select(FastAnswers, first.created_at, last.created_at).where(FastAnswers.project_id == project_id)
     wanted = wanted.join(first, first.id == FastAnswers.first_id).join(last, last.id == FastAnswers.last_id)
     rows = session.execute(wanted.order_by(FastAnswers.last_id.desc()).limit(limit)).all()

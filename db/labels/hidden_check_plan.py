@@ -164,7 +164,8 @@ def plan_checks(
     """Return the check for this annotator before each of these tasks, by task id; store new ones."""
     settings = project_settings(session, project_id)
     order = _Checks(session, project_id, annotator, at, looks_of(settings))
-    planned, fast = checks_before(session, annotator, task_ids), order.fast()
+    planned = checks_before(session, annotator, task_ids)
+    fast = order.fast()
     gone = withdrawn_items(session, project_id)
     planned = {at: check for at, check in planned.items() if not gone & {check.left_id, check.right_id}}
     shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}

@@ -21,7 +21,8 @@ def lease(session: Session, task_ids: Sequence[int], annotator: str, now: dateti
     """
     if not task_ids:
         return
-    same_pair, leased = aliased(Task), aliased(Task)
+    same_pair = aliased(Task)
+    leased = aliased(Task)
     same = and_(*(getattr(leased, column) == getattr(same_pair, column) for column in _PAIR))
     pairs = select(leased.id).join(same_pair, same).where(same_pair.id.in_(task_ids))
     lost = and_(Lease.task_id.in_(pairs), Lease.annotator != annotator)
@@ -52,7 +53,8 @@ def leases_of_others(annotator: str, now: datetime) -> Select[datetime]:
 
     One's own leases never block. A batch may contain a pair of an audit batch that is still in somebody's buffer.
     """
-    held, leased = aliased(Lease), aliased(Task)
+    held = aliased(Lease)
+    leased = aliased(Task)
     same = (getattr(leased, column) == getattr(Task, column) for column in _PAIR)
     ends = select(held.expires_at).join(leased, leased.id == held.task_id)
     return ends.where(*same, held.expires_at > now, held.annotator != annotator)
@@ -69,7 +71,8 @@ def surplus(
     anybody = select(Lease.task_id).join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
     if session.scalar(anybody.where(Lease.expires_at > now, Lease.annotator != annotator).limit(1)) is None:
         return []
-    held, leased = aliased(Lease), aliased(Task)
+    held = aliased(Lease)
+    leased = aliased(Task)
     same = (getattr(leased, column) == getattr(Task, column) for column in _PAIR)
     rows = (
         tasks.join(leased, and_(*same))

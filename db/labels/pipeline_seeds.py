@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import DECIDED, AnswerKind, Split
 from allpairs.db.schema.tables import Gold, Item, PairLabel
 
-LEFT, RIGHT = aliased(Item), aliased(Item)
+LEFT = aliased(Item)
+RIGHT = aliased(Item)
 
 
 def labelled_positives(project_id: int) -> Select[int, int]:

@@ -54,7 +54,8 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
 def _disputed(project_id: int) -> Subquery:
     """Select the pairs on which annotators' votes differ; an answer that settles a pair settles those before it."""
     votes = _votes(project_id, Answer.answer != AnswerKind.SKIP).subquery()
-    pair, label = (votes.c.left_id, votes.c.right_id), aliased(Answer)
+    pair = (votes.c.left_id, votes.c.right_id)
+    label = aliased(Answer)
     same = and_(PairLabel.left_id == votes.c.left_id, PairLabel.right_id == votes.c.right_id)
     unsettled = select(*pair).join(PairLabel, same).join(label, label.id == PairLabel.answer_id)
     unsettled = unsettled.where(or_(~label.settles, votes.c.id >= label.id))

@@ -154,7 +154,8 @@ def free_tasks(
 
 def _parts(batch: Round, looks: int, audit_batch: bool) -> list[ColumnElement[bool]]:
     """Return conditions for the parts of the queue, in the order they are served."""
-    own, in_batch = Task.round_id == batch.id, Task.position < batch.size
+    own = Task.round_id == batch.id
+    in_batch = Task.position < batch.size
     parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
     if not audit_batch:
         earlier = (Task.project_id == batch.project_id) & ~own & labelled()

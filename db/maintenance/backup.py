@@ -165,12 +165,14 @@ def _tables(session: Session) -> MetaData:
 
 def _copy(source: Session, target: Session, progress: Progress) -> Rows:
     """Copy the rows of the source to the empty target, without secrets of processes; return the rows of each table."""
-    tables, read = _tables(target), _tables(source)
+    tables = _tables(target)
+    read = _tables(source)
     copied = [table for table in tables.sorted_tables if table.name not in SECRETS]
     counts = {
         table.name: source.scalar(select(func.count()).select_from(read.tables[table.name])) or 0 for table in copied
     }
-    done, whole = 0, max(1, sum(counts.values()))
+    done = 0
+    whole = max(1, sum(counts.values()))
     for table in copied:
         target.execute(delete(table))  # the trigger on answers has already written labels
         names = table.columns.keys()

@@ -56,7 +56,8 @@ def copy_labels(session: Session, source: int, target: int) -> None:
 
 def _twins(source: int, target: int) -> CTE:
     """Select each item of the source with its copy in the target, matched by order: columns old, new."""
-    old, new = _placed(source), _placed(target)
+    old = _placed(source)
+    new = _placed(target)
     pairs = select(old.c.id.label("old"), new.c.id.label("new")).join(new, new.c.place == old.c.place)
     return pairs.cte("twins").prefix_with("MATERIALIZED")
 

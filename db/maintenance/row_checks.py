@@ -30,12 +30,15 @@ from allpairs.db.schema.tables.raters import LIMITS
 Wrong = Callable[[Any], str]  # what is wrong with a value; empty if nothing is
 
 NOTES = {Answer.__tablename__, CheckAnswer.__tablename__, Publication.__tablename__}
-INT32, INT64 = 2**31, 2**63  # PostgreSQL's integers; ids get new ones before they are stored
+# PostgreSQL's integers; ids get new ones before they are stored
+INT32 = 2**31
+INT64 = 2**63
 
 
 def column_checks(model: type[Base]) -> dict[str, Wrong]:
     """Return the check of each of the table's columns: type, length, characters, and words where there are few."""
-    hints, table = get_type_hints(model), Base.metadata.tables[model.__tablename__]
+    hints = get_type_hints(model)
+    table = Base.metadata.tables[model.__tablename__]
     return {column.name: _check(column, get_args(hints[column.name])[0]) for column in table.columns}
 
 

@@ -139,7 +139,8 @@ class Numbering:
     """The new id of each old id of a table: two ascending columns, 16 bytes a row."""
 
     def __init__(self) -> None:
-        self.old, self.new = array("q"), array("q")
+        self.old = array("q")
+        self.new = array("q")
 
     def of(self, old: int) -> int:
         """Return the new id. Raises KeyError if no row had the old one."""
@@ -179,7 +180,8 @@ class Arrival:
 
         Columns that a row lacks get their default. Raises KeyError for rows that reference missing rows.
         """
-        stored, numbers = 0, self.numbers.get(table.name)
+        stored = 0
+        numbers = self.numbers.get(table.name)
         columns = {name: _reader(column, self.numbers) for name, column in table.columns.items()}
         rows = iter(rows)
         while chunk := list(islice(rows, CHUNK)):

@@ -49,7 +49,8 @@ def add_login(session: Session, person_id: int, at: datetime, ticket_of: str | N
 
 def login_of(session: Session, token: str, at: datetime) -> Login | None:
     """Return the valid login of this token; a replaced token stays valid for a minute."""
-    known, alive = hashed(token), _alive(at)
+    known = hashed(token)
+    alive = _alive(at)
     just_now = (Login.rotated_at > at - GRACE) & (Login.rotated_at < at + GRACE)  # also if the clock was set back
     found = session.scalar(select(Login).where(Login.token == known, Login.ticket_of.is_(None), alive))
     return found or session.scalar(
@@ -85,7 +86,9 @@ def redeem(session: Session, ticket: str, browser: str, at: datetime) -> str | N
     if login is None or login.ticket_of is None or login.ticket_of != browser:
         return None
     token = new_token()
-    login.token, login.ticket_of, login.expires_at = hashed(token), None, at + LASTS
+    login.token = hashed(token)
+    login.ticket_of = None
+    login.expires_at = at + LASTS
     login.rotated_at = login.seen_at = at
     session.flush()
     return token

@@ -22,7 +22,8 @@ def add_token(
     expires_at: datetime | None,
 ) -> str:
     """Add a token and return it; it cannot be shown again."""
-    token, named = f"{PREFIX}{new_token()}", [scope.value for scope in Scope if scope in scopes]
+    token = f"{PREFIX}{new_token()}"
+    named = [scope.value for scope in Scope if scope in scopes]
     session.add(
         ApiToken(
             person_id=person_id,

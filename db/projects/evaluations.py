@@ -21,7 +21,8 @@ def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[M
 
 def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
     """Return the number of the project's gold positives, and how many are pairs of evaluation items."""
-    left, right = aliased(Item), aliased(Item)
+    left = aliased(Item)
+    right = aliased(Item)
     there = and_(left.withdrawn_at.is_(None), right.withdrawn_at.is_(None))
     measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
     total, inside = session.execute(

@@ -18,7 +18,9 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.tables import Base, Gold, Identifier, IdentifierChange, Item
 
 CHUNK = 10_000  # rows in one statement
-MOST_WORDS, LONGEST_SEARCH = 20, 1_000  # of a search for words; characters
+# of a search for words; characters
+MOST_WORDS = 20
+LONGEST_SEARCH = 1_000
 Id = TypeVar("Id", int, str)
 
 

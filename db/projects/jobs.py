@@ -13,9 +13,18 @@ from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import Job, Worker, now
 
 OPEN = ("waiting", "running")
-NEXT_ROUND, AUDIT, CORRECTION, ENTITIES = "next_round", "audit", "correction", "entities"
-PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
-PIPELINE, SUGGEST, RATE = "pipeline", "suggest", "rate"
+NEXT_ROUND = "next_round"
+AUDIT = "audit"
+CORRECTION = "correction"
+ENTITIES = "entities"
+PREVIEW = "preview"
+EXPERIMENT = "experiment"
+EXPLORE = "explore"
+SEARCH = "search"
+MATCHES = "matches"
+PIPELINE = "pipeline"
+SUGGEST = "suggest"
+RATE = "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
 APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, RATE)
 QUICK = (SEARCH, SUGGEST)  # of which a project may have several open: somebody waits for each
@@ -56,7 +65,10 @@ def stop_jobs(session: Session, project_id: int) -> None:
 
 def fail_job(session: Session, job: Job, error: str, traceback: str | None = None) -> None:
     """Mark the job as failed, with a sentence that says why; of a round, tell the project's webhooks."""
-    job.state, job.error, job.traceback, job.updated_at = "failed", error, traceback, now()
+    job.state = "failed"
+    job.error = error
+    job.traceback = traceback
+    job.updated_at = now()
     if job.kind == NEXT_ROUND:
         about = {"job": job.id, "error": without_places(error)}
         add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, about, key=f"{job.id}-failed")

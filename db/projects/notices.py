@@ -41,7 +41,8 @@ def send_to(
     session: Session, webhooks: list[Webhook], kind: NoticeKind, about: dict[str, Any], key: str | None = None
 ) -> None:
     """Add a notice for these webhooks of one project, whatever kinds they want."""
-    project, at = session.get_one(Project, webhooks[0].project_id), now()
+    project = session.get_one(Project, webhooks[0].project_id)
+    at = now()
     body = {
         "type": str(kind),
         "timestamp": at.isoformat(),

@@ -140,7 +140,8 @@ def answers_by_day(session: Session, project_ids: Collection[int], days: Sequenc
 
 def _undone(project_ids: Collection[int], since: datetime) -> Select[int]:
     """Select the answers that their annotator took back since then."""
-    answer, undoing = aliased(Answer), aliased(Answer)
+    answer = aliased(Answer)
+    undoing = aliased(Answer)
     same = [
         getattr(answer, name) == getattr(undoing, name) for name in ("project_id", "left_id", "right_id", "annotator")
     ]

@@ -71,7 +71,8 @@ def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array
     table = GroupedItem.__table__.c  # of the table, not of its class, whose rows take twice the time
     mine = select(table.item_id, table.number).where(table.project_id == project_id).order_by(table.item_id)
     rows = session.execute(mine.execution_options(yield_per=CHUNK))
-    items, numbers = array("q"), array("q")
+    items = array("q")
+    numbers = array("q")
     for part in rows.partitions():
         for column, values in zip((items, numbers), zip(*part, strict=True), strict=True):
             column.extend(values)

@@ -89,7 +89,8 @@ def claim(session: Session, webhook_id: int, at: datetime, lease: timedelta) -> 
     if found is None:
         return None
     delivery, notice, webhook = found
-    delivery.attempts, delivery.next_at = delivery.attempts + 1, at + lease
+    delivery.attempts = delivery.attempts + 1
+    delivery.next_at = at + lease
     return Message(delivery.id, delivery.attempts, webhook.url, webhook.secret, notice.key, notice.body)
 
 

@@ -31,7 +31,8 @@ def weight_of(judged: Sequence[Judged]) -> float:
 def wrong_too_often(judged: Sequence[Judged], setup: RaterSetup) -> str | None:
     """Return why the rater should pause, if the upper end of its accuracy's interval is below its bound."""
     pairs, hits = _pairs_and_hits(judged)
-    right, n = hits.total(), pairs.total()
+    right = hits.total()
+    n = pairs.total()
     if not n or wilson(right, n)[1] >= setup.least_accuracy:
         return None
     low, high = wilson(right, n)

@@ -31,11 +31,13 @@ def cost_of(setup: RaterSetup, tokens_in: float, tokens_out: float) -> float:
 
 def estimate(setup: RaterSetup, prompts: Sequence[int], so_far: Spent) -> Estimate:
     """Return what these prompts take, given the tokens of each; once some pairs were rated, by what those took."""
-    pairs, measured = len(prompts), so_far.pairs >= ENOUGH
+    pairs = len(prompts)
+    measured = so_far.pairs >= ENOUGH
     if measured:
         tokens_in, tokens_out = (round(pairs * one / so_far.pairs) for one in (so_far.tokens_in, so_far.tokens_out))
     else:
-        tokens_in, tokens_out = setup.samples * sum(prompts), setup.samples * pairs * AN_ANSWER
+        tokens_in = setup.samples * sum(prompts)
+        tokens_out = setup.samples * pairs * AN_ANSWER
     minutes = pairs / setup.pairs_a_minute if setup.pairs_a_minute else None
     return Estimate(pairs, tokens_in, tokens_out, cost_of(setup, tokens_in, tokens_out), minutes, measured)
 

@@ -46,7 +46,9 @@ def closest_examples(known: Sequence[Known], asked: Pair, left: str, right: str,
     Similarity is that of Jaccard (1912) of the words of both texts; newer labels win ties. Never the asked pair, nor
     one with one of its texts, even under another id. A kind with too few pairs limits the other one: they are balanced.
     """
-    words, texts, most = words_of(left, right), {left, right}, n // 2
+    words = words_of(left, right)
+    texts = {left, right}
+    most = n // 2
     fit = [one for one in known if not _shares(one.pair, asked, texts)]
     ranked = sorted(fit, key=lambda one: -_jaccard(one.words, words))
     kinds = [[one.pair for one in ranked if one.pair.match is kind][:most] for kind in (True, False)]

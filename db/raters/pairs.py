@@ -73,7 +73,8 @@ def example_pool(session: Session, project_id: int) -> list[Labelled]:
 
 
 def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[Labelled]:
-    left, right = aliased(Item), aliased(Item)
+    left = aliased(Item)
+    right = aliased(Item)
     pair = and_(Answer.left_id == PairLabel.left_id, Answer.right_id == PairLabel.right_id)
     votes = select(Answer.id).where(Answer.project_id == project_id, pair, Answer.answer.in_(LABELS), ~changed())
     audited = select(Task.id).where(

@@ -85,5 +85,6 @@ def rated_pairs(session: Session, rater_id: int) -> set[Pair]:
 
 def pause(session: Session, rater: MachineRater, why: str) -> None:
     """Pause the rater, so that it is asked nothing until a person resumes it; record why."""
-    rater.paused_at, rater.paused_why = now(), why
+    rater.paused_at = now()
+    rater.paused_why = why
     add_event(session, None, EventKind.RATER_PAUSED, rater.project_id, setup_of(rater).name, new=why)

@@ -7,7 +7,9 @@ import hmac
 import secrets
 from hashlib import sha256
 
-CHALLENGE, MATCH = "/challenge", "/match"  # the addresses of the process
+# the addresses of the process
+CHALLENGE = "/challenge"
+MATCH = "/match"
 SCHEME = "Proof"  # Authorization: Proof CHALLENGE:PROOF
 
 

@@ -17,8 +17,10 @@ from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import Matcher
 
 FOLDER = "explore"  # below the project's
-PAIRS, KNOWN = "pairs.npz", "known.npz"
-_DETAILS, _SEARCHES = "exploration.json", "searches"
+PAIRS = "pairs.npz"
+KNOWN = "known.npz"
+_DETAILS = "exploration.json"
+_SEARCHES = "searches"
 MOST_SEARCHES = 100  # results to keep for each project
 
 

@@ -14,7 +14,9 @@ from allpairs.db.files.json_file import read_json
 from allpairs.db.schema.engine import artifacts
 
 FOLDER = "matches"  # below the project's: only the newest ones
-ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
+ABOUT = "about.json"
+PAIRS = "pairs.parquet"
+GROUPS = "groups.parquet"
 GROUP_COLUMNS = {
     "group": int,
     "group_id": str,

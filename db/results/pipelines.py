@@ -9,9 +9,13 @@ from allpairs.db.schema.engine import artifacts
 
 FOLDER = "pipelines"
 # In a run's folder: its configuration, and its input from the project.
-RUN, BEGAN = "run.json", "began.json"
-RERANKER, RERANKER_FILE = "reranker", "reranker.json"  # a kind of output; a file that marks its folder
-RESULTS, ARTIFACTS = "results", "artifacts.json"
+RUN = "run.json"
+BEGAN = "began.json"
+# a kind of output; a file that marks its folder
+RERANKER = "reranker"
+RERANKER_FILE = "reranker.json"
+RESULTS = "results"
+ARTIFACTS = "artifacts.json"
 
 
 @dataclass(frozen=True)

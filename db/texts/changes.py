@@ -198,10 +198,12 @@ def _settle(session: Session, items: Iterable[int], added_in: int | ColumnElemen
     added_in: number of the change that brought those that come back.
     """
     named = select(Identifier.item_id).where(Identifier.item_id == Item.id).exists()
-    counted, time = 0, now()
+    counted = 0
+    time = now()
     for chunk in chunks(items):
         here = Item.id.in_(chunk)
-        goes, comes = and_(here, ~named, Item.withdrawn_at.is_(None)), and_(here, named, Item.withdrawn_at.is_not(None))
+        goes = and_(here, ~named, Item.withdrawn_at.is_(None))
+        comes = and_(here, named, Item.withdrawn_at.is_not(None))
         measures = Item.split != Split.TRAIN
         counted += session.scalar(select(func.count()).select_from(Item).where(or_(goes, comes), measures)) or 0
         for which, values in ((goes, {"withdrawn_at": time}), (comes, {"withdrawn_at": None, "added_in": added_in})):
@@ -243,6 +245,7 @@ def _known(session: Session, items: Iterable[int]) -> set[tuple[int, int]]:
 def _require_enough(session: Session, project: Project) -> None:
     there = select(Item.side, func.count()).where(*present(project.id), Item.split != Split.EVALUATION)
     counts = dict(session.execute(there.group_by(Item.side)).tuples().all())
-    left, right = counts.get(Side.LEFT, 0), counts.get(Side.RIGHT, 0)
+    left = counts.get(Side.LEFT, 0)
+    right = counts.get(Side.RIGHT, 0)
     if left < 2 if project.kind == Kind.SYMMETRIC else not (left and right):
         raise InputError(f"{left + right} texts would be left for training, too few for a pair: keep more of them")

@@ -28,7 +28,8 @@ def beginnings(
     Texts without the separator are skipped, so there may be fewer. Raises InputError where the separator is not a
     token.
     """
-    read, found = tokens_of(generator, sources, settings.source_length), [[""]] * len(sources)
+    read = tokens_of(generator, sources, settings.source_length)
+    found = [[""]] * len(sources)
     config = decoding(generator, settings.model_copy(update={"decoding": "beam", "beams": max(n, settings.beams)}))
     ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
     config.update(num_return_sequences=n, eos_token_id=[_token_of(generator, stop), *ends])
@@ -56,9 +57,11 @@ def continued(
     """Return the most likely text of each source that begins with the given text, its beginning included."""
     if not len(sources):
         return []
-    texts, written = read_texts(generator, sources, begun, settings), [""] * len(sources)
+    texts = read_texts(generator, sources, begun, settings)
+    written = [""] * len(sources)
     before = [[generator.start, *ids[:-1]] for ids in texts.targets]  # without the last token, which would end the text
-    config, done = decoding(generator, settings.model_copy(update={"decoding": "beam"})), 0
+    config = decoding(generator, settings.model_copy(update={"decoding": "beam"}))
+    done = 0
     with torch.inference_mode():
         # Decoder prompts cannot be padded, so texts whose beginnings have equally many tokens are written together.
         for rows in _batches(np.array([len(ids) for ids in before]), writers(generator, config.num_beams), equal=True):

@@ -64,7 +64,8 @@ def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tup
     if renormalise:
         mass = mass / mass.sum(dim=1, keepdim=True)
     short = (0, best - mass.shape[1])
-    mass, at = torch.nn.functional.pad(mass, short), torch.nn.functional.pad(at, short)
+    mass = torch.nn.functional.pad(mass, short)
+    at = torch.nn.functional.pad(at, short)
     at = at.masked_fill(mass == 0, 0)
     return at.cpu().numpy().astype(np.int64), mass.cpu().numpy().astype(np.float32)
 
@@ -112,7 +113,9 @@ class _Lesson:
     """As `RowLosses`: a row is a passage that has questions; its tokens and labels lie in the folder."""
 
     def __init__(self, biencoder: SpanBiencoder, settings: Student, concatenated: bool, folder: Path) -> None:
-        self.biencoder, self.settings, self.concatenated = biencoder, settings, concatenated
+        self.biencoder = biencoder
+        self.settings = settings
+        self.concatenated = concatenated
         self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
         self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
         self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
@@ -176,7 +179,8 @@ class _Lesson:
         at = torch.from_numpy(target.at).to(vectors.device)
         if self.concatenated:
             logits = asked @ vectors.flatten(0, 1).T
-            allowed, at = allowed.flatten().expand_as(logits), at + where[:, None] * vectors.shape[1]
+            allowed = allowed.flatten().expand_as(logits)
+            at = at + where[:, None] * vectors.shape[1]
         else:
             logits = torch.einsum("mtd,md->mt", vectors[where], asked)
             allowed = allowed[where]

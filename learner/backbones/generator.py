@@ -95,7 +95,8 @@ def load_generator(
 
 def with_token(generator: TextGenerator, token: str, seed: int) -> TextGenerator:
     """Add the text to the generator's vocabulary as one token, its vector drawn from the seed; return the generator."""
-    tokenizer, reader = generator.tokenizer, generator.model
+    tokenizer = generator.tokenizer
+    reader = generator.model
     tokenizer.add_tokens([token], special_tokens=True)
     if reader.config.model_type == "encoder-decoder":  # only source texts contain the token
         reader = reader.get_encoder()
@@ -233,7 +234,8 @@ def _write(
 ) -> list[list[str]]:
     read = tokens_of(generator, sources, settings.source_length)
     written: list[list[str]] = [[] for _ in sources]
-    config, done = decoding(generator, settings), 0
+    config = decoding(generator, settings)
+    done = 0
     config.num_return_sequences = each
     generator.model.eval()
     with torch.inference_mode(), seeded(seed, generator.device):
@@ -322,7 +324,8 @@ def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)
     before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
     before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
-    inputs, real = inputs_of(generator, [texts.sources[i] for i in rows]), labels != IGNORED
+    inputs = inputs_of(generator, [texts.sources[i] for i in rows])
+    real = labels != IGNORED
     if isinstance(generator.model, PointerModel):
         inputs["written"] = real
     hook = generator.model.get_output_embeddings().register_forward_pre_hook(lambda _, states: (states[0][real],))

@@ -84,7 +84,9 @@ def descend(
     settings' seed. watch may use the network, which is back in training mode afterwards. at_once: no step is split, for
     a loss that compares all rows of a step.
     """
-    model, lengths, weights = losses.network, losses.lengths, losses.weights
+    model = losses.network
+    lengths = losses.lengths
+    weights = losses.weights
     device = next(model.parameters()).device
     order, steps = steps_of(lengths, settings)
     groups = _groups(model, settings.learning_rate, faster or {})

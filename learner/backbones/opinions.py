@@ -63,7 +63,8 @@ def rationale_spans(
 
     A span is the position of its first character and the one after its last. A long text is read as when it is scored.
     """
-    found, limit = [], longest(biencoder.network.encoder.config, biencoder.tokenizer, MANY)
+    found = []
+    limit = longest(biencoder.network.encoder.config, biencoder.tokenizer, MANY)
     asked = biencoder.asked_many(questions, settings.question_length)
     for text, start, end in zip(texts, *asked, strict=True):
         read = biencoder.tokenizer(text, return_offsets_mapping=True, truncation=True, max_length=limit)

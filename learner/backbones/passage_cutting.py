@@ -50,7 +50,8 @@ def split_at(span: Span, tokens: list[Span], text: str, limit: int) -> list[Span
 
     tokens: the span in the text of each of its tokens. A word longer than the limit is split too.
     """
-    found, first = [], 0
+    found = []
+    first = 0
     while len(tokens) - first > limit:
         after = first + limit
         cut = next((i for i in range(after, first, -1) if text[tokens[i][0] - 1].isspace()), after)

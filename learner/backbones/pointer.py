@@ -19,7 +19,8 @@ class Pointer(nn.Module):
     def __init__(self, wide: int) -> None:
         super().__init__()
         self.gate = nn.Linear(wide, 1)
-        self.query, self.key = nn.Linear(wide, wide), nn.Linear(wide, wide)
+        self.query = nn.Linear(wide, wide)
+        self.key = nn.Linear(wide, wide)
 
     def begin(self, attention: Any) -> None:
         self.query.load_state_dict(attention.query.state_dict())
@@ -29,7 +30,8 @@ class Pointer(nn.Module):
 
     def forward(self, states: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores (n, t, s) and the gate's logits (n, t, 1), float32; states (n, t, d), read (n, s, d)."""
-        query, key = self.query(states), self.key(read)
+        query = self.query(states)
+        key = self.key(read)
         return (query @ key.transpose(1, 2)).float() / query.shape[-1] ** 0.5, self.gate(states).float()
 
 

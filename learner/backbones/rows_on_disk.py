@@ -10,9 +10,11 @@ class RowsOnDisk:
     """Rows in the order in which they were added; where each begins is in a second file, so memory does not grow."""
 
     def __init__(self, path: Path, kind: type[np.generic]) -> None:
-        self.path, self.kind = path, kind
+        self.path = path
+        self.kind = kind
         self.begins = path.with_name(f"{path.name}-begins")
-        self.count, self.end = 0, 0
+        self.count = 0
+        self.end = 0
         path.touch()
         np.zeros(1, dtype=np.int64).tofile(self.begins)
 

@@ -31,9 +31,11 @@ class Network(nn.Module):
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
-        size, spread = encoder.config.hidden_size, getattr(encoder.config, "initializer_range", 0.02)
+        size = encoder.config.hidden_size
+        spread = getattr(encoder.config, "initializer_range", 0.02)
         self.encoder = encoder
-        self.start, self.end = _head(size, spread), _head(size, spread)
+        self.start = _head(size, spread)
+        self.end = _head(size, spread)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def _answer(passage: str, start: int, end: int, score: float) -> Answer:
 
 
 def _head(size: int, spread: float) -> nn.Sequential:
-    first, last = nn.Linear(size, size), nn.Linear(size, size)
+    first = nn.Linear(size, size)
+    last = nn.Linear(size, size)
     for layer in (first, last):
         nn.init.normal_(layer.weight, std=spread)
         nn.init.zeros_(layer.bias)

@@ -145,7 +145,8 @@ def answer(
     """Return the most likely span of each passage for its question, over all windows; "" if it has no tokens."""
     found: list[Answer] = []
     for at in range(0, len(questions), CHUNK):
-        asked, read = questions[at : at + CHUNK], passages[at : at + CHUNK]
+        asked = questions[at : at + CHUNK]
+        read = passages[at : at + CHUNK]
         found += _answer_chunk(reader, asked, read, settings)
         progress("read", len(found) / len(questions))
     return found
@@ -189,7 +190,8 @@ def _answer_chunk(
             logits = span_logits(reader, windows, rows)
             start, end = (values.log_softmax(dim=1).cpu() for values in logits)
             inside = windows.inside(rows)
-            start, end = start.masked_fill(~inside, -torch.inf), end.masked_fill(~inside, -torch.inf)
+            start = start.masked_fill(~inside, -torch.inf)
+            end = end.masked_fill(~inside, -torch.inf)
             for row, first, last, score in zip(rows, *best_spans(start, end, settings.longest_answer), strict=True):
                 place = windows.rows[row]
                 if score > best[place].score:

@@ -64,7 +64,8 @@ class Windows:
 
     def text(self, which: int, first: int, last: int, passage: str) -> tuple[str, int]:
         """Return the passage's text from this token to that one, stripped, and where it begins."""
-        start, end = self.offsets[which][first][0], self.offsets[which][last][1]
+        start = self.offsets[which][first][0]
+        end = self.offsets[which][last][1]
         text = passage[start:end]
         return text.strip(), start + len(text) - len(text.lstrip())
 

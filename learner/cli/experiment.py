@@ -62,6 +62,7 @@ def _tell_failures(grid: "Grid") -> None:
     for standing in grid.failed:
         typer.echo(f"failed: {standing.cell.title}: {standing.error}", err=True)
     if grid.failed:
-        failed, total = len(grid.failed), len(grid.standings)
+        failed = len(grid.failed)
+        total = len(grid.standings)
         typer.echo(f"error: {failed} of {total} runs failed: fix the reasons above and run the same command", err=True)
         raise typer.Exit(1)

@@ -103,7 +103,8 @@ def simulate(
 def _show(rows: list[dict[str, Any]]) -> None:
     typer.echo("round  labels  positives  AP      P@R20")
     for row in rows:
-        ap, precision = row["average_precision"]["value"], row["precision_at_recall_20"]["value"]
+        ap = row["average_precision"]["value"]
+        precision = row["precision_at_recall_20"]["value"]
         typer.echo(f"{row['round']:5d}  {row['labels']:6d}  {row['positives']:9d}  {ap:.4f}  {precision:.4f}")
 
 

@@ -134,7 +134,8 @@ def make_dataset(
 
     records: the same texts with their columns.
     """
-    side, split = np.array(sides, dtype=object), np.array(splits, dtype=object)
+    side = np.array(sides, dtype=object)
+    split = np.array(splits, dtype=object)
 
     def rows(which: Side, wanted: Split) -> np.ndarray:
         return np.nonzero((side == which) & ((split == wanted) | (split == Split.BOTH)))[0]

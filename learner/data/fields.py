@@ -42,12 +42,14 @@ class RecordTexts:
 
     def __add__(self, other: "RecordTexts") -> "RecordTexts":
         """Return these texts followed by others with the same columns."""
-        texts, lengths = [*self.texts, *other.texts], [*self.lengths, *other.lengths]
+        texts = [*self.texts, *other.texts]
+        lengths = [*self.lengths, *other.lengths]
         return RecordTexts(texts, lengths, [*self.sides, *other.sides], self.columns)
 
     def take(self, rows: Sequence[int]) -> "RecordTexts":
         """Return these of the texts."""
-        texts, sides = [self.texts[row] for row in rows], [self.sides[row] for row in rows]
+        texts = [self.texts[row] for row in rows]
+        sides = [self.sides[row] for row in rows]
         return RecordTexts(texts, [self.lengths[row] for row in rows], sides, self.columns)
 
     def read(self) -> list[str]:

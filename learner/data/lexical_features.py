@@ -104,7 +104,9 @@ def lexicon_of(texts: Sequence[str], more: Sequence[str] = ()) -> Lexicon:
 
 def lexicon_by(terms: CorpusTerms, texts: Sequence[str]) -> Lexicon:
     """Return the lexicon of these texts by the terms of a corpus, which may be another one."""
-    counts, rarity, numbered = terms.counts(texts), terms.rarity, terms.numbered
+    counts = terms.counts(texts)
+    rarity = terms.rarity
+    numbered = terms.numbered
     length = np.log1p(np.asarray(counts.sum(1)).ravel())
     return Lexicon(
         terms.tf_idf(texts),
@@ -139,9 +141,12 @@ def _unit(terms: csr_matrix) -> csr_matrix:
 
 def _hashed(terms: csr_matrix) -> np.ndarray:
     """Return rows (texts, 512) as long as those of `terms`; each column is added to or subtracted from a random one."""
-    rng, n = np.random.default_rng(0), terms.shape[1]
-    signs, places = rng.choice(np.array([-1, 1], dtype=np.float32), n), rng.integers(DIMENSIONS, size=n)
+    rng = np.random.default_rng(0)
+    n = terms.shape[1]
+    signs = rng.choice(np.array([-1, 1], dtype=np.float32), n)
+    places = rng.integers(DIMENSIONS, size=n)
     hashing = csr_matrix((signs, places, np.arange(n + 1)), (n, DIMENSIONS))  # one number in each row
     hashed: np.ndarray = (terms @ hashing).toarray()
-    wanted, found = np.sqrt(np.asarray(terms.multiply(terms).sum(1))), np.linalg.norm(hashed, axis=1, keepdims=True)
+    wanted = np.sqrt(np.asarray(terms.multiply(terms).sum(1)))
+    found = np.linalg.norm(hashed, axis=1, keepdims=True)
     return hashed * (wanted / np.maximum(found, 1e-9)).astype(np.float32)

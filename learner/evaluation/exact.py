@@ -111,8 +111,10 @@ class _Counts:
 
     def reliability(self, negatives: int) -> Reliability:
         """Return the bins of all negatives; the lowest one, with nearly all of them, is the total minus the others."""
-        bins, p = self.bins.copy(), self.p.copy()
-        bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, self.total - p[1:].sum())
+        bins = self.bins.copy()
+        p = self.p.copy()
+        bins[0] = negatives - bins[1:].sum()
+        p[0] = max(0.0, self.total - p[1:].sum())
         return Reliability(bins, p, np.zeros(BINS))
 
 
@@ -161,7 +163,8 @@ class _Negatives:
 
     def count(self, scores: Tensor) -> None:
         """Count the block, overwriting it."""
-        edges, layer = self.scale.edges, self.scale.layer
+        edges = self.scale.edges
+        layer = self.scale.layer
         above = scores[scores >= self.scale.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
         # bars from 1; the last also holds what lies above it; what lies below the first is in 0, which is none
@@ -187,13 +190,18 @@ def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
 
 def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
     """Return the figures from the counts of the negatives of all pairs."""
-    scores, thresholds, false, layer = scale.scores, scale.cuts, counts.at_cuts(), scale.layer
+    scores = scale.scores
+    thresholds = scale.cuts
+    false = counts.at_cuts()
+    layer = scale.layer
     positives = len(scores)
-    at, values = None, {}
+    at = None
+    values = {}
     if layer is not None:
         place = int(np.searchsorted(thresholds, np.float32(layer.threshold)))
         at = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
-        thresholds, false = np.delete(thresholds, place), np.delete(false, place)
+        thresholds = np.delete(thresholds, place)
+        false = np.delete(false, place)
         known = reliability(layer.probability(scores), True)
         values["calibration_error"] = (known + counts.reliability(pairs - positives)).error
     curve = _curve(scores, thresholds, false)

@@ -62,7 +62,8 @@ def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> d
     The paper's form removes the putative false positives that turn out to be positives. The consistent form counts them
     as true positives: its denominator remains all pairs at or above the threshold.
     """
-    false, labels = sum(one.size for one in strata), sum(one.labelled for one in strata)
+    false = sum(one.size for one in strata)
+    labels = sum(one.labelled for one in strata)
     real = np.array(sum(one.rate * one.size for one in strata))
     draws = sum((one.draw(rng) for one in strata), start=np.zeros(DRAWS))
 

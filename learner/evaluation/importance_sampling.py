@@ -65,7 +65,8 @@ def estimate(
     """
     counts = _Counts.of(positives, strata, layer)
     false = false_positives(strata, counts.cuts)
-    curve, values = counts.curve(false), counts.values(false, counts.p)
+    curve = counts.curve(false)
+    values = counts.values(false, counts.p)
     at = curve.spread(POINTS)
     worse, better = _draw_both(counts, strata, at, rng)
     scored = sum(len(one.scores) for one in strata)
@@ -217,7 +218,8 @@ def _draw_both(counts: _Counts, strata: Sequence[Stratum], at: np.ndarray, rng: 
 def _draws(
     counts: _Counts, samples: list[_Sample], seen: np.ndarray, at: np.ndarray, rng: np.random.Generator
 ) -> _Draws:
-    rows, precision = [], []
+    rows = []
+    precision = []
     for _ in range(DRAWS if samples else 1):
         unseen = np.zeros(len(seen))
         for sample in samples:
@@ -237,7 +239,8 @@ def _estimate(value: float, worse: np.ndarray, better: np.ndarray, method: str, 
 
 
 def _with_band(curve: Curve, worse: np.ndarray, better: np.ndarray) -> Curve:
-    low, high = np.percentile(worse, TAIL, axis=0), np.percentile(better, 100 - TAIL, axis=0)
+    low = np.percentile(worse, TAIL, axis=0)
+    high = np.percentile(better, 100 - TAIL, axis=0)
     return replace(curve, low=np.minimum(low, curve.precision), high=np.maximum(high, curve.precision))
 
 

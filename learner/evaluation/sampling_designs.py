@@ -18,9 +18,12 @@ from allpairs.learner.search.inner_product import Readable
 from allpairs.learner.search.nearest import near_pairs
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of right -> scores, one for each pair
-NEAR_RANDOM, STRATIFIED = "near-random", "stratified"
+NEAR_RANDOM = "near-random"
+STRATIFIED = "stratified"
 NEAR = 100  # neighbours whose negatives are enumerated (Mussmann, Jia and Liang 2020, released code)
-TOP, BULK = 1_024, 0.02  # size of the highest stratum; share of pairs above the lowest stratum
+# size of the highest stratum; share of pairs above the lowest stratum
+TOP = 1_024
+BULK = 0.02
 CHUNK = 100_000  # pairs whose vectors are in memory at once
 
 
@@ -53,7 +56,8 @@ class Population:
             left, right = pairs_numbered(numbers, len(self.left), len(self.right), self.symmetric)
             free = ~barred(left, right)
             if free.sum() >= n or wanted == self.pairs:
-                left, right = left[free][:n], right[free][:n]
+                left = left[free][:n]
+                right = right[free][:n]
                 return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
@@ -181,7 +185,8 @@ def cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.n
 
 def _blocks(population: Population) -> Iterator[tuple[Block, float]]:
     """Yield every block of cheap scores and the share done; positives and non-existent pairs are at minus infinity."""
-    left, right = as_tensor(np.asarray(population.left)), as_tensor(np.asarray(population.right))
+    left = as_tensor(np.asarray(population.left))
+    right = as_tensor(np.asarray(population.right))
     for block in without(blocks(left, right, population.symmetric), population.positives):
         yield block, min(1.0, (block.row + ROWS) / len(left))
 

@@ -24,8 +24,11 @@ from allpairs.learner.loop.simulate import simulate
 from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.models.encoder import load_encoder
 
-DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"
-MODEL, BASE = "model", "base.json"
+DONE = "done.json"
+LABELS = "labels.csv"
+ROUNDS = "rounds.jsonl"
+MODEL = "model"
+BASE = "base.json"
 
 
 def read_corpus(files: Files, development: bool = False) -> Corpus:
@@ -75,10 +78,12 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
 
     Raises InputError if the data do not allow such a run.
     """
-    folder, started = out / cell.folder, time.monotonic()
+    folder = out / cell.folder
+    started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    corpus, beside = read_corpus(files), read_corpus(files, True) if files.development else None
+    corpus = read_corpus(files)
+    beside = read_corpus(files, True) if files.development else None
     if cell.kind == "encoder" and files.labels is not None:
         run_encoder(corpus, cell.settings, files.labels, folder, progress)
     elif cell.concat is not None:

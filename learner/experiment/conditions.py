@@ -57,7 +57,8 @@ def conditions_of(results: Results) -> list[Conditions]:
 
 def conditions_of_row(results: Results, dataset: str, row: Row) -> Conditions:
     """Return the conditions of a row on a data set."""
-    files, last = results.experiment.datasets[dataset], results.last(dataset, row.name)[0]
+    files = results.experiment.datasets[dataset]
+    last = results.last(dataset, row.name)[0]
     settings = settings_of(results.experiment, row, 0)
     is_concat = row.kind == "concat"
     encoder = row.backbone if is_concat else settings.encoder

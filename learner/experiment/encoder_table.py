@@ -12,7 +12,9 @@ from allpairs.learner.experiment.encoders import HELD_OUT, LINE, ap_of
 from allpairs.learner.experiment.spec import Experiment, cells_of
 from allpairs.learner.reports.tables import grid, number
 
-DRAWS, TAILS = 1_000, (0.025, 0.975)  # of the bootstrap over labels
+# of the bootstrap over labels
+DRAWS = 1_000
+TAILS = (0.025, 0.975)
 WHAT = (
     "All figures are by the cosine alone. *AP over all pairs*: of the evaluation items, by known pairs, trained on all "
     "labels. *AP on labels*: each label is scored by an encoder trained on the other four fifths, with the bootstrap's "
@@ -99,7 +101,8 @@ def _figures(
 def _resampled(runs: dict[int, Run]) -> np.ndarray:
     """Return AP, the mean over seeds, of resampled labels: the same draws for every encoder, (draws,)."""
     label = next(iter(runs.values()))[2]
-    rng, found = np.random.default_rng(0), list[float]()
+    rng = np.random.default_rng(0)
+    found = list[float]()
     while len(found) < DRAWS:
         drawn = rng.integers(len(label), size=len(label))
         if 0 < label[drawn].sum() < len(label):

@@ -21,10 +21,15 @@ from allpairs.learner.metrics.average_precision import average_precision, curve_
 from allpairs.learner.models.cosine_bert import Labelled, cosines, train
 from allpairs.learner.models.encoder import Encoder, load_encoder
 
-FOLDS, LEAST = 5, 10  # labels of each class
+# labels of each class
+FOLDS = 5
+LEAST = 10
 NEAR = 10  # texts
-QUERIES, TIE = 256, 1e-6  # texts compared with all others at once; rounding of equal scores
-HELD_OUT, LINE = "held_out.json", "rounds.jsonl"
+# texts compared with all others at once; rounding of equal scores
+QUERIES = 256
+TIE = 1e-6
+HELD_OUT = "held_out.json"
+LINE = "rounds.jsonl"
 
 
 def run_encoder(corpus: Corpus, settings: Settings, labels: Path, folder: Path, progress: Progress) -> None:
@@ -37,8 +42,10 @@ def run_encoder(corpus: Corpus, settings: Settings, labels: Path, folder: Path, 
     encoder = load_encoder(settings.encoder).variant(settings.pooling, settings.distance)
     started = time.monotonic()
     vectors = encoder.encode(dataset.texts, part_of(progress, 0.0, 0.2))
-    seconds, memory = time.monotonic() - started, _peak()
-    before, near = cosines(encoder, dataset.texts, labelled), share_near(dataset, vectors, labelled)
+    seconds = time.monotonic() - started
+    memory = _peak()
+    before = cosines(encoder, dataset.texts, labelled)
+    near = share_near(dataset, vectors, labelled)
     after = held_out_scores(encoder, dataset, labelled, settings, part_of(progress, 0.2, 0.7))
     figures: dict[str, float] = {
         "labels_ap": ap_of(after, labelled.label),
@@ -70,7 +77,9 @@ def training_labels(dataset: Dataset, labelled: Labelled) -> Labelled:
 def share_near(dataset: Dataset, vectors: np.ndarray, labelled: Labelled) -> float:
     """Return the share of positive labels whose right text is among the ten nearest of the left one, by the cosine."""
     positive = np.flatnonzero(labelled.label == 1)
-    left, right, others = labelled.left[positive], labelled.right[positive], vectors[dataset.right]
+    left = labelled.left[positive]
+    right = labelled.right[positive]
+    others = vectors[dataset.right]
     better = np.empty(len(positive), dtype=np.int64)
     for at in range(0, len(positive), QUERIES):
         some = slice(at, at + QUERIES)
@@ -106,7 +115,8 @@ def held_out_scores(
 
 def _folds(labelled: Labelled, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return five pairs of positions, to train on and held out, each left text in one fold, where that is possible."""
-    label, groups = labelled.label, labelled.left
+    label = labelled.label
+    groups = labelled.left
     if len(np.unique(groups)) >= FOLDS:
         grouped = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
         found = list(grouped.split(label, label, groups))

@@ -17,7 +17,9 @@ from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
 PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".3~%")}
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 WIDTH = 380
-ROOM, LEAST_ROOM = 0.2, 0.02  # of the vertical axis above and below the curves: share of their span, and at least
+# of the vertical axis above and below the curves: share of their span, and at least
+ROOM = 0.2
+LEAST_ROOM = 0.02
 LEGEND_ROW = 24  # pixels that two rows take in the legend of a page, below the plot and its axis
 
 # The strategies of each figure; the first two are required.
@@ -89,7 +91,8 @@ def page_panel(figure: Figure, measure: str) -> dict[str, Any]:
 
 def _around(values: "pd.Series[float]") -> list[float]:
     """Return the ends of an axis that fits the curves; the wide intervals of few seeds must not flatten them."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     room = max(LEAST_ROOM, ROOM * (high - low))
     return [max(0.0, low - room), min(1.0, high + room)]
 

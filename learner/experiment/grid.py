@@ -60,7 +60,9 @@ class Grid:
     """
 
     def __init__(self, experiment: Experiment, out: Path, devices: Sequence[str]) -> None:
-        self.experiment, self.out, self.free = experiment, out, list(devices)
+        self.experiment = experiment
+        self.out = out
+        self.free = list(devices)
         self.threads = max(1, torch.get_num_threads() // len(devices))
         self.standings = [Standing(cell, "done" if is_done(cell, out) else "waiting") for cell in cells_of(experiment)]
         self.left = len(self.standings) - self.count("done")
@@ -92,7 +94,8 @@ class Grid:
         for standing in self.standings:
             if standing.run is not None:
                 standing.run.stop()
-                standing.run, standing.state = None, "waiting"
+                standing.run = None
+                standing.state = "waiting"
         self._store()
 
     def report(self) -> tuple[str, float]:
@@ -134,10 +137,12 @@ class Grid:
             needed = standing.cell.source
             state = "done" if needed is None else states[needed.folder]
             if needed is not None and state == "failed":
-                standing.state, standing.error = "failed", f"it needs {needed.title}, which failed"
+                standing.state = "failed"
+                standing.error = f"it needs {needed.title}, which failed"
                 states[standing.cell.folder] = "failed"
             elif state == "done" and self.free:
-                standing.run, standing.state = self._launch(standing.cell), "running"
+                standing.run = self._launch(standing.cell)
+                standing.state = "running"
 
     def _launch(self, cell: Cell) -> Run:
         files = self.experiment.datasets[cell.dataset]
@@ -162,7 +167,8 @@ def standing_share(standing: Standing, out: Path) -> float:
     """
     if standing.cell.kind == "encoder":
         return standing.run.done if standing.run else 0.0
-    settings, rounds = standing.cell.settings, standing.cell.rounds
+    settings = standing.cell.settings
+    rounds = standing.cell.rounds
     sizes = [batch_size_of(number, settings.first, settings.growth, settings.growth_kind) for number in range(rounds)]
     labels = list(accumulate(sizes))
     costs = [1 / rounds + spent / sum(labels) for spent in labels]
@@ -171,7 +177,8 @@ def standing_share(standing: Standing, out: Path) -> float:
 
 def _stage(standing: Standing, out: Path) -> str:
     assert standing.run is not None  # only for a running one
-    run, cell = standing.run, standing.cell
+    run = standing.run
+    cell = standing.cell
     number = min(rounds_done(cell, out) + 1, cell.rounds)
     where = "" if cell.concat or cell.kind == "encoder" else f"round {number} of {cell.rounds}, "
     return f"{cell.title}: {where}{run.stage}"

@@ -7,10 +7,16 @@ from collections.abc import Callable, Mapping
 
 Figures = Mapping[str, float]
 
-AP, PRECISION = "average_precision", "precision_at_recall_20"
-POSITIVES, PAIRS, NEGATIVES, NEAR = "positives", "pairs", "stated_negatives", "near_negatives"
-ACCURACY, F1 = "stated_accuracy", "stated_f1"
-MAP, PAIR_F1 = "question_map", "pair_f1"
+AP = "average_precision"
+PRECISION = "precision_at_recall_20"
+POSITIVES = "positives"
+PAIRS = "pairs"
+NEGATIVES = "stated_negatives"
+NEAR = "near_negatives"
+ACCURACY = "stated_accuracy"
+F1 = "stated_f1"
+MAP = "question_map"
+PAIR_F1 = "pair_f1"
 PAPER_BACKBONES = BERT, XLNET, ROBERTA, ALBERT = (
     "bert-base-uncased",
     "xlnet-base-cased",

@@ -42,8 +42,10 @@ def write_report(experiment: Experiment, out: Path) -> bool:
         parts = [_write_encoders(experiment, out)]
         (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", *parts]), encoding="utf-8")
         return True
-    points, developed = points_of(results), points_of(results, development=True)
-    costs, figures = costs_of(results, developed), figures_of(results, developed)
+    points = points_of(results)
+    developed = points_of(results, development=True)
+    costs = costs_of(results, developed)
+    figures = figures_of(results, developed)
     parts = [
         *_write_tables(results, out / TABLES),
         _write_conditions(results, out / TABLES),

@@ -84,7 +84,8 @@ def means_of(records: Iterable[Record]) -> dict[str, Mean]:
 
 def read_results(experiment: Experiment, out: Path) -> Results:
     """Read the results of the finished cells."""
-    records, near = [], dict[tuple[str, str], int]()
+    records = []
+    near = dict[tuple[str, str], int]()
     for cell in cells_of(experiment):
         if is_done(cell, out):
             near |= near_of(out / cell.folder / BASE, cell.dataset, experiment.datasets[cell.dataset].part)

@@ -12,7 +12,9 @@ from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
-MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
+# the first draws as many of each class as the second collected
+MATCHED = "stratified-match"
+REFERENCE = "uncertainty"
 PATHS = ("left", "right", "gold", "split", "development")
 LABELS = "labels"  # the file that only comparisons of encoders have
 # Keys that came later: at these defaults old runs keep their digest.

@@ -40,7 +40,8 @@ TITLES = {
     PAIR_F1: "a-F1",
 }
 COUNTS = (POSITIVES, PAIRS, NEGATIVES, NEAR)
-COSINE, CONCAT = "cosine_", "concat_"
+COSINE = "cosine_"
+CONCAT = "concat_"
 RANKED = (PRECISION, AP)
 TABLE3 = ("random", "stated", "static-retrieval", "adaptive-retrieval", "uncertainty")
 TABLE5 = ("stratified-match", "stratified-all-positives")

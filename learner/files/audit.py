@@ -53,8 +53,10 @@ def other_ids(corpus: Corpus, rows: np.ndarray) -> list[str]:
 
 def drawn_by(scorer: VectorScorer, dataset: Dataset, pairs: int, seed: int, progress: Progress = no_progress) -> Drawn:
     """Draw likewise from the evaluation pairs of a dataset, ranked by the scorer: rows of the dataset."""
-    rows, columns = dataset.evaluation_left, dataset.evaluation_right
-    left, right = as_left(scorer.vectors[rows], scorer.space), as_right(scorer.vectors[columns], scorer.space)
+    rows = dataset.evaluation_left
+    columns = dataset.evaluation_right
+    left = as_left(scorer.vectors[rows], scorer.space)
+    right = as_right(scorer.vectors[columns], scorer.space)
     rescored = scorer.rescored.within(rows, columns)
     both = Sides(left, right, rows, columns, dataset.symmetric, _lexical(dataset), rescored=rescored)
     ranking = rank_all(left, right, dataset.symmetric, progress, rescored=rescored)
@@ -68,7 +70,8 @@ def drawn_by(scorer: VectorScorer, dataset: Dataset, pairs: int, seed: int, prog
     first = np.searchsorted(order.stratum, np.arange(strata))
     at = np.concatenate([np.arange(start, start + count) for start, count in zip(first, wanted, strict=True)])
     stratum = order.stratum[at]
-    size, band = design.sizes[stratum], design.band[stratum] + 1
+    size = design.sizes[stratum]
+    band = design.band[stratum] + 1
     return Drawn(rows[order.left[at]], columns[order.right[at]], stratum + 1, band, size, wanted[stratum] / size)
 
 

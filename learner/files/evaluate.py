@@ -121,7 +121,8 @@ def why_unmeasurable(dataset: Dataset) -> str:
 
 def texts_in_words(corpus: Corpus) -> str:
     """Return that figures are over texts, if some rows repeat one; else nothing."""
-    rows, texts = sum(len(item.ids) for item in corpus.items), len(corpus.items)
+    rows = sum(len(item.ids) for item in corpus.items)
+    texts = len(corpus.items)
     if rows == texts:
         return ""
     return f"{rows:,} rows have {counted(texts, 'different text')}: figures are over these, each pair once"
@@ -231,7 +232,9 @@ def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
 
 
 def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
-    left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
+    positives = dataset.evaluation_positives
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return scorer.score(left[rows], right[columns], progress)
@@ -248,7 +251,8 @@ def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
 def population_of(dataset: Dataset, base: str, progress: Progress = no_progress) -> Population:
     """Return all evaluation pairs with the vectors of the encoder that tells near ones from far ones."""
     cheap = _encode(Matcher(load_encoder(base), None), dataset, progress)
-    left, right = cheap[dataset.evaluation_left], cheap[dataset.evaluation_right]
+    left = cheap[dataset.evaluation_left]
+    right = cheap[dataset.evaluation_right]
     return Population(left, right, dataset.evaluation_positives, dataset.symmetric)
 
 

@@ -19,8 +19,12 @@ from allpairs.learner.light.groups import measures
 Value = TypeVar("Value")
 Text = tuple[str, str]  # side, empty if there is one list, and id
 Membership = dict[Text, str | None]  # without a group a text is alone
-SIZE, SOURCE = "size", "source"  # what figures can be by, besides a column; the source: which of two lists
-MOST, OTHERS = 20, "(other values)"  # values with figures of their own
+# what figures can be by, besides a column; the source: which of two lists
+SIZE = "size"
+SOURCE = "source"
+# values with figures of their own
+MOST = 20
+OTHERS = "(other values)"
 
 
 def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str = "", by: str = "") -> dict[str, Any]:
@@ -43,7 +47,9 @@ def group_figures(found: Path, true: Path, lists: Sequence[Path] = (), name: str
     listed = dict.fromkeys(_of_lists(lists), "")
     if are_whole(id_ for _, id_ in (*parts[0], *parts[1], *listed)):
         parts = [_plain(part) for part in parts]
-        names, values, listed = _plain(names), _plain(values), _plain(listed)
+        names = _plain(names)
+        values = _plain(values)
+        listed = _plain(listed)
     texts = sorted({*parts[0], *parts[1], *listed})
     groups, entities = (codes([part.get(text) for text in texts]) for part in parts)
     second = np.array([side == Side.RIGHT for side, _ in texts]) if two else None
@@ -82,7 +88,8 @@ def figures_of(
 def _of_names(group: np.ndarray, names: Sequence[str | None]) -> dict[str, float | None]:
     """Return how often the names of groups differ and repeat, over the texts that have one."""
     has = np.array([bool(name) for name in names])
-    group, known = group[has], np.array([name for name in names if name], dtype=str)
+    group = group[has]
+    known = np.array([name for name in names if name], dtype=str)
     return {"name_variation": measures.name_variation(group, known), "homonymy": measures.homonymy(group, known)}
 
 

@@ -45,7 +45,8 @@ def group_table(
     items = [corpus.items[place] for place in text.tolist()]
     names = [name for item in corpus.items for name in item.ids]
     inside, columns = group_rows(groups, grouping.representatives(groups, [item.text for item in items], order))
-    table, rows = pd.DataFrame(columns), inside.tolist()
+    table = pd.DataFrame(columns)
+    rows = inside.tolist()
     table.insert(2, "side", [items[row].side.value for row in rows])
     table.insert(3, "id", [names[row] for row in rows])
     table.insert(4, "text", [items[row].text for row in rows])

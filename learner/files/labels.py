@@ -11,7 +11,8 @@ from allpairs.db.domain import Kind, Purpose, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.learner.models.cosine_bert import Labelled
 
-NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)
+NEEDED = ("id1", "id2", "label")
+OPTIONAL = ("purpose",)
 
 
 def read_labels(path: Path, corpus: Corpus, every: bool = False) -> Labelled:

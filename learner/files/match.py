@@ -154,8 +154,10 @@ def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
 def _best_matches(
     matcher: Matcher, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
 ) -> Matches:
-    vectors, space = matcher.vectors(dataset, encoded, progress), matcher.space
-    left, right = dataset.evaluation_left, dataset.evaluation_right
+    vectors = matcher.vectors(dataset, encoded, progress)
+    space = matcher.space
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
     rescored = matcher.rescored(dataset, vectors, progress)
     top = None if cut.top is None else max(cut.top, 1)
     best = best_pairs(
@@ -211,10 +213,12 @@ def threshold_of(matcher: Matcher, cut: Cut) -> float:
 
 def _score_at_precision(matcher: Matcher, precision: float) -> float:
     """Return the lowest score at or above which the matcher's measured precision was reached."""
-    name, curve = matcher.encoder.name, matcher.curve
+    name = matcher.encoder.name
+    curve = matcher.curve
     if not curve:
         raise InputError(f"precision has not been measured for {name}: use top or threshold")
-    scores, measured = np.array(curve["score"]), np.array(curve["precision"])
+    scores = np.array(curve["score"])
+    measured = np.array(curve["precision"])
     reached = measured >= precision
     if not reached.any():
         raise InputError(f"{name} does not reach precision {precision:g}: its highest is {measured.max():.3f}")
@@ -226,7 +230,8 @@ def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple
     items = corpus.items
     ids = [item.ids for item in items]
     pairs, names, columns = _of_ids(matches, ids, corpus.kind == Kind.SYMMETRIC)
-    left, right = pairs.left[names.text_pair].tolist(), pairs.right[names.text_pair].tolist()
+    left = pairs.left[names.text_pair].tolist()
+    right = pairs.right[names.text_pair].tolist()
     table = pd.DataFrame({"id1": names.first, "id2": names.second, **columns})
     table["text1"] = [items[row].text for row in left]
     table["text2"] = [items[row].text for row in right]
@@ -239,7 +244,8 @@ def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple
 def _of_ids(matches: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:
     """Return the pairs of texts after each text of one list with itself, their pairs of ids, and columns of these."""
     alone = _several(ids, one_list)
-    left, right = np.append(alone, matches.pairs.left), np.append(alone, matches.pairs.right)
+    left = np.append(alone, matches.pairs.left)
+    right = np.append(alone, matches.pairs.right)
     pairs = Pairs(left, right, np.append(np.full(len(alone), np.nan, dtype=np.float32), matches.pairs.score))
     names = pairs_of_ids(ids, left.tolist(), right.tolist())
     equal = np.append(np.ones(len(alone), dtype=bool), matches.equal)[names.text_pair]

@@ -26,7 +26,8 @@ from allpairs.learner.runtime.progress_output import write_text
 from allpairs.learner.search.exact import Pairs
 
 COLUMNS = ("id1", "id2", "text1", "text2", "score", "kind", "stratum", "size", "true", "label", "also1", "also2")
-CONFIDENT, SAMPLE = "confident", "sample"
+CONFIDENT = "confident"
+SAMPLE = "sample"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ def find_mistakes(
     if reason := why_unmeasurable(dataset):
         raise InputError(reason)
     scorer = load_scorer(model, dataset, progress)
-    left, right = dataset.evaluation_left, dataset.evaluation_right
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return scorer.score(left[rows], right[columns], progress)
@@ -79,7 +81,8 @@ def write_mistakes(
     """
     rows = []
     for kind, one, at in (*_confident(found, n), *_sampled(found, n, rng)):
-        left, right = int(one.pairs.left[at]), int(one.pairs.right[at])
+        left = int(one.pairs.left[at])
+        right = int(one.pairs.right[at])
         names = corpus.items[left].ids, corpus.items[right].ids
         ids, more = [ids[0] for ids in names], [further_ids(ids) for ids in names]
         texts = dataset.whole_texts[left], dataset.whole_texts[right]
@@ -113,7 +116,8 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
     for number, (kind, stratum, size, positives, label) in read_rows(path, COLUMNS[5:10]):
         if kind != SAMPLE:
             continue
-        sizes[stratum], true = _count(size, path, number, "size"), _count(positives, path, number, "true")
+        sizes[stratum] = _count(size, path, number, "size")
+        true = _count(positives, path, number, "true")
         if (positive := label_of(label, path, number)) is not None:
             labels.setdefault(stratum, []).append(positive)
     if not labels:

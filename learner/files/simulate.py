@@ -53,7 +53,8 @@ def simulate_corpus(
         if split
         else split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     )
-    encoder, beside = load_encoder(settings.encoder), read_split(development, corpus) if development else None
+    encoder = load_encoder(settings.encoder)
+    beside = read_split(development, corpus) if development else None
     rows = simulate(divided, encoder, settings, rounds, out, progress, composition, beside)
     return rows, [*divided.notes, *(note for row in rows for note in notes_of(row, settings.neighbours))]
 

@@ -87,7 +87,8 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
         stored = [load_arrays(path, "check the false positives again") for path in paths]
         rows = len(data.item_ids)
         seen, base = (sides(data, each["vectors"], rescored=from_arrays(each, rows)) for each in stored)
-        positives, seed = data.dataset.evaluation_positives, data.settings.seed
+        positives = data.dataset.evaluation_positives
+        seed = data.settings.seed
         found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress, seen.rescored)
         stratum = np.where(near(found.false, base.left, base.right, base.symmetric, progress), 0, 1)
         drawn = lowest(seen.numbers(found.false.left, found.false.right, seed), stratum, draw)
@@ -149,7 +150,8 @@ def _tasks(
     seen: Sides, false: Pairs, stratum: np.ndarray, drawn: np.ndarray, layer: OutputLayer | None
 ) -> list[dict[str, Any]]:
     """Return the columns of the tasks, in the order of `drawn` (positions in `false`)."""
-    chosen, strata = false.take(drawn), stratum[drawn]
+    chosen = false.take(drawn)
+    strata = stratum[drawn]
     inclusion = np.bincount(strata, minlength=len(STRATA)) / np.maximum(np.bincount(stratum, minlength=len(STRATA)), 1)
     p = [None] * len(drawn) if layer is None else layer.probability(chosen.score).tolist()
     columns = {
@@ -170,7 +172,8 @@ def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, 
     if session.scalar(select(Design.id).where(Design.folder == folder)) is not None:
         return
     last = session.scalar(select(func.max(Design.number)).where(Design.project_id == design.project_id))
-    design.number, design.folder = (last or 0) + 1, folder
+    design.number = (last or 0) + 1
+    design.folder = folder
     session.add(design)
     session.flush()
     if tasks:

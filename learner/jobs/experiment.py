@@ -49,7 +49,8 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
     labels: write the labels that train, too.
     """
     with database() as engine, reading(engine) as session:
-        name, folder = project_of(session, project_id).name, experiment_folder(job_id) / "data"
+        name = project_of(session, project_id).name
+        folder = experiment_folder(job_id) / "data"
         files = write_data(session, project_id, folder)
         if labels:
             files["labels"] = write_labels(session, project_id, folder)

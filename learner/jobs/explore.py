@@ -94,7 +94,8 @@ def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress:
     Items of different splits are paired too: this list neither measures nor trains.
     """
     lists = lists_of(dataset, of_left=True)
-    left, right = lists.own, lists.others
+    left = lists.own
+    right = lists.others
     found = best_pairs(
         as_left(vectors[left], BLENDED),
         as_right(vectors[right], BLENDED),
@@ -135,8 +136,10 @@ def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: in
 
 def _with_equal(known: np.ndarray, data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
     """Return the known pairs, then the equal texts of two lists that are not known, and which are equal, (n,) bool."""
-    dataset, equal = data.dataset, data.dataset.equal_pairs
-    keys, of_equal = dataset.keys(known[:, 0], known[:, 1]), dataset.keys(equal[:, 0], equal[:, 1])
+    dataset = data.dataset
+    equal = data.dataset.equal_pairs
+    keys = dataset.keys(known[:, 0], known[:, 1])
+    of_equal = dataset.keys(equal[:, 0], equal[:, 1])
     more = equal[~np.isin(of_equal, keys)]
     whole = np.concatenate([known, np.column_stack([more, np.full_like(more, -1)])])
     return whole, np.isin(dataset.keys(whole[:, 0], whole[:, 1]), of_equal)

@@ -88,8 +88,12 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         with reading(engine) as session:
             data = planned_data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        settings, fitted, first, known = data.settings, {}, {}, {}
-        blend, model = Blend(settings.hubness), round_folder(project_id, job_id) / "model"
+        settings = data.settings
+        fitted = {}
+        first = {}
+        known = {}
+        blend = Blend(settings.hubness)
+        model = round_folder(project_id, job_id) / "model"
         path = vectors_path(project_id, job_id)
         if settings.lexical or not plan["trains"]:
             vectors = pretrained_vectors(project_id, data, settings, progress)
@@ -104,7 +108,8 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             rng = np.random.default_rng([settings.seed, plan["number"], 3])
             staged = make_staged(data.dataset, vectors, labelled, layer, settings.second_stage, rng, BLENDED, progress)
             save_rescored(round_folder(project_id, job_id), staged.rescored, data)
-            first, whole = {"w": layer.w, "b": layer.b}, staged.layer
+            first = {"w": layer.w, "b": layer.b}
+            whole = staged.layer
             fitted = {"w": whole.w, "b": whole.b, "threshold": whole.threshold, "loss": layer.loss}
             known |= staged.as_dict()
             add_round_details(model, **fitted, **blend.as_dict(), **known)
@@ -133,7 +138,8 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         started = time.monotonic()
         vectors = load_vectors(vectors_path(project_id, job_id))
         again = rescored_of(project_id, job_id, plan, data)
-        layer, seed = layer_of(plan), data.settings.seed
+        layer = layer_of(plan)
+        seed = data.settings.seed
         measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=again)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:

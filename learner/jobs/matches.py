@@ -70,7 +70,8 @@ def matches(
     reranker: folder of the re-ranker that orders the pairs, relative to the runs. newest_by: the column that the newest
     text is found by. keep: whether the groups become the project's. Jobs of earlier versions name fewer of these.
     """
-    job_id, grouping = str(DBOS.workflow_id), Grouping.read((clustering, representative, newest_by))
+    job_id = str(DBOS.workflow_id)
+    grouping = Grouping.read((clustering, representative, newest_by))
     with job_state(job_id):
         return find_matches(job_id, project_id, number, threshold, reranker, *grouping.words, keep)
 
@@ -91,8 +92,10 @@ def find_matches(
     wanted = Grouping.read((clustering, representative, newest_by))
     with database() as engine:
         with reading(engine) as session:
-            data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
-            known, counts = _known(session, project_id, data), _id_counts(session, project_id, data)
+            data = read_project(session, project_id)
+            matcher = matcher_of(session, project_id, number)
+            known = _known(session, project_id, data)
+            counts = _id_counts(session, project_id, data)
             if matcher is None:
                 raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
             wanted.require_possible(Kind.SYMMETRIC if data.dataset.symmetric else Kind.BIPARTITE, matcher.w is not None)
@@ -118,8 +121,10 @@ def find_matches(
         with reading(engine) as session:
             texts = _Texts(session, data, pairs, groups)
             by_column = _order(session, project_id, data, wanted)
-        inside, sizes = groups.of >= 0, (len(groups.size), int(groups.size.sum()))
-        ids, changed = None, None
+        inside = groups.of >= 0
+        sizes = (len(groups.size), int(groups.size.sum()))
+        ids = None
+        changed = None
         if keep:  # before the files, so that these never name an id that is not stored
             p = None if layer is None else float(layer.probability(np.array([threshold]))[0])
             update = GroupUpdate(
@@ -134,7 +139,8 @@ def find_matches(
                 texts=sizes[1],
             )
             kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
-            ids, changed = kept.ids_of(data.item_ids.tolist()), len(kept.plan.changes)
+            ids = kept.ids_of(data.item_ids.tolist())
+            changed = len(kept.plan.changes)
         with writing_matches(project_id) as folder:
             rows, omitted = _write_pairs(folder / PAIRS, pairs, known, set(equal), layer, texts, order)
             _write_groups(folder / GROUPS, groups, counts, wanted, by_column, texts, ids)
@@ -163,7 +169,8 @@ def _pairs_above(
     threshold: float, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
 ) -> Pairs:
     """Return the pairs of texts that score at least this, best first. Raises InputError for too many."""
-    left, right = data.dataset.left, data.dataset.right
+    left = data.dataset.left
+    right = data.dataset.right
     best = best_pairs(
         as_left(vectors[left], BLENDED),
         as_right(vectors[right], BLENDED),
@@ -238,7 +245,8 @@ def _p(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
 
 def _links(data: ProjectData, pairs: Pairs, known: Known, layer: OutputLayer | None) -> Links:
     """Return the pairs as links between rows, with what is known of any pair."""
-    dataset, n = data.dataset, len(data.item_ids)
+    dataset = data.dataset
+    n = len(data.item_ids)
     yes, no = (
         np.array([pair for pair, said in known.items() if said == answer], dtype=np.int64).reshape(-1, 2)
         for answer in DECIDED
@@ -251,7 +259,8 @@ def _order(session: Session, project_id: int, data: ProjectData, grouping: Group
     """Return the order of the rows by the column that the newest text is found by, read from all texts in pairs."""
     if not grouping.newest_by:
         return NO_ORDER
-    dataset, n = data.dataset, len(data.item_ids)
+    dataset = data.dataset
+    n = len(data.item_ids)
     items = data.item_ids[np.union1d(dataset.left, dataset.right)].tolist()
     values = column_values(session, project_id, items, grouping.newest_by)
     second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
@@ -264,7 +273,8 @@ class _Texts:
     def __init__(self, session: Session, data: ProjectData, pairs: Pairs, groups: Groups) -> None:
         rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.of >= 0))
         items = data.item_ids[rows].tolist()
-        names, dataset = identifiers_of(session, items), data.dataset
+        names = identifiers_of(session, items)
+        dataset = data.dataset
         self.names = {row: names[item] for row, item in zip(rows.tolist(), items, strict=True)}
         self.text = dataset.whole_texts
         second = np.zeros(len(rows), dtype=bool) if dataset.symmetric else np.isin(rows, dataset.right)
@@ -284,9 +294,11 @@ def _write_pairs(
     order: np.ndarray | None,
 ) -> tuple[int, int]:
     """Write the pairs of ids, those of equal texts of one list first; return how many, and how many are left out."""
-    left, right = [*texts.alone, *pairs.left.tolist()], [*texts.alone, *pairs.right.tolist()]
+    left = [*texts.alone, *pairs.left.tolist()]
+    right = [*texts.alone, *pairs.right.tolist()]
     names = pairs_of_ids(texts.names, left, right)
-    between, alone = list(zip(left, right, strict=True)), len(texts.alone)
+    between = list(zip(left, right, strict=True))
+    alone = len(texts.alone)
     p = [None] * len(pairs) if layer is None else layer.probability(pairs.score).tolist()
     number = pyarrow.float64()
     of_texts = {
@@ -334,9 +346,11 @@ def _write_groups(
 ) -> None:
     """Write all ids in groups. ids: of each row's group, where the groups are the project's."""
     text, of_names = of_ids(groups, counts)
-    read, by_column = [texts.text[row] for row in text], Order(order.rank[text] if len(order.rank) else order.rank)
+    read = [texts.text[row] for row in text]
+    by_column = Order(order.rank[text] if len(order.rank) else order.rank)
     inside, columns = group_rows(of_names, grouping.representatives(of_names, read, by_column))
-    rows, place = text[inside].tolist(), (inside - np.searchsorted(text, text[inside])).tolist()
+    rows = text[inside].tolist()
+    place = (inside - np.searchsorted(text, text[inside])).tolist()
     named = {
         "side": _strings(texts.side[row] for row in rows),
         "id": _strings(texts.names[row][number] for row, number in zip(rows, place, strict=True)),

@@ -45,7 +45,9 @@ from allpairs.learner.loop.round import choose
 from allpairs.learner.search.inner_product import BLENDED
 
 NAME = "next_round"
-READ, MOST_READ = 4, 4_000  # a machine rater reads so many times the batch beyond it, up to so many pairs
+# a machine rater reads so many times the batch beyond it, up to so many pairs
+READ = 4
+MOST_READ = 4_000
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
 
 
@@ -139,7 +141,8 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         reserve = min(READ * size, MOST_READ) if rated else min(size, MOST_RESERVE)
         layer = layer_of(plan, "first")
         background = background_of(engine, project_id, data, settings, progress)
-        vectors, rescored = load_vectors(vectors_path(project_id, job_id)), rescored_of(project_id, job_id, plan, data)
+        vectors = load_vectors(vectors_path(project_id, job_id))
+        rescored = rescored_of(project_id, job_id, plan, data)
         batch = choose(
             data.dataset,
             vectors,

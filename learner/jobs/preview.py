@@ -57,5 +57,6 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
 def _pairs(batch: Batch, data: ProjectData, layer: OutputLayer | None) -> list[PreviewPair]:
     pairs = batch.pairs
     p = [None] * len(pairs) if layer is None else layer.probability(pairs.score).tolist()
-    left, right = data.item_ids[pairs.left].tolist(), data.item_ids[pairs.right].tolist()
+    left = data.item_ids[pairs.left].tolist()
+    right = data.item_ids[pairs.right].tolist()
     return [PreviewPair(*pair) for pair in zip(left, right, pairs.score.tolist(), p, strict=True)]

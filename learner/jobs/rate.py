@@ -123,7 +123,9 @@ class _Asking:
 
 
 def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
-    rated, spent, last = rated_pairs(session, row.id), spent_by(session, row.id), last_verdict(session, row.id)
+    rated = rated_pairs(session, row.id)
+    spent = spent_by(session, row.id)
+    last = last_verdict(session, row.id)
     settings = project_settings(session, row.project_id)
     since_last = math.inf if last is None else (now() - last).total_seconds()
     left = [pair for pair in pairs if pair not in rated]

@@ -23,7 +23,8 @@ from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
-MOST_HITS, EXPLAINED = 100, 20
+MOST_HITS = 100
+EXPLAINED = 20
 ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made
 
 
@@ -47,10 +48,12 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
             lists = lists_of(data.dataset, of_left)
             if item_id is None:
-                query, rows = _typed(matcher, data, vectors, text, lists, progress), lists.others
+                query = _typed(matcher, data, vectors, text, lists, progress)
+                rows = lists.others
             else:
                 row = _row_of(data, item_id)
-                query, rows = vectors[[row]], lists.others[lists.others != row]
+                query = vectors[[row]]
+                rows = lists.others[lists.others != row]
             found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
             asked = _asked(data, text, item_id, query, len(found), of_left)
             found, scores, reasons = _again(matcher, data, vectors, asked, found, scores)
@@ -88,7 +91,8 @@ def _again(
     loaded = load_matcher(str(artifacts() / matcher.folder))
     if loaded.needs_all:  # of an earlier version, which kept no reference
         return found, first, []
-    texts, fields = [data.dataset.texts[row] for row in found], [field.take(found) for field in data.dataset.fields]
+    texts = [data.dataset.texts[row] for row in found]
+    fields = [field.take(found) for field in data.dataset.fields]
     others = Seen(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
     left, right = (asked, others) if asked.of_left else (others, asked)
     score = first if loaded.second is None else score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)

@@ -23,7 +23,9 @@ from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
-GENERATOR, READS = "generator", "reads"  # `reads`: the form of a generator's input, in place of the bare text
+# `reads`: the form of a generator's input, in place of the bare text
+GENERATOR = "generator"
+READS = "reads"
 LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 

@@ -14,8 +14,10 @@ def dataset_of(corpus: Corpus, columns: TextColumns | None = None) -> Dataset:
 
     columns: what its text columns are, if not what the corpus says.
     """
-    items, columns = corpus.items, columns or corpus.columns
-    texts, sides = [item.text for item in items], [item.side for item in items]
+    items = corpus.items
+    columns = columns or corpus.columns
+    texts = [item.text for item in items]
+    sides = [item.side for item in items]
     records = None
     if columns and columns.kinds:
         records = RecordTexts(texts, [item.lengths for item in items], sides, columns)

@@ -116,7 +116,8 @@ def _near(
     progress: Progress,
 ) -> Near:
     """Return near training pairs whose key is not known."""
-    left, right = dataset.train_left, dataset.train_right
+    left = dataset.train_left
+    right = dataset.train_right
     sides = factors(vectors, left, right, space)
     near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
     pairs = Pairs(left[near.pairs.left], right[near.pairs.right], near.pairs.score)
@@ -154,7 +155,8 @@ def evaluate(
 
 
 def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPairs:
-    space, layer = scorer.space, scorer.layer
+    space = scorer.space
+    layer = scorer.layer
     left = scorer.vectors[dataset.evaluation_left]
     right = left if dataset.symmetric else scorer.vectors[dataset.evaluation_right]
     measured = evaluate_exact(
@@ -173,7 +175,9 @@ def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPai
 
 def _sampled(dataset: Dataset, scorer: VectorScorer, seed: int, progress: Progress) -> AllPairs:
     """Estimate by the near + random design, with the scorer's own score as the cheap one."""
-    left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
+    positives = dataset.evaluation_positives
     population = Population(*factors(scorer.vectors, left, right, scorer.space), positives, dataset.symmetric)
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -147,13 +147,18 @@ class _Simulation:
         progress: Progress,
         start: Start,
     ) -> None:
-        self.dataset, self.encoder, self.settings = dataset, encoder, settings
-        self.beside, self.progress = beside, progress
+        self.dataset = dataset
+        self.encoder = encoder
+        self.settings = settings
+        self.beside = beside
+        self.progress = progress
         self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
         self.rng = np.random.default_rng(settings.seed)
-        self.labels, watch = Labels(), Stopwatch()
+        self.labels = Labels()
+        watch = Stopwatch()
         with watch.stage("encode"):
-            encoded, blend = start(encoder, dataset.texts, progress), Blend(settings.hubness)
+            encoded = start(encoder, dataset.texts, progress)
+            blend = Blend(settings.hubness)
             self.pretrained = blended(dataset, encoded, blend, settings.distance, progress)
         self.state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, self.pretrained)
         self.measured = self._measure(watch)
@@ -172,7 +177,8 @@ class _Simulation:
 
     def _collect(self, number: int, size: int, composition: tuple[int, int] | None, watch: Stopwatch) -> Near | None:
         """Label the round's pairs, and return those that they were chosen from, if the strategy asked for them."""
-        state, known = self.state, self.labels.keys(self.dataset)
+        state = self.state
+        known = self.labels.keys(self.dataset)
         with watch.stage("choose"):
             seen = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
             batch = choose(
@@ -192,8 +198,12 @@ class _Simulation:
 
     def _train(self, number: int, watch: Stopwatch) -> None:
         """Train the encoder in place on the labels, and make what scores with it."""
-        dataset, settings, progress, labelled = self.dataset, self.settings, self.progress, self.labels.arrays()
-        space, blend = self.state.matcher.space, self.state.matcher.blend
+        dataset = self.dataset
+        settings = self.settings
+        progress = self.progress
+        labelled = self.labels.arrays()
+        space = self.state.matcher.space
+        blend = self.state.matcher.blend
         with watch.stage("train"):
             train(self.encoder, dataset.texts, labelled, settings, progress, offset=self.pretrained[:, -1])
         with watch.stage("encode"):
@@ -203,13 +213,15 @@ class _Simulation:
             vectors = blended(dataset, encoded, blend, settings.distance, progress)
             layer = refit(vectors, labelled, space)
         with watch.stage("second_stage"):
-            use, own = settings.second_stage, np.random.default_rng([settings.seed, number, 3])
+            use = settings.second_stage
+            own = np.random.default_rng([settings.seed, number, 3])
             staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
         matcher = replace(self.state.matcher, layer=staged.layer, blend=blend, second=staged.second)
         self.state = _State(matcher, encoded, vectors, layer, staged)
 
     def _measure(self, watch: Stopwatch) -> AllPairs:
-        scorer, seed = self.state.scorer, self.settings.seed
+        scorer = self.state.scorer
+        seed = self.settings.seed
         with watch.stage("evaluate"):
             measured = evaluate(
                 self.dataset, scorer.vectors, self.progress, scorer.layer, scorer.space, seed, rescored=scorer.rescored
@@ -219,7 +231,8 @@ class _Simulation:
 
     def _row(self, number: int, watch: Stopwatch, more: dict[str, Any]) -> dict[str, Any]:
         """Return the figures of this round, and of the development set under its name, if there is one."""
-        beside, staged = {}, self.state.staged
+        beside = {}
+        staged = self.state.staged
         if self.beside:
             with watch.stage("development"):
                 found = self.beside.measure(self.state.matcher, self.state.encoded, self.progress)
@@ -240,10 +253,14 @@ class _Simulation:
 
     def save(self, folder: Path) -> None:
         """Save the newest matcher as `allpairs match` and `Matcher` read it."""
-        dataset, settings, state, bare = self.dataset, self.settings, self.state, {}
+        dataset = self.dataset
+        settings = self.settings
+        state = self.state
+        bare = {}
         matcher = state.matcher
         if state.staged is not None:
-            labelled, own = self.labels.arrays(), np.random.default_rng(settings.seed)
+            labelled = self.labels.arrays()
+            own = np.random.default_rng(settings.seed)
             bare = measured_bare(dataset, state.vectors, matcher.blend, labelled, settings, self.progress)
             matcher = with_reference(matcher, dataset, state.vectors, own, state.staged.competition)
         save_matcher(
@@ -275,7 +292,8 @@ def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, compositi
         raise InputError(f"--lexical needs the cosine, not {settings.distance}: leave out --lexical")
     if settings.second_stage == "on" and settings.distance != "cosine":
         raise InputError(f"--second-stage on needs the cosine, not {settings.distance}: leave it out")
-    name, gold = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
+    name = settings.strategy
+    gold = gold_of(dataset, np.empty(0, dtype=np.int64))
     if STRATEGIES[name].seed == "stated" and len(gold.given) == len(gold.positives):
         what = f"{name} needs given negatives, but gold has none among the training pairs"
         raise InputError(f"{what}: add pairs with label 0, or choose another strategy")

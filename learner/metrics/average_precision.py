@@ -76,9 +76,12 @@ def curve_from_scores(scores: np.ndarray, labels: np.ndarray, weights: np.ndarra
     """Return the curve of weighted, labelled scores; ties are one threshold. A weight w counts as w equal rows."""
     weights = np.ones(len(scores)) if weights is None else weights
     order = np.argsort(-scores, kind="stable")
-    scores, positive, weights = scores[order], labels[order] > 0, weights[order]
+    scores = scores[order]
+    positive = labels[order] > 0
+    weights = weights[order]
     ends = np.r_[np.nonzero(np.diff(scores))[0], len(scores) - 1]
-    true, false = np.cumsum(weights * positive)[ends], np.cumsum(weights * ~positive)[ends]
+    true = np.cumsum(weights * positive)[ends]
+    false = np.cumsum(weights * ~positive)[ends]
     grows = np.diff(true, prepend=0) > 0
     return curve_from_counts(scores[ends][grows], true[grows], false[grows], true[-1])
 

@@ -20,11 +20,13 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> np.ndarray:
     Together with `upper` it holds at all n at once with a probability of at least 1 − alpha. Without labels it is 0.
     """
     k, n = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    excluded, kept = np.zeros(n.shape), k / np.maximum(n, 1)
+    excluded = np.zeros(n.shape)
+    kept = k / np.maximum(n, 1)
     for _ in range(HALVINGS):
         middle = (excluded + kept) / 2
         beyond = _log_martingale(k, n, middle) > -np.log(alpha)
-        excluded, kept = np.where(beyond, middle, excluded), np.where(beyond, kept, middle)
+        excluded = np.where(beyond, middle, excluded)
+        kept = np.where(beyond, kept, middle)
     return excluded
 
 

@@ -79,11 +79,13 @@ def _rouge() -> RougeScorer:
 
 def coco_rouge_l(text: str, reference: str) -> float:
     """Return ROUGE-L with recall weighted 1.2² times as much as precision, as in the evaluation of COCO captions."""
-    words, expected = text.split(), reference.split()
+    words = text.split()
+    expected = reference.split()
     common = LCSseq.similarity(words, expected)
     if not common:
         return 0.0
-    precision, recall = common / len(words), common / len(expected)
+    precision = common / len(words)
+    recall = common / len(expected)
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
 
 
@@ -103,7 +105,8 @@ def bleu_counts(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
 def bleu_of_counts(counts: np.ndarray, order: int = ORDERS) -> float:
     """Return BLEU of a corpus from the `bleu_counts` of its texts, with n-grams up to this order."""
     length, expected, *ngrams = counts.sum(0).tolist()
-    right, there = ngrams[:order], ngrams[ORDERS : ORDERS + order]
+    right = ngrams[:order]
+    there = ngrams[ORDERS : ORDERS + order]
     found = BLEU.compute_bleu(right, there, length, expected, smooth_method="none", max_ngram_order=order)
     return min(1.0, found.score / 100)  # rounding may lift it above
 

@@ -27,7 +27,10 @@ class BestWeights(Watch):
         self, networks: Sequence[nn.Module], measure: Callable[[], float], checks: int, learning_rate: float
     ) -> None:
         super().__init__(checks + 1, 2)
-        self.networks, self.measure, self.checks, self.learning_rate = networks, measure, checks, learning_rate
+        self.networks = networks
+        self.measure = measure
+        self.checks = checks
+        self.learning_rate = learning_rate
         self._weights: list[dict[str, Tensor]] = []
 
     @property

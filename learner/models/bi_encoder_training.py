@@ -26,8 +26,11 @@ from allpairs.learner.runtime.training_group import ALONE, Group
 from allpairs.learner.runtime.training_launcher import train_together
 
 FILE = "retriever.json"
-QUERY, PASSAGE = "query", "passage"  # folders of the towers; a single tower is in the first
-WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+# folders of the towers; a single tower is in the first
+QUERY = "query"
+PASSAGE = "passage"
+WARM_UP = 0.06
+WEIGHT_DECAY = 0.01
 BESIDE_RATE = 100.0  # what is trained besides starts from scratch, at this many times the encoders' learning rate
 
 
@@ -215,7 +218,11 @@ class Step:
         rng: np.random.Generator,
         group: Group = ALONE,
     ) -> None:
-        self.retriever, self.lesson, self.settings, self.rng, self.group = retriever, lesson, settings, rng, group
+        self.retriever = retriever
+        self.lesson = lesson
+        self.settings = settings
+        self.rng = rng
+        self.group = group
         row = {text: at for at, text in enumerate(lesson.passages)}
         own = {(at, row[text]) for at, text in enumerate(lesson.queries) if text in row}
         self.known = own | set(map(tuple, lesson.pairs.tolist()))
@@ -223,12 +230,14 @@ class Step:
     def loss(self, batch: np.ndarray) -> Tensor:
         """Return the loss of these pairs (positions)."""
         query, passage = self.lesson.pairs[batch].T
-        queries, passages = np.unique(query), np.unique(np.r_[passage, self._negatives(batch)])
+        queries = np.unique(query)
+        passages = np.unique(np.r_[passage, self._negatives(batch)])
         with fast_training(self.retriever.query.device):
             a = self._embed(self.retriever.query, self.lesson.queries, queries)
             b = self._embed(self.retriever.passage, self.lesson.passages, passages)
             scores = self.retriever.scale * (a @ b.T)
-        rows, columns = np.searchsorted(queries, query), np.searchsorted(passages, passage)
+        rows = np.searchsorted(queries, query)
+        columns = np.searchsorted(passages, passage)
         right = torch.from_numpy(columns).to(scores.device)
         wrong = scores.float()[torch.from_numpy(rows).to(scores.device)]
         return retrieval_loss(
@@ -237,7 +246,8 @@ class Step:
 
     def _negatives(self, batch: np.ndarray) -> np.ndarray:
         """Return passages beyond those of the step's pairs, as many for each pair as the settings say."""
-        wrong, size = self.lesson.wrong[batch], (len(batch), self.settings.negatives)
+        wrong = self.lesson.wrong[batch]
+        size = (len(batch), self.settings.negatives)
         if not wrong.shape[1]:
             return self.rng.integers(len(self.lesson.passages), size=size).ravel()
         return np.take_along_axis(wrong, self.rng.integers(wrong.shape[1], size=size), 1).ravel()

@@ -15,7 +15,8 @@ from safetensors.torch import save_file
 from allpairs.db.domain import PICKLED
 from allpairs.db.errors import InputError
 
-PARTS, WHOLE = "pytorch_model.bin.index.json", "pytorch_model.bin"
+PARTS = "pytorch_model.bin.index.json"
+WHOLE = "pytorch_model.bin"
 OTHERS = (*PICKLED, ".h5", ".msgpack", ".ot", ".onnx", ".safetensors", ".tflite", ".md")  # not copied, like PARTS
 
 

@@ -24,7 +24,9 @@ from allpairs.learner.runtime.training_launcher import train_together
 from allpairs.learner.search.inner_product import Space, scores
 
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
-ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
+# a refit loss above this means that training failed
+ATTEMPTS = 3
+WORST_LOSS = 0.6
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Head(nn.Module):
         super().__init__()
         w, b = (10.0, -50.0) if initialization == "reference" else (1.0, 0.0)
         self.norm = nn.BatchNorm1d(1, eps=1e-8, momentum=None, affine=False) if batch_norm else nn.Identity()
-        self.w, self.b = nn.Parameter(torch.tensor(w)), nn.Parameter(torch.tensor(b))
+        self.w = nn.Parameter(torch.tensor(w))
+        self.b = nn.Parameter(torch.tensor(b))
 
     def forward(self, scores: Tensor) -> Tensor:
         """Return the logits (n,) of scores (n,)."""
@@ -97,7 +100,8 @@ def train(
     from scratch with another order, up to three times in all.
     """
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
-    every, weights = labelled, np.ones(len(labelled), dtype=np.float32)
+    every = labelled
+    weights = np.ones(len(labelled), dtype=np.float32)
     if also is not None and also.weight > 0:
         every = labelled.with_pairs(also.pairs)
         weights = np.r_[weights, np.full(len(also.pairs), also.weight, dtype=np.float32)]
@@ -124,7 +128,8 @@ def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress
 def _distinct(texts: Sequence[str], labelled: Labelled) -> tuple[list[str], Labelled]:
     """Return the distinct texts of the pairs, and the pairs by their rows."""
     rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
-    left, right = inverse[: len(labelled)], inverse[len(labelled) :]
+    left = inverse[: len(labelled)]
+    right = inverse[len(labelled) :]
     return [texts[row] for row in rows], Labelled(left, right, labelled.label)
 
 
@@ -148,7 +153,8 @@ def descend_cosine(
 
     weights, offset: (n,) float32, what each pair counts in its step's mean, and what is subtracted from its score.
     """
-    tokens, label = encoder.tokenize(texts, settings.max_length), labelled.label.astype(np.float32)
+    tokens = encoder.tokenize(texts, settings.max_length)
+    label = labelled.label.astype(np.float32)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
     step = Step(encoder, tokens, labelled.left, labelled.right, label, weights, offset, head, group)
     order = list(cosine_batches(labelled.left, labelled.right, settings, rng))

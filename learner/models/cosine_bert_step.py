@@ -48,8 +48,10 @@ class Step:
     def inputs(self, batch: np.ndarray) -> Inputs:
         """Return the same pairs as tensors on the CPU, padded to one of few shapes."""
         rows, pairs = self._pairs(batch)
-        tokenizer, some = self.encoder.model.tokenizer, [self.tokens[row] for row in rows]
-        part, longest = -(-2 * len(batch) // PARTS), max(map(len, some))
+        tokenizer = self.encoder.model.tokenizer
+        some = [self.tokens[row] for row in rows]
+        part = -(-2 * len(batch) // PARTS)
+        longest = max(map(len, some))
         length = min(longest + -longest % LENGTHS, self.encoder.most_tokens)
         some += [[tokenizer.pad_token_id]] * (-len(some) % part)  # texts of no pair
         ids, mask = padded(some, tokenizer.pad_token_id, width=length, left=self.encoder.pads_left)

@@ -168,9 +168,11 @@ class Encoder(Portable):
 
     def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
         """Do `encode` for few texts, whose tokens fit in memory at once, in this process."""
-        vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        tokens = self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-        total, done = sum(map(len, tokens)), 0
+        total = sum(map(len, tokens))
+        done = 0
         unread = [row for row, ids in enumerate(tokens) if self._tells_nothing(ids)]
         with torch.inference_mode():
             for block in self._blocks(order, tokens):

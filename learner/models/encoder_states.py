@@ -8,7 +8,9 @@ from torch import nn
 
 from allpairs.learner.models.encoder import Encoder
 
-DECODER_STATES, ENCODER_STATES = "last_hidden_state", "encoder_last_hidden_state"  # transformers' names of outputs
+# transformers' names of outputs
+DECODER_STATES = "last_hidden_state"
+ENCODER_STATES = "encoder_last_hidden_state"
 
 
 def pool_encoder_states(encoder: Encoder) -> None:

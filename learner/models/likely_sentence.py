@@ -8,7 +8,9 @@ import numpy as np
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.encoder import Encoder
 
-LONG, MOST_SENTENCES = 300, 200  # a text is a passage from this many characters; sentences of it that are compared
+# a text is a passage from this many characters; sentences of it that are compared
+LONG = 300
+MOST_SENTENCES = 200
 Span = tuple[int, int]  # the first character, and the one after the last
 
 # A sentence ends with its mark (and closing quotes) before white space, with a mark of a script without white space, or

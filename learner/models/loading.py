@@ -87,7 +87,8 @@ def _most_numbers(path: Path) -> int:
 
     Raises InputError if the folder has more than fit.
     """
-    fits, stored = psutil.virtual_memory().total // NUMBER, numbers_in(path) if path.is_dir() else 0
+    fits = psutil.virtual_memory().total // NUMBER
+    stored = numbers_in(path) if path.is_dir() else 0
     if stored > fits:
         raise InputError(f"the model has {stored:,} weights, and the memory holds {fits:,}: name a smaller one")
     return COPIES * stored + NEW if stored else COPIES * fits

@@ -13,7 +13,9 @@ from safetensors import SafetensorError, safe_open
 from allpairs.db.domain import PICKLED
 from allpairs.db.errors import InputError
 
-LONGEST_CONFIG, LONGEST_VOCABULARY = 8_000_000, 200_000_000  # bytes of a JSON file
+# bytes of a JSON file
+LONGEST_CONFIG = 8_000_000
+LONGEST_VOCABULARY = 200_000_000
 MOST_PARTS = 100_000  # layers, labels, experts
 PARTS = re.compile("layer|label|expert|head|block|depth|stage")  # in the names of numbers of parts
 IMPLEMENTATION = "_implementation"  # a name that ends so may name a repository of code at the hub
@@ -69,7 +71,8 @@ def _wrong_in_file(file: Path) -> Iterator[str]:
     if file.suffix == ".safetensors":
         yield from _wrong_in_weights(file)
     elif file.suffix == ".json":
-        size, most = file.stat().st_size, LONGEST_CONFIG if _is_config(file) else LONGEST_VOCABULARY
+        size = file.stat().st_size
+        most = LONGEST_CONFIG if _is_config(file) else LONGEST_VOCABULARY
         if size > most:
             yield f"it has {size:,} bytes, and the limit is {most:,}"
         elif _is_config(file):

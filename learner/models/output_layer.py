@@ -40,12 +40,15 @@ def fit_output_layer(scores: np.ndarray, labels: np.ndarray, steps: int = STEPS)
     scores: (n,) cosines; labels: (n,) 0 or 1. Stops early only if the gradient has vanished (below 1e-12). w ≥ 0 by
     projection. Source: Mussmann, Jia and Liang (2020), appendix A.1.
     """
-    scores, labels = scores.astype(np.float64), labels.astype(np.float64)
-    mean, deviation = scores.mean(), scores.std() or 1.0
+    scores = scores.astype(np.float64)
+    labels = labels.astype(np.float64)
+    mean = scores.mean()
+    deviation = scores.std() or 1.0
     z = (scores - mean) / deviation
     inputs = np.stack([z, np.ones(len(z))])
     # sigmoid(x) - label = (tanh(x / 2) + 1 - 2 label) / 2: all but the tanh is worked out once.
-    halves, means = inputs.T / 2, inputs / (2 * len(z))
+    halves = inputs.T / 2
+    means = inputs / (2 * len(z))
     constant = means @ (1 - 2 * labels)
     weights = np.zeros(2)
     for _ in range(steps):

@@ -29,7 +29,8 @@ class Recording:
     """
 
     def __init__(self, loss: Callable[[Inputs], Tensor], parameters: Iterable[nn.Parameter]) -> None:
-        self.loss, self.parameters = loss, list(parameters)
+        self.loss = loss
+        self.parameters = list(parameters)
         self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.device = self.gradients[0].device
         self.memory = torch.cuda.graph_pool_handle()

@@ -39,7 +39,8 @@ def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator
     for _ in range(steps):
         if len(order) < size:
             order = rng.permutation(n)
-        batch, order = order[:size], order[size:]
+        batch = order[:size]
+        order = order[size:]
         yield batch
 
 

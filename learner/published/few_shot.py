@@ -17,7 +17,9 @@ from allpairs.learner.pipelines.quip.asked import Asked, read_questions
 from allpairs.learner.published.released import Options, Table, write_table
 
 DRAWN = 100  # seed pairs, and as many development pairs
-PAIR, ASKED, LISTED = ("x", "y"), ("x", "answer", "passage"), ("id", "text")
+PAIR = ("x", "y")
+ASKED = ("x", "answer", "passage")
+LISTED = ("id", "text")
 SQUAD = {"train": "train-v1.1.json", "test": "dev-v1.1.json"}
 XSUM_SPLIT = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
 XSUM_PARTS = ("train", "validation", "test")
@@ -55,7 +57,8 @@ def read_xsum(path: Path, options: Options) -> Tables:
     parts = _summaries(path) if (path / XSUM_SPLIT).is_file() else _tables(path)
     train = parts["train"]
     order = _shuffled(len(train), options.seed)
-    seeds, rest = [train[row] for row in order[:DRAWN]], [train[row] for row in order[DRAWN:]]
+    seeds = [train[row] for row in order[:DRAWN]]
+    rest = [train[row] for row in order[DRAWN:]]
     listed = [
         (f"d{row}s{at}", line)
         for row, (document, summary) in enumerate(rest)

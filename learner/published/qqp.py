@@ -38,7 +38,8 @@ def read_qqp(path: Path, options: Options) -> Released:
 
 def _parquet(folder: Path) -> Released:
     """Read questions and duplicates with their published parts; no negatives are given."""
-    left, parts = [], {}
+    left = []
+    parts = {}
     for _, (name, text, part) in read_rows(folder / "questions.parquet", ("id", "text", "split")):
         left.append(Text(name, text))
         parts[name] = part

@@ -50,7 +50,8 @@ def _rows(lines: Iterator[str]) -> Iterator[list[str]]:
         cells = _cells(held + line)
         if held and (len(cells) > len(COLUMNS) or len(held) > MAX_CELL):
             yield _cells(held)
-            held, cells = "", _cells(line)
+            held = ""
+            cells = _cells(line)
         if len(cells) < len(COLUMNS):
             held += line
             continue

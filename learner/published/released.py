@@ -170,7 +170,8 @@ def _one_part_each(released: Released) -> tuple[dict[str, str], int]:
     latest: dict[str, str] = {}
     mixed: set[str] = set()
     for name, text in released.left:
-        key, part = identity(text), released.parts[name]
+        key = identity(text)
+        part = released.parts[name]
         before = latest.setdefault(key, part)
         if before != part:
             mixed.add(key)

@@ -10,7 +10,9 @@ from allpairs.learner.published.released import GivenPair, Options, Released, Te
 
 def read_mlquestions(path: Path, options: Options) -> Released:
     """Read MLQuestions: dev.parquet (here for training) and test.parquet, each against passages.parquet."""
-    questions, gold, parts = [], [], {}
+    questions = []
+    gold = []
+    parts = {}
     for file, part in (("dev", "train"), ("test", "test")):
         for number, (question, passage) in read_rows(path / f"{file}.parquet", ("question", "passage_row")):
             name = f"{file}{number}"

@@ -47,8 +47,12 @@ class Endpoint:
     ) -> None:
         self.parts = urlsplit(f"{url.rstrip('/')}/chat/completions")
         self.host = str(self.parts.hostname)
-        self.model, self.samples, self.timeout = model, samples, timeout
-        self._key, self._rng, self._wait = key, rng or random.Random(0), wait
+        self.model = model
+        self.samples = samples
+        self.timeout = timeout
+        self._key = key
+        self._rng = rng or random.Random(0)
+        self._wait = wait
         self.answers = 0
         self._plain = False  # whether the endpoint refused what only some know
 
@@ -57,7 +61,8 @@ class Endpoint:
 
         Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
         """
-        messages, said = prompt.messages(left, right), list[Said]()
+        messages = prompt.messages(left, right)
+        said = list[Said]()
         most_in = prompt.tokens(left, right)
         tokens_in = tokens_out = wrong = 0
         while len(said) < self.samples and wrong < MALFORMED:

@@ -21,7 +21,8 @@ class Mean:
 
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean with Student's interval: half its width is the standard error times t of n - 1 degrees."""
-    n, value = len(values), fmean(values)
+    n = len(values)
+    value = fmean(values)
     if n < 2:
         return Mean(value)
     half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * stdev(values) / math.sqrt(n)

@@ -26,7 +26,8 @@ def progress_bar() -> Iterator[Progress]:
     """Yield a progress function that draws one bar a stage on a terminal's stderr, and nothing elsewhere."""
     leave_bars_to_us()
     bar: tqdm[Any] | None = None
-    current, reached = "", 0.0
+    current = ""
+    reached = 0.0
 
     def show(stage: str, done: float) -> None:
         nonlocal bar, current, reached
@@ -36,7 +37,8 @@ def progress_bar() -> Iterator[Progress]:
             bar = tqdm(total=1.0, desc=stage, disable=None, leave=False, bar_format=form)
             reached = 0.0
         bar.update(done - reached)
-        current, reached = stage, done
+        current = stage
+        reached = done
 
     def close() -> None:
         if bar is not None:

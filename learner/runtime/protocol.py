@@ -6,7 +6,9 @@ from typing import Any, Protocol, TypeVar
 
 from allpairs.db.progress import Progress, no_progress, part_of
 
-ENGINE, ADDRESS = "ALLPAIRS_ENGINE", "ALLPAIRS_RAY_ADDRESS"  # environment variables
+# environment variables
+ENGINE = "ALLPAIRS_ENGINE"
+ADDRESS = "ALLPAIRS_RAY_ADDRESS"
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -62,7 +62,8 @@ class OnRay:
         left = deque(parts)
         try:
             shared = {id(one): ray.put(one) for one in given}  # an object that is given twice is moved once
-            task, most = self._task(on_device), AHEAD * self._processes(on_device)
+            task = self._task(on_device)
+            most = AHEAD * self._processes(on_device)
             for done in range(len(parts)):
                 while left and len(waiting) < most:
                     waiting.append(task.remote(make, left.popleft(), *(shared[id(one)] for one in given)))

@@ -13,7 +13,9 @@ from allpairs.db.errors import InputError
 
 PROCESSES = "ALLPAIRS_PROCESSES"  # an environment variable
 # The contents of the folder that the processes of a training share.
-GIVEN, WEIGHTS, FAILED = "given.pt", "weights.pt", "failed"
+GIVEN = "given.pt"
+WEIGHTS = "weights.pt"
+FAILED = "failed"
 
 Row = TypeVar("Row")
 
@@ -48,7 +50,8 @@ class Group(Protocol):
 class Alone:
     """One process, which does everything."""
 
-    rank, size = 0, 1
+    rank = 0
+    size = 1
 
     def share(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows."""

@@ -30,7 +30,8 @@ class Member:
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
-        self.rank, self.size = accelerator.process_index, accelerator.num_processes
+        self.rank = accelerator.process_index
+        self.size = accelerator.num_processes
 
     def share(self, rows: np.ndarray) -> np.ndarray:
         """Do as `Group.share`: every `size`-th row, so perhaps none."""

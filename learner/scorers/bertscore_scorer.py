@@ -17,7 +17,8 @@ from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_en
 from allpairs.learner.metrics.bertscore import bertscore
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 
-PREFIX, AT = "bertscore:", "@"
+PREFIX = "bertscore:"
+AT = "@"
 CHUNK = 512  # pairs compared between two progress reports
 
 

@@ -55,7 +55,8 @@ def fit_weights(cosines: np.ndarray, bertscores: np.ndarray, labels: np.ndarray)
         kind = "positive" if labels.any() else "negative"
         raise InputError(f"all {len(labels):,} labels are {kind}, and fitting needs both kinds: name more labels")
     features = np.column_stack([cosines, bertscores]).astype(np.float64)
-    centre, spread = features.mean(axis=0), features.std(axis=0)
+    centre = features.mean(axis=0)
+    spread = features.std(axis=0)
     spread[spread == 0] = 1.0
     model = LogisticRegression(C=1.0).fit((features - centre) / spread, labels)
     weights = model.coef_[0] / spread

@@ -99,13 +99,15 @@ def _first(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np
     """Return the vectors of both, the left ones first, and the pairs as rows of them with their first scores."""
     matcher.require_reference()
     vectors = np.concatenate([left.vectors, right.vectors])
-    rows, columns = left.places[one], right.places[other] + len(left.texts)
+    rows = left.places[one]
+    columns = right.places[other] + len(left.texts)
     return vectors, Pairs(rows, columns, scores(vectors, rows, columns, matcher.space))
 
 
 def _features(matcher: Matcher, left: Seen, right: Seen) -> PairFeatures:
     """Return the features of pairs of the rows of both, under a matcher that has a second stage."""
-    reference, second = matcher.reference, matcher.second
+    reference = matcher.reference
+    second = matcher.second
     assert reference is not None and second is not None  # `require_reference` has passed
     near = [
         candidates_of(reference, side.texts, side.vectors, side.of_left, matcher.encoder.distance)

@@ -41,7 +41,9 @@ def explained(
     vectors: (rows, d), blended; pairs: of rows, with their first scores; lexicon: of the same rows, where the score has
     lexical features; features: where it has a second stage.
     """
-    second, left, right = matcher.second, pairs.left, pairs.right
+    second = matcher.second
+    left = pairs.left
+    right = pairs.right
     meanings = scores(vectors[:, : -matcher.blend.extra], left, right, Space(matcher.encoder.distance))
     values = features.values(pairs) if features else np.empty((len(pairs), 0))
     lexical = np.empty((len(pairs), 0))
@@ -109,7 +111,8 @@ def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...
     """Return the words behind a part: shared ones, and numbers that either text has."""
     if kind not in ("words", "numbers"):
         return ()
-    one, other = lexicon.words_of(left), lexicon.words_of(right)
+    one = lexicon.words_of(left)
+    other = lexicon.words_of(right)
     found = np.intersect1d(one, other) if kind == "words" else lexicon.numbers_among(np.union1d(one, other))
     rarest = found[np.argsort(-lexicon.rarity[found], kind="stable")[:NAMED]]
     return tuple(lexicon.vocabulary[rarest].tolist())

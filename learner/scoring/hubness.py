@@ -29,8 +29,10 @@ def hubness_of(
     vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split; a text
     without a split has none. A withdrawn text is no neighbour, but has some: it may come back.
     """
-    offset, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
-    left, right = dataset.left, dataset.right
+    offset = np.zeros(len(vectors), dtype=np.float32)
+    space = Space(distance, offset=True)
+    left = dataset.left
+    right = dataset.right
     directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
     for rows, others in directions:
         sides = factors(vectors, rows, others, space)

@@ -30,18 +30,22 @@ def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) ->
 
     pretrained: (texts, d + 1) under the pre-trained encoder, the last column being the hubness correction.
     """
-    left, right = labelled.left, labelled.right
-    cosines, hubness = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
+    left = labelled.left
+    right = labelled.right
+    cosines = scores(pretrained[:, :-1], left, right, COSINE)
+    hubness = pretrained[left, -1] + pretrained[right, -1]
     return fit_weights(cosines, hubness, dataset.lexicon.values(left, right), labelled.label)
 
 
 def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Fit the same weights to labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
     x = np.column_stack([cosines, hubness, values, np.ones(len(labels))]).astype(np.float64)
-    y, precision = labels.astype(np.float64), DEVIATION**-2
+    y = labels.astype(np.float64)
+    precision = DEVIATION**-2
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        logits, away = x @ weights, weights - MEAN
+        logits = x @ weights
+        away = weights - MEAN
         value = np.sum(np.logaddexp(0, logits) - y * logits) + 0.5 * np.sum(precision * away**2)
         return float(value), x.T @ (sigmoid(logits) - y) + precision * away
 

@@ -129,13 +129,15 @@ def _moves(
     """Return how far p of the best pair of each held text moves, (n,)."""
     others = _some(other.rows, COMPARED, rng)
     first, second = (as_left, as_right) if of_left else (as_right, as_left)
-    queries, space = corpus.vectors[one.held], corpus.space
+    queries = corpus.vectors[one.held]
+    space = corpus.space
     found = neighbours(first(queries, space), second(corpus.vectors[others], space), 2, symmetric=False)
     rows = others[found.ids]
     itself = (rows[:, 0] == one.held) if corpus.dataset.symmetric else np.zeros(len(rows), dtype=bool)
     column = itself.astype(np.int64)
     usable = np.flatnonzero(column < rows.shape[1])
-    best, partner = found.scores[usable, column[usable]], rows[usable, column[usable]]
+    best = found.scores[usable, column[usable]]
+    partner = rows[usable, column[usable]]
     subtracted = more[one.held[usable]] + more[partner]
     return np.abs(layer.probability(best - subtracted) - layer.probability(best))
 
@@ -160,6 +162,7 @@ def with_reference(
     """
     if matcher.layer is None or not (matcher.blend.needs_all or matcher.second):
         return matcher
-    distance, layer = matcher.encoder.distance, matcher.layer
+    distance = matcher.encoder.distance
+    layer = matcher.layer
     made = make_reference(dataset, vectors, matcher.blend, layer, rng, distance, competition)
     return replace(matcher, reference=made)

@@ -28,7 +28,9 @@ from allpairs.learner.second_stage.rescore import PairFeatures, best_of, feature
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
-SECOND_STAGE, COLUMNS = "second_stage", "columns"  # in a matcher's details
+# in a matcher's details
+SECOND_STAGE = "second_stage"
+COLUMNS = "columns"
 CURVE = ("score", "precision")  # of a matcher's measured curve, what is read
 
 
@@ -66,7 +68,8 @@ class Matcher:
         """
         if self.reference is None:
             return blended(dataset, encoded, self.blend, self.encoder.distance, progress)
-        left, right = dataset.left, dataset.right
+        left = dataset.left
+        right = dataset.right
         whole = np.zeros((len(encoded), encoded.shape[1] + self.blend.extra), dtype=np.float32)
         for rows, of_left in [(left, True)] if dataset.symmetric else [(left, True), (right, False)]:
             whole[rows] = self.vectors_of([dataset.texts[row] for row in rows], encoded[rows], of_left)
@@ -147,7 +150,8 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
             parts = _parts_of(known)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise _broken(folder, error) from error
-        encoder, reference = load_encoder(name, device), read_reference(folder)
+        encoder = load_encoder(name, device)
+        reference = read_reference(folder)
         if read_details(folder) != known:
             raise InputError(f"another model was written to {name} while it was loaded: load it again")
     matcher = Matcher(
@@ -160,7 +164,8 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
 def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a matcher's file says of its score. Raises what reading a broken one raises."""
     layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
-    blend, second = Blend.read(known), known.get(SECOND_STAGE, {})
+    blend = Blend.read(known)
+    second = known.get(SECOND_STAGE, {})
     stage = SecondStage.read(second) if "features" in second else None
     curve = {name: list(map(float, known["curve"][name])) for name in CURVE} if known.get("curve") else None
     numbers: list[Any] = [

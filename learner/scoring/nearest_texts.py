@@ -25,7 +25,8 @@ class Lists:
 
 def lists_of(dataset: Dataset, of_left: bool) -> Lists:
     """Return the two lists for a text of the left one, or of the right one; equal in a symmetric dataset."""
-    left, right = dataset.left, dataset.right
+    left = dataset.left
+    right = dataset.right
     return Lists(left, right) if of_left else Lists(right, left)
 
 
@@ -39,7 +40,8 @@ def text_vector(
     """
     lacking: np.ndarray = np.zeros(len(vectors) + 1, dtype=np.float32)
     if blend.lexical:
-        lexicon, weight = lexicon_of(dataset.texts, [text]), np.float32(total(blend.lexical))
+        lexicon = lexicon_of(dataset.texts, [text])
+        weight = np.float32(total(blend.lexical))
         lexical, _ = lexicon.take([-1]).vectors(blend.lexical)
         lacking = lexicon.lacking(blend.lexical) / weight
         encoded = np.hstack([encoded, lexical]) / np.sqrt(weight)

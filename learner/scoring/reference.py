@@ -24,7 +24,8 @@ from allpairs.learner.search.exact import nearest_scores
 from allpairs.learner.search.inner_product import Space, as_left, as_right
 from allpairs.learner.second_stage.competition import KEPT, Competition, padded
 
-FILE, VERSION = "reference.npz", 2
+FILE = "reference.npz"
+VERSION = 2
 FEW = 256  # queries that are multiplied with the whole sample at once
 LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told
 MOVES = ("texts", "mean", "in_95_percent_at_most", "most")

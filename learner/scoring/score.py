@@ -48,7 +48,9 @@ class Blend:
         lexical, lacking = lexicon.vectors(self.lexical) if lexicon else (np.empty((n, 0)), np.zeros(n))
         # Allocated once: copies would not fit for very many texts.
         whole = np.empty((n, d + lexical.shape[1] + 1), dtype=np.float32)
-        whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, lexical, lacking
+        whole[:, :d] = vectors
+        whole[:, d:-1] = lexical
+        whole[:, -1] = lacking
         if lexicon:
             weight = np.float32(total(self.lexical))
             whole[:, :-1] /= np.sqrt(weight)

@@ -13,7 +13,9 @@ from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
 from allpairs.learner.search.exact import Neighbours
 
-K1, B = 0.82, 0.68  # tuned on MS MARCO passages (Ju, Yang and Wang 2021, section 3)
+# tuned on MS MARCO passages (Ju, Yang and Wang 2021, section 3)
+K1 = 0.82
+B = 0.68
 QUERIES = 512  # searched at once
 WORD = r"(?u)\b\w+\b"
 # Lucene's English stop words, which Anserini (the first stage of Ju, Yang and Wang 2021) leaves out.

@@ -38,7 +38,8 @@ class WordCounts:
         weights = {word: self._weight(word) for some in words for word in some}
 
         def score(query: int, passage: int) -> float:
-            count, norm = counts[passage], norms[passage]
+            count = counts[passage]
+            norm = norms[passage]
             return sum(weights[word] * count[word] / (count[word] + norm) for word in words[query] if word in count)
 
         found = (score(q, p) for q, p in zip(of_query.tolist(), of_passage.tolist(), strict=True))

@@ -14,7 +14,8 @@ from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import LOCAL, Engine, Work, slices
 
-ROWS, COLUMNS = 1024, 8192
+ROWS = 1024
+COLUMNS = 8192
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS = 4096  # a GPU waits between small blocks
 MOST_ON_GPU = 2048  # neighbours of a row that FAISS searches on a GPU
@@ -202,7 +203,8 @@ def nearest_of_sample(queries: np.ndarray, right: Sliceable, k: int, progress: P
 
     A shard of the right vectors, which may lie on disk, is in memory at a time.
     """
-    ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
+    ids = np.empty((len(queries), 0), np.int64)
+    scores = np.empty((len(queries), 0), np.float32)
     for shard in slices(len(right), SHARD):
         near = neighbours(queries, right[shard], k, False, engine=LOCAL)
         ids, scores = best_of_each(np.hstack([ids, near.ids + shard.start]), np.hstack([scores, near.scores]), k)
@@ -214,13 +216,16 @@ def _nearest(
     left: np.ndarray, right: np.ndarray, k: int, progress: Progress, engine: Engine | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
-    wanted, parts = min(k, len(right)), parts_of(len(left))
-    ids, scores = np.empty((len(left), wanted), np.int64), np.empty((len(left), wanted), np.float32)
+    wanted = min(k, len(right))
+    parts = parts_of(len(left))
+    ids = np.empty((len(left), wanted), np.int64)
+    scores = np.empty((len(left), wanted), np.float32)
     if not wanted:
         return ids, scores
     found = (engine or default_engine()).map(_searching, (left, right, wanted), parts, "search", progress)
     for part, (near, score) in zip(parts, found, strict=True):
-        ids[part], scores[part] = near, score
+        ids[part] = near
+        scores[part] = score
     return ids, scores
 
 
@@ -229,7 +234,8 @@ def _searching(left: np.ndarray, right: np.ndarray, k: int) -> Work[slice, tuple
     index = flat_index(right, k)
 
     def work(part: slice, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-        here, found = left[part], []
+        here = left[part]
+        found = []
         for some in slices(len(here), QUERIES):
             found.append(index.search(np.ascontiguousarray(here[some], dtype=np.float32), k))
             progress("search", some.stop / len(here))
@@ -258,13 +264,16 @@ def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
 
     Ids of -1 are dropped: FAISS returns them when there are no more neighbours.
     """
-    near, score = torch.from_numpy(ids), torch.from_numpy(scores)
+    near = torch.from_numpy(ids)
+    score = torch.from_numpy(scores)
     rows = torch.arange(len(near)).repeat_interleave(near.shape[1])
     columns = near.flatten()
     found = columns >= 0
     if symmetric:
         found &= rows != columns
-    left, right, score = rows[found], columns[found], score.flatten()[found]
+    left = rows[found]
+    right = columns[found]
+    score = score.flatten()[found]
     return as_arrays(*(_each_once(left, right, score, len(near)) if symmetric else (left, right, score)))
 
 
@@ -280,7 +289,8 @@ def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[T
     keys, order = torch.sort(torch.minimum(left, right) * rows + torch.maximum(left, right), stable=True)
     first = torch.ones_like(keys, dtype=torch.bool)
     first[1:] = keys[1:] != keys[:-1]
-    keys, score = keys[first], score[order[first]]
+    keys = keys[first]
+    score = score[order[first]]
     return keys // rows, keys % rows, score
 
 

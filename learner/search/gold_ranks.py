@@ -26,7 +26,8 @@ def ranks_of_gold(
     first, in the middle, or last. counts: (m,) the number of copies of each passage: the rank is that of the gold one's
     first copy, and other passages take one rank for each copy.
     """
-    left, right = as_tensor(queries, device), as_tensor(passages, device)
+    left = as_tensor(queries, device)
+    right = as_tensor(passages, device)
     copies = as_tensor(np.ones(len(passages)) if counts is None else counts, device)
     wanted = torch.from_numpy(gold).to(right.device)
     found = np.empty(len(left))
@@ -41,7 +42,8 @@ def ranks_of_gold(
 def _ranks(
     here: torch.Tensor, right: torch.Tensor, copies: torch.Tensor, own: torch.Tensor, gold: torch.Tensor, ties: Ties
 ) -> np.ndarray:
-    above, equal = torch.zeros_like(own), torch.zeros_like(own)
+    above = torch.zeros_like(own)
+    equal = torch.zeros_like(own)
     for column in range(0, len(right), COLUMNS):
         scores = here @ right[column : column + COLUMNS].T
         inside = (gold >= column) & (gold < column + scores.shape[1])

@@ -9,7 +9,9 @@ from allpairs.learner.search.exact import QUERIES, TARGET, TRIED, Pairs, as_pair
 
 SHARD = 1_000_000  # vectors in one index
 LINKS = 32  # of a vector
-LOOKED_AT, MOST_LOOKED_AT = 64, 4_096  # candidates that a search keeps (efSearch), at first and at most
+# candidates that a search keeps (efSearch), at first and at most
+LOOKED_AT = 64
+MOST_LOOKED_AT = 4_096
 
 
 def nearest_by_hnsw(
@@ -30,7 +32,8 @@ def nearest_by_hnsw(
     ids = np.full((len(left), wanted), -1, dtype=np.int64)
     scores = np.full((len(left), wanted), -np.inf, dtype=np.float32)
     sample = left[np.sort(rng.choice(len(left), min(TRIED, len(left)), replace=False))]
-    sample, shards = np.ascontiguousarray(sample, dtype=np.float32), slices(len(right), SHARD)
+    sample = np.ascontiguousarray(sample, dtype=np.float32)
+    shards = slices(len(right), SHARD)
     for number, shard in enumerate(shards):
         index = faiss.IndexHNSWFlat(right.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
         index.add(np.ascontiguousarray(right[shard], dtype=np.float32))

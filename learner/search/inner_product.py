@@ -104,7 +104,8 @@ def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Spac
     bare, offset = _parted(vectors, space)
     parts = [np.empty(0, dtype=np.float32)]
     for at in range(0, len(left), CHUNK):
-        rows, columns = left[at : at + CHUNK], right[at : at + CHUNK]
+        rows = left[at : at + CHUNK]
+        columns = right[at : at + CHUNK]
         ours, theirs = (bare[some].astype(np.float32, copy=False) for some in (rows, columns))
         parts.append(score(ours, theirs, space.distance) - offset[rows, 0] - offset[columns, 0])
     return np.concatenate(parts)

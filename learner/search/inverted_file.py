@@ -79,7 +79,8 @@ def neighbours_by_lists(
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
     own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
     probes = probes_for(target, left, right, index, k, rng, part_of(progress, 0.25, 0.3))
-    k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
+    k = min(k, len(right))
+    parts = [own.rows[some] for some in slices(len(left), QUERIES)]
     found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
     given = (*taken_apart(left), *taken_apart(right), index, probes, k)
     search = (engine or default_engine()).map(searching, given, parts, "search", part_of(progress, 0.3, 1.0))
@@ -150,7 +151,8 @@ def searching(
 ) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Return the work that finds row numbers and scores of the neighbours of some left rows."""
     device = default_device()
-    left, right = put_together(left_vectors, left_view), put_together(right_vectors, right_view)
+    left = put_together(left_vectors, left_view)
+    right = put_together(right_vectors, right_view)
 
     def work(rows: np.ndarray, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
         queries = torch.from_numpy(_read(left, rows)).to(device)

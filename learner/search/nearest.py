@@ -25,7 +25,9 @@ from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_b
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
 MOST = 100_000_000  # neighbours of all texts together, more where there is memory
-BYTES, SHARE = 50, 0.25  # that one takes while duplicates are removed; share of the machine's memory that all may take
+# that one takes while duplicates are removed; share of the machine's memory that all may take
+BYTES = 50
+SHARE = 0.25
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
 
@@ -53,7 +55,9 @@ class Near:
 
 def words_of(search: Mapping[str, Any], wanted: int) -> str:
     """Return what a person should know of a search, of which this is `Near.as_dict`; empty if it found all wanted."""
-    said, kept, recall = [], search["neighbours"], search["recall"]
+    said = []
+    kept = search["neighbours"]
+    recall = search["recall"]
     if kept < wanted:
         said.append(f"With so many texts only {kept:,} neighbours each are kept instead of {wanted:,}.")
     if recall is not None:
@@ -95,7 +99,8 @@ def near_pairs(
         return Near(no_pairs(), method, k)
     if method == "exact":
         return Near(nearest(*_arrays(left, right), k, symmetric, progress=progress), method, k)
-    first, last = part_of(progress, 0.0, 0.95), part_of(progress, 0.95, 1.0)
+    first = part_of(progress, 0.0, 0.95)
+    last = part_of(progress, 0.95, 1.0)
     if method == "faiss-ivf":
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:

@@ -85,7 +85,8 @@ def _closest(wanted: _Wanted, left: np.ndarray, *more: Any, progress: Progress, 
         raise InputError(
             f"{wanted.n:,} pairs were requested, but one call returns at most {MOST_PAIRS:,}: ask for fewer"
         )
-    given, closest = (wanted, left, *more), _Closest(wanted)
+    given = (wanted, left, *more)
+    closest = _Closest(wanted)
     for some in (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress):
         closest.add(*some)
     return as_arrays(*closest.sorted())
@@ -101,10 +102,12 @@ def _scanning(
     rescored: Rescored = NOTHING,
 ) -> Work[slice, Columns]:
     """Return the work that finds the closest pairs of a part of the left rows."""
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+    queries = as_tensor(left, device)
+    corpus = as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> Columns:
-        closest, found = _Closest(wanted), rescored.blocks(blocks(queries, corpus, symmetric, part))
+        closest = _Closest(wanted)
+        found = rescored.blocks(blocks(queries, corpus, symmetric, part))
         for block in without(found, known):
             closest.look_at(block)
             progress("search", min(1.0, (block.end - part.start) / (part.stop - part.start)))
@@ -121,7 +124,8 @@ class _Closest:
 
     def __init__(self, wanted: _Wanted) -> None:
         self.wanted = wanted
-        self.low, self.high = wanted.low, torch.inf
+        self.low = wanted.low
+        self.high = torch.inf
         self.parts: list[Columns] = []
         self.size = 0
 
@@ -148,17 +152,22 @@ class _Closest:
         if not self.parts:
             return torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long), torch.empty(0)
         left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
-        distance, n = self.wanted.distance(score), self.wanted.n
+        distance = self.wanted.distance(score)
+        n = self.wanted.n
         if n and n < len(score):  # a selection is cheaper than sorting them all
             near = distance <= distance.topk(n, largest=False, sorted=False).values.max()
-            left, right, score, distance = left[near], right[near], score[near], distance[near]
+            left = left[near]
+            right = right[near]
+            score = score[near]
+            distance = distance[near]
         order = _lexsort(right, left, distance)[:n]
         return left[order], right[order], score[order]
 
     def _cut(self, n: int) -> None:
         """Keep the n closest so far, and narrow the window to the last of them."""
         left, right, score = self.sorted()
-        self.parts, self.size = [(left, right, score)], len(score)
+        self.parts = [(left, right, score)]
+        self.size = len(score)
         if not n:
             return
         last = float(self.wanted.distance(score[-1:]))

@@ -47,7 +47,8 @@ def competition_of(
     dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress = no_progress
 ) -> Competition:
     """Return the competition between all texts of both lists that have a split; vectors: (texts, d) in the space."""
-    left, right = dataset.left, dataset.right
+    left = dataset.left
+    right = dataset.right
     one = _best(dataset, vectors, left, right, space, progress)
     return Competition(one, one if dataset.symmetric else _best(dataset, vectors, right, left, space, progress))
 

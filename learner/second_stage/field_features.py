@@ -38,7 +38,8 @@ class FieldFeatures:
     """The features of any pairs of a dataset's texts, by the columns that a second stage compares."""
 
     def __init__(self, fields: Sequence[Field], kinds: Kinds) -> None:
-        self.kinds, self._fields = kinds, {field.name: field.values for field in fields}
+        self.kinds = kinds
+        self._fields = {field.name: field.values for field in fields}
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the features of pairs of rows, (n, features) float32 in the order of `field_features`.

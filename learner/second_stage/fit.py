@@ -15,7 +15,10 @@ from allpairs.learner.second_stage.field_features import Kinds
 from allpairs.learner.second_stage.second_stage import SecondStage, features_with, standardized
 
 # The prior in standard deviations of the sample: the first score, a constant, and each feature.
-SCORE, SCORE_DEVIATION, BIAS_DEVIATION, WEIGHT_DEVIATION = 0.6, 0.3, 2.0, 0.5
+SCORE = 0.6
+SCORE_DEVIATION = 0.3
+BIAS_DEVIATION = 2.0
+WEIGHT_DEVIATION = 0.5
 LEAST_SCORE = 0.1
 BOUNDS = {1: (0.0, None), -1: (None, 0.0), 0: (None, None)}  # of a feature's weight by its sign
 FOLDS = 5
@@ -51,7 +54,8 @@ def fit(sample: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitte
     labels whose first scores tell little, would leave no room between the floor and 1.
     """
     score = sample.score.astype(np.float64)
-    middle, spread = score.mean(), score.std() + 1e-6
+    middle = score.mean()
+    spread = score.std() + 1e-6
     mean, deviation = _moments(sample.values)
     ones = np.ones(len(score))
     x = np.column_stack([(score - middle) / spread, ones, standardized(sample.values, mean, deviation)])
@@ -60,14 +64,16 @@ def fit(sample: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitte
     slope = float(found[0] / spread)  # the second logit for each unit of the first score
     constant = float(found[1] - slope * middle)
     whole = layer if layer.w >= slope else OutputLayer(slope, constant)
-    bias, weight = (constant - whole.b) / whole.w, found[2:] / whole.w
+    bias = (constant - whole.b) / whole.w
+    weight = found[2:] / whole.w
     return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight, kinds), whole)
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each feature where it is known, (features,) float64."""
     known = ~np.isnan(values)
-    number, filled = np.maximum(known.sum(0), 1), np.where(known, values, 0.0).astype(np.float64)
+    number = np.maximum(known.sum(0), 1)
+    filled = np.where(known, values, 0.0).astype(np.float64)
     mean = filled.sum(0) / number
     return mean, np.sqrt((known * (filled - mean) ** 2).sum(0) / number) + 1e-6
 
@@ -81,7 +87,8 @@ def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence
     spread = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(signs), WEIGHT_DEVIATION)]
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
-        logits, away = x @ t, (t - prior) / spread
+        logits = x @ t
+        away = (t - prior) / spread
         value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(away**2)
         return float(value), x.T @ (weight * (sigmoid(logits) - y)) + away / spread
 
@@ -97,7 +104,8 @@ def cross_fitted(
 
     Both (n,) float64.
     """
-    logits, added = np.empty(len(labelled.label)), np.empty(len(labelled.label))
+    logits = np.empty(len(labelled.label))
+    added = np.empty(len(labelled.label))
     for rest, held in _folds(labelled.label):
         part = labelled.take(rest)
         fitted = fit(joined(part, imputed), layer, floor, kinds)

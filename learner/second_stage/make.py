@@ -26,7 +26,11 @@ CHANCE = 0.05  # how often features of labels that say nothing seem to tell matc
 TOLERATED = 0.02  # loss of average precision over the labels: the encoder has seen them, the second stage has not
 # Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
 # text, and all likely matches; they are drawn from the next WIDTH for each text, below which the first stage is sure.
-IMPUTED, IMPUTED_WEIGHT, FIRST_RANK, WIDTH, LIKELY = 1_500, 1.0, 0.5, 1.5, 0.2
+IMPUTED = 1_500
+IMPUTED_WEIGHT = 1.0
+FIRST_RANK = 0.5
+WIDTH = 1.5
+LIKELY = 0.2
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ def make_staged(
         return Staged(layer)
     kinds = {field.name: field.kind for field in dataset.fields}
     features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, kinds, progress)
-    seen, imputed = ours[ours >= 0], _imputed(dataset, pairs, labelled, layer, rng)
+    seen = ours[ours >= 0]
+    imputed = _imputed(dataset, pairs, labelled, layer, rng)
     sample = _sample(pairs.take(seen), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
     floor = float(found.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again

@@ -34,7 +34,9 @@ class TextFeatures:
     """The features of any pairs of these texts; lexicon: of the same texts, in the same order."""
 
     def __init__(self, texts: Sequence[str], lexicon: Lexicon, symmetric: bool) -> None:
-        self.texts, self.lexicon, self.symmetric = texts, lexicon, symmetric
+        self.texts = texts
+        self.lexicon = lexicon
+        self.symmetric = symmetric
         self.words = _counted(lexicon.words)
         self.weighted = (self.words @ diags(lexicon.rarity)).tocsr().astype(np.float32)
 
@@ -49,7 +51,8 @@ class TextFeatures:
 
     def _words(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """Yield containment, by rarity, in the text with less; the rarest shared word's rarity, and each one's odd."""
-        ours, theirs = self.weighted[left], self.weighted[right]
+        ours = self.weighted[left]
+        theirs = self.weighted[right]
         shared = ours.multiply(self.words[right]).tocsr()
         less = np.minimum(_sums(ours), _sums(theirs))
         rarest = max(float(self.lexicon.rarity.max(initial=0.0)), 1e-6)
@@ -61,8 +64,11 @@ class TextFeatures:
     def _numbers(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """Yield for numbers, then for codes: shared ones, ones in one text only, and whether both have only such."""
         for counts in self._kinds:
-            ours, theirs = counts[left], counts[right]
-            shared, one, other = _sums(ours.multiply(theirs)), _sums(ours), _sums(theirs)
+            ours = counts[left]
+            theirs = counts[right]
+            shared = _sums(ours.multiply(theirs))
+            one = _sums(ours)
+            other = _sums(theirs)
             yield np.log1p(shared)
             yield np.log1p(one + other - 2 * shared)
             yield (shared == 0) & (one > 0) & (other > 0)

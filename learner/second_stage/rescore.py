@@ -45,7 +45,8 @@ def best_of(
 
     Without a floor, ten for each text, and the next one. Pairs of different splits are among them: they compete.
     """
-    left, right = dataset.left, dataset.right
+    left = dataset.left
+    right = dataset.right
     wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right))) + 1
     top = min(MOST, wanted) if floor == LOWEST else MOST
     sides = as_left(vectors[left], space), as_right(vectors[right], space)
@@ -68,7 +69,8 @@ def features_of(
     of the columns that it compares.
     """
     competition = competition_of(dataset, vectors, space, progress)
-    texts, fields = TextFeatures(dataset.texts, lexicon, one_list), FieldFeatures(dataset.fields, kinds)
+    texts = TextFeatures(dataset.texts, lexicon, one_list)
+    fields = FieldFeatures(dataset.fields, kinds)
     return PairFeatures(competition, texts, fields)
 
 

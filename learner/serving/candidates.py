@@ -60,7 +60,8 @@ def make_candidates(
 
 def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIVF:
     """Return FAISS's inverted file of these lists, with the vectors in half precision."""
-    count, width = len(lists.centres), -(-lists.centres.shape[1] // LANES) * LANES
+    count = len(lists.centres)
+    width = -(-lists.centres.shape[1] // LANES) * LANES
     centres = faiss.IndexFlatIP(width)
     centres.add(_wide(lists.centres, width))
     index = faiss.IndexIVFScalarQuantizer(
@@ -71,7 +72,8 @@ def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIV
     number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
     for at in range(0, len(others), CHUNK):
         rows = np.arange(at, min(at + CHUNK, len(others)))
-        vectors, own = _wide(others[rows], width), number[rows]
+        vectors = _wide(others[rows], width)
+        own = number[rows]
         index.add_core(len(rows), faiss.swig_ptr(vectors), faiss.swig_ptr(rows), faiss.swig_ptr(own))
         progress("index", rows[-1] / len(others))
     return index

@@ -56,8 +56,10 @@ class Desk:
     """Answers one question at a time: with one core where there are few texts, else with all."""
 
     def __init__(self, engine: Engine, loaded: Loaded) -> None:
-        self._engine, self.loaded = engine, loaded
-        self._turn, self._comparisons = threading.Lock(), threading.BoundedSemaphore(COMPARISONS)
+        self._engine = engine
+        self.loaded = loaded
+        self._turn = threading.Lock()
+        self._comparisons = threading.BoundedSemaphore(COMPARISONS)
         self._threads = ThreadpoolController()
 
     def match(self, question: Question) -> tuple[dict[str, Any], Answered]:
@@ -67,7 +69,8 @@ class Desk:
         """
         served = self.loaded.model(question.project_id)
         of_left = _of_left(question, served)
-        records, most = served.texts.records(question.asked, of_left), max(question.k, FIRST)
+        records = served.texts.records(question.asked, of_left)
+        most = max(question.k, FIRST)
         with self._turn, self._cores(question.asked), reading(self._engine) as session:
             seen = served.model.see(records, of_left)
             read = partial(served.texts.read, session, of_left=not of_left)
@@ -94,7 +97,8 @@ class Desk:
                 self._comparisons.release()
 
     def _compare(self, answered: Answered) -> None:
-        question, one = answered.question, answered.served
+        question = answered.question
+        one = answered.served
         other = self.loaded.shadow(question.project_id)
         if other is None:
             return
@@ -140,7 +144,8 @@ def _as_json(
     """Return the candidates of each text; of_left: their side."""
     rows = np.unique(np.concatenate([*(one.rows[: question.k] for one in found.ranked), np.empty(0, np.int64)]))
     rows = rows.astype(np.int64)
-    records, ids = served.texts.read(session, rows, of_left), served.texts.ids(session, rows)
+    records = served.texts.read(session, rows, of_left)
+    ids = served.texts.ids(session, rows)
     groups = groups_of(session, question.project_id, served.texts.item_ids[rows].tolist())
     shown = {
         row: (text, lengths) for row, text, lengths in zip(rows.tolist(), records.texts, records.lengths, strict=True)

@@ -68,7 +68,8 @@ class Loaded:
     """The loaded models of all projects that were asked for, and the loading of others."""
 
     def __init__(self, engine: Engine, load: Load = load_served) -> None:
-        self._engine, self._load = engine, load
+        self._engine = engine
+        self._load = load
         self._served: dict[Place, Served] = {}
         self._loading: dict[Place, Future[None]] = {}
         self._failed: dict[Place, tuple[Key, float]] = {}

@@ -39,10 +39,13 @@ def load_served(
     with reading(engine) as session:
         data = read_project(session, project_id)
         named = TextColumns.read(project_of(session, project_id).text_columns)
-    matcher, dataset = load_matcher(str(artifacts() / folder)), data.dataset
+    matcher = load_matcher(str(artifacts() / folder))
+    dataset = data.dataset
     matcher.require_reference()
-    vectors, rng = _vectors(row, data, progress), np.random.default_rng(0)
-    rows, indexes = {}, {}
+    vectors = _vectors(row, data, progress)
+    rng = np.random.default_rng(0)
+    rows = {}
+    indexes = {}
     for of_left in (True,) if dataset.symmetric else (True, False):
         lists = lists_of(dataset, of_left)
         rows[of_left] = lists.others

@@ -46,12 +46,14 @@ def run(host: str = "127.0.0.1", port: int = 0, name: str | None = None, project
     for line in close_home():
         log.warning(line)
     upgrade()
-    engine, name = make_engine(), name or socket.gethostname()
+    engine = make_engine()
+    name = name or socket.gethostname()
     with reading(engine) as session:
         first = [project_named(session, one).id for one in projects]
         _require_name(session, name)
     listening = _listen(host, port)
-    secret, loaded = secrets.token_urlsafe(32), Loaded(engine, partial(load_tried, Trials()))
+    secret = secrets.token_urlsafe(32)
+    loaded = Loaded(engine, partial(load_tried, Trials()))
     reached = socket.gethostname() if host in ANY else host
     address = f"{f'[{reached}]' if ':' in reached else reached}:{listening.getsockname()[1]}"
     loaded.start(first)
@@ -75,7 +77,8 @@ class _Reports:
     """What the process does every two seconds."""
 
     def __init__(self, engine: Engine, name: str, address: str, secret: str, loaded: Loaded) -> None:
-        self._engine, self._loaded = engine, loaded
+        self._engine = engine
+        self._loaded = loaded
         self._who = name, socket.gethostname(), os.getpid(), address, secret
 
     def make(self) -> None:

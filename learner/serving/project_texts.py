@@ -40,7 +40,8 @@ class ProjectTexts:
         return records
 
     def _records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
-        side, texts = self.side(of_left), [one.strip() for one in asked if isinstance(one, str)]
+        side = self.side(of_left)
+        texts = [one.strip() for one in asked if isinstance(one, str)]
         if len(texts) == len(asked):
             return RecordTexts(texts, [None] * len(texts), [side] * len(texts), ONE_COLUMN)
         if texts:
@@ -66,7 +67,8 @@ class ProjectTexts:
             found |= {id_: (text, lengths) for id_, text, lengths in session.execute(stored)}
         if len(found) < len(set(wanted)):
             raise InputError("texts of the project have just been removed: ask again")
-        texts, lengths = [found[id_][0] for id_ in wanted], [found[id_][1] for id_ in wanted]
+        texts = [found[id_][0] for id_ in wanted]
+        lengths = [found[id_][1] for id_ in wanted]
         return RecordTexts(texts, lengths, [self.side(of_left)] * len(texts), self.columns)
 
     def ids(self, session: Session, rows: np.ndarray) -> dict[int, list[str]]:

@@ -31,7 +31,9 @@ from allpairs.learner.serving.loaded import PATIENCE, StillLoading
 LONGEST_BODY = 4_000_000  # bytes: the app takes half as many
 LONGEST_CHALLENGE = 100  # bytes
 MOST_OPEN = 100_000  # challenges that wait for a request: nobody can push out the app's within a moment
-RUNNING, WAITING = 1, 16  # requests that are answered at a time; that wait, of one project
+# requests that are answered at a time; that wait, of one project
+RUNNING = 1
+WAITING = 16
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +52,8 @@ class Asked(BaseModel):
 
 def application(desk: Desk, secret: str) -> Starlette:
     """Return the ASGI application."""
-    door, turns = _Door(secret), Turns(RUNNING, RUNNING, WAITING)
+    door = _Door(secret)
+    turns = Turns(RUNNING, RUNNING, WAITING)
 
     async def match(request: Request) -> Response:
         expected = door.expected(request.headers.get("authorization", ""))

@@ -15,7 +15,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, size_of
 
 PATIENCE = 300.0  # seconds: a busy machine takes half a minute to load torch
-SPARE, COPIES = 1_000_000_000, 4  # bytes of any model, and times the size of its files
+# bytes of any model, and times the size of its files
+SPARE = 1_000_000_000
+COPIES = 4
 AT_ONCE = 4  # trials: each takes the memory of torch
 REFUSED = 3  # the exit status where the folder is not a sound matcher's
 COMMAND = (sys.executable, "-m", "allpairs.learner.serving.trial")

@@ -54,7 +54,8 @@ def half_spread(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     The former hold most positives. Where the encoder is so good that they are all positive, the latter hold negatives:
     they lie as far down as forty times the first batch, as many between any rank and twice that rank.
     """
-    size, top = len(pool.candidates), max(1, pool.first // 2)
+    size = len(pool.candidates)
+    top = max(1, pool.first // 2)
     spaced = _spaced(top, min(size, DEPTH * pool.first), size, n)
     return _ranked(pool, np.column_stack([np.arange(len(spaced)), spaced]).ravel(), n)
 

@@ -19,7 +19,8 @@ def within_cap(rank: Callable[[int], Pairs], n: int, per_text: int) -> Pairs:
     """
     if not per_text:
         return rank(n)
-    wanted, enough = n, False
+    wanted = n
+    enough = False
     while not enough:
         wanted *= MORE
         ranked = rank(wanted)

@@ -82,12 +82,14 @@ def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Gener
 
     Fewer if fewer exist.
     """
-    rows, columns = dataset.train_left, dataset.train_right
+    rows = dataset.train_left
+    columns = dataset.train_right
     total = count_pairs(len(rows), len(columns), dataset.symmetric)
     # Among n + |known| distinct pairs at least n are not known.
     numbers = rng.choice(total, size=min(total, n + len(known)), replace=False)
     at_left, at_right = pairs_numbered(numbers, len(rows), len(columns), dataset.symmetric)
-    left, right = rows[at_left], columns[at_right]
+    left = rows[at_left]
+    right = columns[at_right]
     unknown = ~np.isin(dataset.keys(left, right), known)
     return unscored(left[unknown][:n], right[unknown][:n])
 

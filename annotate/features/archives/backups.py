@@ -14,7 +14,9 @@ from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import now
 
-ROWS, MODELS = "allpairs.db", "artifacts"  # in a back-up's folder
+# in a back-up's folder
+ROWS = "allpairs.db"
+MODELS = "artifacts"
 
 
 @private_files()
@@ -57,7 +59,8 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
     object store they are removed. Raises InputError as `db.maintenance.backup.restore` does; then nothing has changed.
     """
     file = source / ROWS if source.is_dir() else source
-    models, part = source / MODELS, artifacts().with_name(f"{MODELS}.part")
+    models = source / MODELS
+    part = artifacts().with_name(f"{MODELS}.part")
     with_models = source.is_dir() and models.is_dir()
     if with_models:
         shutil.rmtree(part, ignore_errors=True)

@@ -25,8 +25,13 @@ from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Design, now
 from allpairs.db.version import VERSION as ALLPAIRS
 
-FORMAT, VERSION = "allpairs-project", 1
-MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
+FORMAT = "allpairs-project"
+VERSION = 1
+MANIFEST = "manifest.json"
+MODELS = "models"
+OLD_SCORES = "scores"
+VECTORS = "vectors"
+DESIGNS = "designs"
 VECTOR_FILES = ("vectors.npy", "texts.json", "evaluation.npz")  # beside a model's folder
 COPIED = 1 << 20  # bytes at a time
 

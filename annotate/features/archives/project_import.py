@@ -102,7 +102,9 @@ class _Import:
     """One archive during its import."""
 
     def __init__(self, path: Path, bundle: ZipFile, encoder: str | None) -> None:
-        self.path, self.bundle, self.encoder = path, bundle, encoder
+        self.path = path
+        self.bundle = bundle
+        self.encoder = encoder
         self.notes: list[str] = []
         self.tables = self._manifest()
 

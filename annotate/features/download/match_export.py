@@ -61,8 +61,10 @@ def work(engine: Engine, project_id: int) -> MatchWork:
     """Return the rounds to search with, and the progress of the newest search."""
     with reading(engine) as session:
         known = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
-        kind, columns = Kind(project_of(session, project_id).kind), column_names(session, project_id)
-        job, version = last_job(session, project_id, [MATCHES]), version_of_texts(session, project_id)
+        kind = Kind(project_of(session, project_id).kind)
+        columns = column_names(session, project_id)
+        job = last_job(session, project_id, [MATCHES])
+        version = version_of_texts(session, project_id)
         return MatchWork(kind, columns, known, job, read_matches(project_id), version)
 
 

@@ -38,8 +38,11 @@ from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.requests.turns import Gone
 from allpairs.db.schema.engine import artifacts, make_engine, reading
 
-LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
-PIPELINES, STUDIES = "download/pipelines", "download/studies"
+LABELS = "download/labels"
+PROJECTS = "download/projects"
+MATCHES = "download/matches"
+PIPELINES = "download/pipelines"
+STUDIES = "download/studies"
 DATASET = "dataset"
 NOT_YOURS = "Only administrators of the project may export its data."
 AT_A_TIME = (4, 2, 4)  # files that are made; for one person; that wait for one person
@@ -126,7 +129,8 @@ def _answering(make: Make) -> Callable[[Request], Response]:
 
 
 def _labels(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
-    form, safe = request.query_params.get("form", Form.LABELS), safe_name(name)
+    form = request.query_params.get("form", Form.LABELS)
+    safe = safe_name(name)
     if form == DATASET:
         return _dataset(engine, name, folder, f"{safe}-dataset")
     if form not in set(Form):
@@ -180,7 +184,8 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
 
 
 def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
-    number, what = request.query_params.get("study", ""), request.query_params.get("what", "")
+    number = request.query_params.get("study", "")
+    what = request.query_params.get("what", "")
     if not _is_number(number):
         raise InputError(f"there is no study number {shown(number)}; use the links on the page “Rate”")
     path = folder / f"{safe_name(name)}-study-{number}-{safe_name(what)}.csv"

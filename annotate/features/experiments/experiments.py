@@ -27,9 +27,12 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
 from allpairs.learner.light.catalog import STRATEGIES
 
-REFERENCE, MATCHED = "uncertainty", "stratified-match"
+REFERENCE = "uncertainty"
+MATCHED = "stratified-match"
 LEAST_LABELS = 10  # of each class
-LONGEST_NAME, LONGEST_ROW = 200, 50  # characters
+# characters
+LONGEST_NAME = 200
+LONGEST_ROW = 50
 # Settings that a simulation does not use.
 OF_PEOPLE = {"question", "guidelines", "auto_train", "keep_groups", "rater_use"}
 
@@ -133,7 +136,8 @@ def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
     if not chosen:
         raise InputError("no strategy is chosen: choose at least one")
     if MATCHED in chosen and REFERENCE not in chosen:
-        what, needed = STRATEGIES[MATCHED].title, STRATEGIES[REFERENCE].title
+        what = STRATEGIES[MATCHED].title
+        needed = STRATEGIES[REFERENCE].title
         raise InputError(f"“{what}” samples as many pairs of each class as “{needed}” collects: choose “{needed}” too")
     common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed"})
     return {
@@ -173,7 +177,8 @@ def request_encoders(engine: Engine, project_id: int, encoders: Sequence[str]) -
     with acting(engine, Right.CHANGE, project_id) as session:
         require_models(session, names)
         project = project_of(session, project_id)
-        settings, name = Settings.model_validate(project.settings), project.name
+        settings = Settings.model_validate(project.settings)
+        name = project.name
     common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed", "encoder"})
     rows = [{"name": row, "kind": "encoder", "backbone": encoder} for row, encoder in _rows_of(names).items()]
     definition = {"name": f"Encoders on {name}"[:LONGEST_NAME], "rows": rows, "seeds": [0], "settings": common}
@@ -185,9 +190,11 @@ def _rows_of(encoders: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for encoder in encoders:
         last = re.sub(r"[^A-Za-z0-9 ._+-]+", " ", encoder.rstrip("/").rsplit("/", 1)[-1]).strip(" ._+-")[:LONGEST_ROW]
-        name, number = last or "encoder", 2
+        name = last or "encoder"
+        number = 2
         while name in found:
-            name, number = f"{last} {number}", number + 1
+            name = f"{last} {number}"
+            number = number + 1
         found[name] = encoder
     return found
 

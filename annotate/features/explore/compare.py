@@ -43,11 +43,13 @@ class Compared:
 
 def compare(first: Round, second: Round) -> Compared:
     """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
-    mine, other = _kept(first), _kept(second)
+    mine = _kept(first)
+    other = _kept(second)
     keys = np.unique(np.concatenate([mine.wanted, other.wanted]))
     before, bound_before = mine.look_up(keys)
     after, bound_after = other.look_up(keys)
-    p_before, p_after = probability(first.matcher, before), probability(second.matcher, after)
+    p_before = probability(first.matcher, before)
+    p_after = probability(second.matcher, after)
     assert p_before is not None and p_after is not None
     # A pair below a round's stored ones may have any lower score: use the smallest change that is certain.
     p_before = np.where(bound_before, np.minimum(p_before, p_after), p_before)
@@ -73,7 +75,8 @@ def points_table(compared: Compared) -> pd.DataFrame:
 
 def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
     """Return one row for each pair: both texts, both probabilities, the change, and the known answer (1, 0, empty)."""
-    left, right = compared.scored.left.tolist(), compared.scored.right.tolist()
+    left = compared.scored.left.tolist()
+    right = compared.scored.right.tolist()
     return pd.DataFrame(
         {
             "text1": [texts[id_] for id_ in left],
@@ -114,8 +117,10 @@ class _Kept:
 
 
 def _kept(found: Round) -> _Kept:
-    best, known = best_pairs(found), known_pairs(found)
-    of_best, of_known = _keys(best), _keys(known.scored)
+    best = best_pairs(found)
+    known = known_pairs(found)
+    of_best = _keys(best)
+    of_known = _keys(known.scored)
     keys, first = np.unique(np.concatenate([of_best, of_known]), return_index=True)
     order = np.argsort(of_known)
     return _Kept(

@@ -81,7 +81,8 @@ def start_at(found: Round, scored: Scored) -> float:
     threshold = offered_threshold(found.matcher)
     curve = found.evaluation.curve if found.evaluation else {}
     if threshold is None and curve.get("score"):
-        precision, recall = np.array(curve["precision"]), np.array(curve["recall"])
+        precision = np.array(curve["precision"])
+        recall = np.array(curve["recall"])
         threshold = curve["score"][int(np.argmax(precision * recall / np.maximum(precision + recall, 1e-9)))]
     if threshold is None:
         threshold = float(scored.score[min(100, len(scored)) - 1])
@@ -91,7 +92,8 @@ def start_at(found: Round, scored: Scored) -> float:
 def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
     """Return the lowest and the highest threshold to offer: below the lowest measured positive, nothing is gained."""
     curve = found.evaluation.curve.get("score") if found.evaluation else None
-    low, high = float(scored.score[-1]), float(scored.score[0])
+    low = float(scored.score[-1])
+    high = float(scored.score[0])
     return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
 
 

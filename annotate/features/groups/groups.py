@@ -28,7 +28,9 @@ from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
 from allpairs.learner.light.groups.links import Links
 
 MOST_PAIRS = 1_000  # that can be answered at once
-ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing
+# prefixes of the keys of such answers and of their undoing
+ACT = "group-"
+UNDO = "undo-group-"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class ItemGroups:
 
     def items(self, group: int) -> list[int]:
         """Return the items of the group: the most central first, then ascending."""
-        texts, central = self.groups.texts(group), self.groups.central[group]
+        texts = self.groups.texts(group)
+        central = self.groups.central[group]
         found: list[int] = self.ids[np.concatenate([[central], texts[texts != central]])].tolist()
         return found
 

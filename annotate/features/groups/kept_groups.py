@@ -55,12 +55,14 @@ def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: i
         else:
             found = page_of_groups(session, project_id, after, limit)
         texts = [text for group in found.values() for text in group]
-        ids, sides = identifiers_of(session, texts), sides_of(session, texts)
+        ids = identifiers_of(session, texts)
+        sides = sides_of(session, texts)
         groups = [
             KeptGroup(group_id(number), [(sides[text], ids[text]) for text in group if text in ids])
             for number, group in found.items()
         ]
-        update, changes = newest_update(session, project_id), newest_change(session, project_id)
+        update = newest_update(session, project_id)
+        changes = newest_change(session, project_id)
     return KeptGroups(groups, update, max(found, default=after), changes)
 
 

@@ -199,7 +199,8 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     """
     valid, refused = _checked(events)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        known, at = known_keys(session, project_id, valid), _moments(valid)
+        known = known_keys(session, project_id, valid)
+        at = _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
         store_answers(session, [_row(event, tasks[event.task_id], annotator, at[event.key]) for event in fresh])
@@ -319,7 +320,8 @@ def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str]
     audit_batch = newest_audit_batch(session, project_id)
     if audit_batch is None or audit_batch.strategy == DesignKind.MINED or unanswered(session, audit_batch):
         return None
-    answered, job = last_answer_at(session, audit_batch.id), last_job(session, project_id, [audit_batch.strategy])
+    answered = last_answer_at(session, audit_batch.id)
+    job = last_job(session, project_id, [audit_batch.strategy])
     if answered is None or (job is not None and job.created_at > answered):
         return None
     design = design_of(session, audit_batch)

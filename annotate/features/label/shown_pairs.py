@@ -76,8 +76,10 @@ def _records(session: Session, project_id: int, pairs: Collection[Task | Check])
 
 
 def _pair(records: Records, of: Task | Check, number: int, in_batch: bool, task: Task | None, again: bool) -> Pair:
-    left, right = of.left_id, of.right_id
-    texts, rows = records.texts, records.rows(left, right)
+    left = of.left_id
+    right = of.right_id
+    texts = records.texts
+    rows = records.rows(left, right)
     if task is not None and task.turned:
         left, right, rows = right, left, tuple((name, other, one) for name, one, other in rows)
     return Pair(number, in_batch, texts[left], texts[right], _likely(task), again, rows)

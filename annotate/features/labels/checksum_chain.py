@@ -16,7 +16,8 @@ from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 
-REMAINING, CHECKSUM = "remaining", "checksum"
+REMAINING = "remaining"
+CHECKSUM = "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table
 EXACT = 2**53  # below it, floats represent every integer exactly
 BROKEN = "the chain breaks here: this row was changed or inserted, or rows before it were removed or moved"
@@ -48,12 +49,16 @@ def verify(path: Path) -> Verified:
     columns = column_names(path)
     if columns[-2:] != list(CHAIN):
         raise InputError(f"{path.name}: the last columns must be {' and '.join(CHAIN)}; export the history again")
-    checksum, count, number, remaining = _first(columns), 0, 0, "0"
+    checksum = _first(columns)
+    count = 0
+    number = 0
+    remaining = "0"
     for number, (*cells, given) in read_rows(path, columns, without=EMPTY):
         checksum = _next(checksum, cells)
         if checksum != given:
             raise bad(BROKEN, path, number)
-        count, remaining = count + 1, cells[-1]
+        count = count + 1
+        remaining = cells[-1]
     if remaining != "0":
         raise bad(f"the chain ends here, but {remaining} more rows should follow", path, number)
     return Verified(count, checksum)

@@ -102,7 +102,8 @@ def _page(labels: Labels, form: Form, cursor: int, more: bool) -> Page:
 
 
 def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
-    part, path = labels.of(SPLITS[split]), folder / form / f"{split}.parquet"
+    part = labels.of(SPLITS[split])
+    path = folder / form / f"{split}.parquet"
     if not any(True for _ in table(part, form)):
         return 0
     path.parent.mkdir(exist_ok=True)
@@ -125,7 +126,8 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
 def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:
     """Return what to write, with the ids and texts of these pairs."""
     items = set(chain.from_iterable((one.left_id, one.right_id) for one in pairs))
-    ids, texts = known_identifiers(session, items), item_texts(session, items)
+    ids = known_identifiers(session, items)
+    texts = item_texts(session, items)
     gone = frozenset(withdrawn_items(session, project.id))
     found = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=gone)
     return replace(found, **parts)

@@ -166,7 +166,8 @@ def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
         for anchor, partner in _anchored(row, labels.kind):
             partners.setdefault(anchor, {}).setdefault(row.answer, []).append(partner)
     for anchor, of in partners.items():
-        positives, negatives = of.get(AnswerKind.POSITIVE, []), of.get(AnswerKind.NEGATIVE, [])
+        positives = of.get(AnswerKind.POSITIVE, [])
+        negatives = of.get(AnswerKind.NEGATIVE, [])
         for positive, negative in _combined(positives, negatives):
             yield labels.texts[anchor], labels.texts[positive], labels.texts[negative]
 
@@ -192,7 +193,8 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
     drawn = zip_longest(newest.details["sample"], rated["said"])
     for (left, right, stratum, inclusion), said in drawn:
         if answers.get((left, right)) in NUMBERS:
-            label, of = NUMBERS[answers[left, right]], newest.strata[stratum]
+            label = NUMBERS[answers[left, right]]
+            of = newest.strata[stratum]
             band = of.get("band", stratum) + 1
             by_rater = (None, None, None)
             if said is not None:

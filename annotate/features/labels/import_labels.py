@@ -58,7 +58,8 @@ def import_labels(
     this CSV file. Raises InputError, and stores nothing, for an unreadable file and for the first row with a mistake,
     unless such rows are to be skipped.
     """
-    choices, report = choices or Choices(), Report()
+    choices = choices or Choices()
+    report = Report()
     columns = _columns(path)
     with reading(engine) as session:
         found = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
@@ -119,7 +120,9 @@ class _Wrong(Exception):
 
     def __init__(self, trouble: Trouble, what: str, column: int) -> None:
         super().__init__(what)
-        self.trouble, self.what, self.column = trouble, what, column
+        self.trouble = trouble
+        self.what = what
+        self.column = column
 
 
 @dataclass
@@ -137,7 +140,9 @@ class _Reader:
     def add(self, row: Row) -> None:
         """Take the row up for storing, or record it as a problem."""
         try:
-            act, answer, note = self._act(row), self._answer(row), self._note(row)
+            act = self._act(row)
+            answer = self._answer(row)
+            note = self._note(row)
             self._check(act, answer)
         except _Wrong as wrong:
             if wrong.trouble not in HARMLESS and not self.choices.skip:

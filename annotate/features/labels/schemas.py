@@ -9,7 +9,8 @@ from allpairs.annotate.features.label.queue import HELD, Reason
 from allpairs.annotate.kit.api.schema import LARGEST, STORED, Asked, Given, as_whole
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Purpose
 
-MOST_ANSWERS, MOST_LABELS = 200, 1_000
+MOST_ANSWERS = 200
+MOST_LABELS = 1_000
 
 
 class Lease(Asked):

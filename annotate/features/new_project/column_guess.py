@@ -19,7 +19,8 @@ LABEL = re.compile(r"(?i)^(is_?)?(label|duplicate|match|positive)$")
 QUESTIONS = ("question", "query", "utterance")
 PASSAGES = ("passage", "sentence", "answer", "paragraph", "document", "context", "content", "body", "text")
 TITLES = ("title", "subject", "headline")
-FIRSTS, SECONDS = ("id1", "left", "qid1"), ("id2", "right", "qid2")
+FIRSTS = ("id1", "left", "qid1")
+SECONDS = ("id2", "right", "qid2")
 LEAST_VARIED = 0.1  # distinct values for each value: below that a column names groups, such as splits
 LONGEST_CODE = 40  # characters of an id in a column that is not called one
 

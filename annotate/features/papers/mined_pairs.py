@@ -56,7 +56,9 @@ def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Min
         for number, line in enumerate(file, start=1):
             try:
                 row = json.loads(line)
-                left, right, score = int(row["x_id"]), int(row["y_id"]), float(row["cos"])
+                left = int(row["x_id"])
+                right = int(row["y_id"])
+                score = float(row["cos"])
             except (ValueError, KeyError, TypeError):
                 raise InputError(f"{path.name}, line {number}: not a mined pair; run the pipeline again") from None
             pair = (min(left, right), max(left, right)) if symmetric else (left, right)
@@ -115,7 +117,8 @@ def plan_use(engine: Engine, project_id: int, run_id: str, number: int, best: in
 
 def _use(session: Session, project_id: int, pairs: list[Pair]) -> Use:
     check_items(session, project_id, pairs)
-    labelled, drawn = labels_of(session, project_id, pairs), sampled(session, project_id, pairs)
+    labelled = labels_of(session, project_id, pairs)
+    drawn = sampled(session, project_id, pairs)
     new = [pair for pair in pairs if pair not in labelled and pair not in drawn]
     return Use(new, len(labelled), len(drawn - labelled.keys()))
 

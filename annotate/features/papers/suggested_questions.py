@@ -13,7 +13,9 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 
 GENERATOR = "generator"  # the kind of a run's output
-FOUND, WANTED = 10, 5  # passages to choose from, questions to suggest
+# passages to choose from, questions to suggest
+FOUND = 10
+WANTED = 5
 
 
 def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:

@@ -183,7 +183,8 @@ def _row(found: ProjectRow) -> dict[str, Any]:
 
 
 def _print(summary: Summary, as_json: bool, more: dict[str, Any]) -> None:
-    found, contents = summary.project, summary.contents
+    found = summary.project
+    contents = summary.contents
     items = {f"{side}, {split}": count for (side, split), count in sorted(contents.items.items())}
     gold = {"positive": contents.gold_positives, "negative": contents.gold_negatives}
     if as_json:

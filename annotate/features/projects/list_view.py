@@ -90,9 +90,12 @@ def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     dates = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     ids = [project.id for project in projects]
-    batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
-    figures, last = newest_figures(session, ids), last_answers(session, ids)
-    days, labels = answers_by_day(session, ids, dates), label_totals(session, ids)
+    batches = batch_standings(session, ids)
+    matchers = newest_matchers(session, ids)
+    figures = newest_figures(session, ids)
+    last = last_answers(session, ids)
+    days = answers_by_day(session, ids, dates)
+    labels = label_totals(session, ids)
     texts = text_states(session, ids)
     sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
     measured = {

@@ -54,7 +54,8 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
     """Return where the project stands."""
     with reading(engine) as session:
         project = project_of(session, project_id)
-        audit, matcher = open_audit_batch(session, project_id), newest_matchers(session, [project_id]).get(project_id)
+        audit = open_audit_batch(session, project_id)
+        matcher = newest_matchers(session, [project_id]).get(project_id)
         figures = newest_figures(session, [project_id]).get(project_id)
         target = Settings.model_validate(project.settings).target_precision
         return Standing(
@@ -70,7 +71,8 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
 
 def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> NextStep:
     """Return the one next thing that a person with these rights can do, or what they wait for, in their language."""
-    batch, job = found.batch, found.running
+    batch = found.batch
+    job = found.running
     if found.failed and Right.CHANGE in mine:
         return NextStep(_("The last job failed."), "jobs", _("See what failed"))
     if not batch.number:

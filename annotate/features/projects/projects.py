@@ -188,7 +188,8 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
             raise InputError(f"the evaluation share must stay {share}: the split is made only once, with the project")
-        old, new = Settings.model_validate(project.settings).model_dump(), settings.model_dump()
+        old = Settings.model_validate(project.settings).model_dump()
+        new = settings.model_dump()
         changed = [name for name in new if new[name] != old[name]]
         with announcing_target(session, project_id):
             project.settings = new

@@ -55,7 +55,8 @@ def outlook_in_words(outlook: Outlook, _: Words) -> str:
     """Return what there is to learn from, what is missing, and what comes next."""
     if outlook.matches and outlook.non_matches:
         return _when_it_trains(outlook, _)
-    facts, missing = _("No answer so far is yes or no."), _("A model learns from both.")
+    facts = _("No answer so far is yes or no.")
+    missing = _("A model learns from both.")
     if outlook.matches:
         facts = _.ngettext(
             "{n} answer so far is yes, and none is no.", "{n} answers so far are yes, and none is no.", outlook.matches

@@ -29,7 +29,8 @@ def publish_model(
     """
     if ending and number is not None:
         raise InputError("--end ends whatever is in service: leave out --round")
-    engine, kind = database(), PublicationKind.SHADOW if shadow else PublicationKind.MODEL
+    engine = database()
+    kind = PublicationKind.SHADOW if shadow else PublicationKind.MODEL
     project_id = project_by_name(engine, name).id
     if ending:
         end(engine, project_id, kind, note)

@@ -68,7 +68,8 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, usage: Usage) ->
     """
     with reading(engine) as session:
         project = project_of(session, matcher.project_id)
-    report, contents = read_report(engine, project.id), project_contents(engine, project.id)
+    report = read_report(engine, project.id)
+    contents = project_contents(engine, project.id)
     parts = [
         _yaml(matcher),
         f"# {_line(project.name)}, {round_name(matcher.number).lower()}\n",
@@ -111,7 +112,8 @@ def _yaml(matcher: Matcher) -> str:
 
 
 def _data(project: Project, contents: Contents, report: Report) -> str:
-    left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
+    left = contents.count(Side.LEFT)
+    right = contents.count(Side.RIGHT)
     texts = f"one list of {left:,} texts" if project.kind == Kind.SYMMETRIC else f"{left:,} × {right:,} texts"
     gold = f"{contents.gold_positives:,} known positives and {contents.gold_negatives:,} known negatives"
     lines = ["## Data and question", "", f"- {texts[0].upper()}{texts[1:]}; {gold}."]
@@ -172,7 +174,8 @@ def _method(evaluation: Evaluation) -> str:
 
 def _score(matcher: Matcher, kind: str) -> str:
     details = matcher.details
-    lexical, hubness = details.get("lexical", {}), details.get("hubness", 0.0)
+    lexical = details.get("lexical", {})
+    hubness = details.get("hubness", 0.0)
     weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
     lines = ["## How the score is computed", "", "- Semantic similarity: the cosine of the two vectors."]
     if lexical:

@@ -48,7 +48,8 @@ def _publication(row: Publication) -> m.Publication:
 
 
 def _agreement(row: ShadowCounts) -> m.Agreement:
-    texts, pairs = max(1, row.texts), max(1, row.pairs)
+    texts = max(1, row.texts)
+    pairs = max(1, row.pairs)
     return m.Agreement(
         texts=row.texts,
         same_best=row.same_best / texts,

@@ -92,7 +92,8 @@ def _append(
     session: Session, engine: Engine, project_id: int, kind: PublicationKind, matcher: Matcher | None, note: str
 ) -> Publication:
     """Store the publication, or with no matcher the end of what was in service, and the event."""
-    before, person_id = in_service(session, project_id, kind), person_of(engine)
+    before = in_service(session, project_id, kind)
+    person_id = person_of(engine)
     who = session.get_one(Person, person_id).name if person_id is not None else ""
     row = Publication(
         project_id=project_id,

@@ -10,7 +10,9 @@ from allpairs.annotate.features.quality.schemas import Figure
 from allpairs.annotate.kit.api.schema import STORED, Asked, Given, Number, as_whole
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Side
 
-MOST_ASKED, MOST_CANDIDATES, LONGEST_TEXT = 100, 100, 10_000
+MOST_ASKED = 100
+MOST_CANDIDATES = 100
+LONGEST_TEXT = 10_000
 MOST_IN_ALL = 2_000  # candidates of all texts of a request
 
 

@@ -9,8 +9,12 @@ from allpairs.annotate.kit.charts import ANSWERS, HEIGHT, NEUTRAL, SQUARES, Plot
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.learner.light.stats.label_times import CAP
 
-ROW, AROUND = 30, 110  # pixels for an annotator, and for axis and legend
-DAYS, PEOPLE = 90, 20  # drawn at most: the newest days, the most active annotators
+# pixels for an annotator, and for axis and legend
+ROW = 30
+AROUND = 110
+# drawn at most: the newest days, the most active annotators
+DAYS = 90
+PEOPLE = 20
 
 
 def days_chart(table: pd.DataFrame) -> Plot:

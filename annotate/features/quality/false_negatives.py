@@ -18,7 +18,9 @@ from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design
 
-RECALL, DRAW = 0.2, 50  # the paper's: the recall at which it reports precision, and pairs sampled of each kind
+# the paper's: the recall at which it reports precision, and pairs sampled of each kind
+RECALL = 0.2
+DRAW = 50
 FORMS = {"uncorrected": "As measured", "consistent": "Corrected", "paper": "Corrected, paper's form"}
 STRATA = ("near", "other")  # names of the design's strata
 CERTAIN = 0.05  # significance level
@@ -51,7 +53,8 @@ def read_corrections(engine: Engine, project_id: int) -> list[Correction]:
 
 
 def _correction(session: Session, design: Design) -> Correction:
-    audit_batch, details = audit_batch_of_design(session, design), design.details
+    audit_batch = audit_batch_of_design(session, design)
+    details = design.details
     return Correction(
         round=details["round"],
         recall=details["recall"],
@@ -89,7 +92,9 @@ def strata_table(found: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
 
 def in_words(found: Correction, result: Mapping[str, Any]) -> str:
     """Return two sentences: what was checked, and the corrected precision."""
-    real, labelled, value = sum(result["false"]), result["labels"], result["consistent"]
+    real = sum(result["false"])
+    labelled = result["labels"]
+    value = result["consistent"]
     return (
         f"{found.name}, scores of {found.threshold:.3f} and above: there are {found.true:,} true positives and "
         f"{sum(found.false):,} putative false positives. Of {labelled:,} labelled ones, {real:,} are real. The "

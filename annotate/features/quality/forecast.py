@@ -101,7 +101,8 @@ def targets_table(found: Outlook, target: float) -> pd.DataFrame:
 
 def in_words(found: Outlook, target: float) -> str:
     """Return what the target takes, or that it is reached or looks unreachable, as Markdown."""
-    goal, spent = found.learning.goal(target), found.learning.spent
+    goal = found.learning.goal(target)
+    spent = found.learning.spent
     low, median, high = goal.interval
     if median <= spent:
         return (
@@ -119,7 +120,8 @@ def in_words(found: Outlook, target: float) -> str:
 
 def _out_of_sight(found: Outlook, goal: Goal) -> str:
     """Return that the target looks unreachable, and what can be said about it."""
-    low, spent = goal.interval[0], found.learning.spent
+    low = goal.interval[0]
+    spent = found.learning.spent
     fastest = "" if isinf(low) else f" The fastest 2.5% of them take about {_labels(low - spent)}."
     highest = f"97.5% of the curves stay below {found.learning.highest():.2f} until then"
     share = "hardly any" if goal.reached < 0.005 else f"only {goal.reached:.0%}"

@@ -29,7 +29,8 @@ def _ranking(evaluation: Evaluation) -> str:
 
 
 def _at_threshold(evaluation: Evaluation) -> Iterator[str]:
-    precision, recall = estimate(evaluation, "precision"), estimate(evaluation, "recall")
+    precision = estimate(evaluation, "precision")
+    recall = estimate(evaluation, "recall")
     if precision is not None and recall is not None:
         yield (
             f"At the 50% threshold, {_percent(precision)} of the accepted pairs are positives, and {_percent(recall)} "
@@ -128,7 +129,8 @@ def _drawn(evaluation: Evaluation) -> str:
 
 def _posterior(audit: dict[str, Any]) -> str:
     drawn = sorted((s for s in audit["strata"] if s["sampled"]), key=_weight)
-    least, most = drawn[0], drawn[-1]
+    least = drawn[0]
+    most = drawn[-1]
     return (
         f"A labelled pair represents {_weight(least):,.1f} pairs in the stratum “{literal(least['name'])}” and "
         f"{_weight(most):,.1f} in “{literal(most['name'])}”: the stratum's size divided by its labels. The labels "

@@ -37,7 +37,9 @@ def recent_gain(report: Report) -> Gain | None:
     if len(rounds) < 2:
         return None
     (first, before), (last, newest) = rounds[0], rounds[-1]
-    spent, old, new = last.labels - first.labels, estimate(before, _AP), estimate(newest, _AP)
+    spent = last.labels - first.labels
+    old = estimate(before, _AP)
+    new = estimate(newest, _AP)
     return Gain(len(rounds) - 1, spent, old.value, new) if spent and old is not None and new is not None else None
 
 

@@ -80,7 +80,8 @@ class Report:
 
 
 def _batch(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[str, object]:
-    positives, negatives = answers.get(AnswerKind.POSITIVE, 0), answers.get(AnswerKind.NEGATIVE, 0)
+    positives = answers.get(AnswerKind.POSITIVE, 0)
+    negatives = answers.get(AnswerKind.NEGATIVE, 0)
     decided = positives + negatives
     return {
         "round": batch.number,

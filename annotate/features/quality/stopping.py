@@ -42,7 +42,8 @@ def may_stop(report: Report) -> Verdict:
     _, evaluation = report.measured[-1]
     if evaluation.by_audit:
         return _by_audit(evaluation)
-    found, target = estimate(evaluation, "precision"), report.settings.target_precision
+    found = estimate(evaluation, "precision")
+    target = report.settings.target_precision
     if found is None:
         return Verdict(None, "The model is not trained yet, so there is no threshold at which to measure precision.")
     if found.method != "exact":

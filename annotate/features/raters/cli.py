@@ -23,7 +23,8 @@ from allpairs.program import group
 
 rater = group("A program that is asked whether pairs match, kept apart from people's answers, and measured.")
 
-FIELDS, DEFAULT = RaterSetup.model_fields, RaterSetup(name="x")
+FIELDS = RaterSetup.model_fields
+DEFAULT = RaterSetup(name="x")
 
 
 def _help(field: str) -> str:
@@ -64,7 +65,8 @@ def set_up(
         "pairs_a_minute": pairs_a_minute,
         "least_accuracy": least_accuracy,
     }
-    engine, setup = database(), services.checked_setup(given)
+    engine = database()
+    setup = services.checked_setup(given)
     number = services.set_up(engine, project_by_name(engine, project).id, setup)
     print(f"machine rater {number}: {setup.name}")
     remark(what_leaves(setup))
@@ -78,7 +80,8 @@ def show(project: Name, as_json: Json = False) -> None:
     """
     engine = database()
     project_id = project_by_name(engine, project).id
-    states, worth = read_raters(engine, project_id), read_worth(engine, project_id)
+    states = read_raters(engine, project_id)
+    worth = read_worth(engine, project_id)
     if as_json:
         print_json({"raters": [one.as_dict() for one in states], "worth": worth and worth.as_dict()})
     elif worth is None:

@@ -12,7 +12,8 @@ from allpairs.db.domain import Scope
 
 def show_rater(call: Call) -> m.Raters:
     """Show the project's machine raters, what they have cost, and what the newest one is worth."""
-    states, worth = read_raters(call.engine, call.here.id), read_worth(call.engine, call.here.id)
+    states = read_raters(call.engine, call.here.id)
+    worth = read_worth(call.engine, call.here.id)
     return m.Raters.model_validate(
         {"raters": [one.as_dict() for one in states], "worth": worth and worth.as_dict()},
     )
@@ -55,7 +56,8 @@ def verdicts(call: Call) -> m.Verdicts:
     return m.Verdicts(verdicts=listed, cursor=page.cursor, more=page.more)
 
 
-RATER, C = f"{ONE}/rater", Right.CHANGE
+RATER = f"{ONE}/rater"
+C = Right.CHANGE
 OPERATIONS = (
     Operation("GET", RATER, show_rater, m.Raters, Scope.READ, None, Right.SEE),
     Operation("PUT", RATER, set_rater, m.Raters, Scope.ADMINISTER, m.NewRater, Right.INSTALL, problems=BUSY),

@@ -95,7 +95,8 @@ def read_worth(engine: Engine, project_id: int) -> Worth | None:
         if newest is None:
             return None
         votes = shared_votes(session, project_id, drawn=False)
-        judged, weight = judged_pairs(session, newest), trained_weight(session, newest)
+        judged = judged_pairs(session, newest)
+        weight = trained_weight(session, newest)
         return worth_of(judged, verdicts_of(session, newest), votes, weight)
 
 
@@ -111,7 +112,8 @@ def dry_run(engine: Engine, project_id: int, most: int, purpose: RatedFor = Rate
         rater = rater_in_use(session, project_id)
         if rater is None:
             raise InputError(NO_RATER)
-        setup, spent = setup_of(rater), spent_by(session, rater.id)
+        setup = setup_of(rater)
+        spent = spent_by(session, rater.id)
         choose = pairs_like_unread if purpose == RatedFor.AUDIT else pairs_to_rate
         prompts = _prompts(session, rater, setup, choose(session, rater, most))
     left = setup.budget - spent.cost if setup.budget else None

@@ -60,8 +60,10 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
 
 def case_of(pair: Open | Label, records: Records) -> Case:
     """Return the case of a pair with its texts."""
-    left, right = pair.left_id, pair.right_id
-    texts, rows = records.texts, records.rows(left, right)
+    left = pair.left_id
+    right = pair.right_id
+    texts = records.texts
+    rows = records.rows(left, right)
     return Case(left, right, pair.answer_id, pair.task_id, texts[left], texts[right], rows)
 
 

@@ -27,7 +27,9 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
-ACT, UNDO = "split-", "undo-split-"  # prefixes of the keys of such answers and of their undoing
+# prefixes of the keys of such answers and of their undoing
+ACT = "split-"
+UNDO = "undo-split-"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situ
 
 
 def _encoder(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
-    one, other = literal(old.encoder), literal(new.encoder)
+    one = literal(old.encoder)
+    other = literal(new.encoder)
     yield f"All {now.items:,} texts are encoded again by {other}, which the worker must be able to load."
     if now.trained:
         of = (

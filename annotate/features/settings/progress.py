@@ -36,7 +36,8 @@ def situation_of(engine: Engine, project_id: int) -> Situation:
     """Return the progress of the project."""
     with reading(engine) as session:
         items = item_counts(session, project_id)
-        newest, matcher = newest_round(session, project_id), newest_matcher(session, project_id)
+        newest = newest_round(session, project_id)
+        matcher = newest_matcher(session, project_id)
         return Situation(
             items=sum(items.values()),
             labels=sum(label_counts(session, project_id).values()),

@@ -60,7 +60,8 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
 
 
 def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:
-    before, after = _sizes(old, now.batch), _sizes(new, now.batch)
+    before = _sizes(old, now.batch)
+    after = _sizes(new, now.batch)
     if before != after:
         first = f"batch {now.batch + 1}"
         stays = f" Batch {now.batch} stays as it is." if now.batch else ""
@@ -93,7 +94,8 @@ def _listed(sizes: list[int]) -> str:
 
 
 def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
-    one, other = STRATEGIES[old.strategy], STRATEGIES[new.strategy]
+    one = STRATEGIES[old.strategy]
+    other = STRATEGIES[new.strategy]
     if not now.trained and one.seed == other.seed:
         yield f"{other.title} applies once a model is trained; until then pairs are chosen as before."
         return

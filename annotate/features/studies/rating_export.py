@@ -12,7 +12,8 @@ from allpairs.db.projects.studies import CRITERIA, ratings_of, study_of, units_o
 from allpairs.db.schema.engine import reading
 
 Row = list[object]
-RATINGS, FIGURES = "ratings", "figures"
+RATINGS = "ratings"
+FIGURES = "figures"
 _FIGURE = {
     "of": str,
     "criterion": str,

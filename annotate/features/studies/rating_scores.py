@@ -22,7 +22,8 @@ from allpairs.learner.light.stats.agreement import (
 )
 from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, why_kappa_is_low
 
-METHOD, MATCHED = "ratings of a sample", "ratings of the same passages"
+METHOD = "ratings of a sample"
+MATCHED = "ratings of the same passages"
 # Kulshreshtha et al. (2021), table 7, by model, in the order of the criteria.
 PAPER = dict(zip(BEGUN, ((0.68, 0.32, 0.58, 0.68), (0.68, 0.36, 0.58, 0.72), (0.70, 0.44, 0.62, 0.88)), strict=True))
 ANSWERS = ("yes", "no")
@@ -86,8 +87,10 @@ def results(engine: Engine, project_id: int, study_id: int) -> Results:
     """Return the results of the study so far. Raises InputError if the project has no such study."""
     with reading(engine) as session:
         study = study_of(session, project_id, study_id)
-        units, rated = units_of(session, study_id), ratings_of(session, study_id)
-    raters, by_unit = sorted({one.rater for one in rated}), _by_unit(rated)
+        units = units_of(session, study_id)
+        rated = ratings_of(session, study_id)
+    raters = sorted({one.rater for one in rated})
+    by_unit = _by_unit(rated)
     common = [found for found in by_unit.values() if len(found) > 1]
     rng = np.random.default_rng(study.seed)  # so that the figures stay the same when the page is redrawn
     agreement = [_agreement(name, common, rng) for name in CRITERIA] if common else []
@@ -117,8 +120,10 @@ def share(said: Sequence[Sequence[bool]]) -> Estimate | None:
     """
     if not said:
         return None
-    means, ratings = np.array([np.mean(one) for one in said]), sum(map(len, said))
-    p, spread = float(means.mean()), float(means.var())
+    means = np.array([np.mean(one) for one in said])
+    ratings = sum(map(len, said))
+    p = float(means.mean())
+    spread = float(means.var())
     worth = len(said) * p * (1 - p) / spread if spread > 0 else float(ratings if 0 < p < 1 else len(said))
     worth = min(max(worth, len(said)), ratings)
     return Estimate(p, *wilson(p * worth, worth), METHOD, ratings)
@@ -148,11 +153,13 @@ def difference(gains: Sequence[float]) -> Estimate:
     The interval is Agresti and Min's (2005) for matched proportions: the normal interval after adding half a passage of
     each kind (better, worse, and twice equal); its width is never 0.
     """
-    n, found = len(gains) + 2, np.array(gains)
+    n = len(gains) + 2
+    found = np.array(gains)
     centre = found.sum() / n
     half = Z * sqrt(((found**2).sum() + 1) / n - centre**2) / sqrt(n)
     value = float(found.mean())
-    low, high = max(-1.0, float(centre - half)), min(1.0, float(centre + half))
+    low = max(-1.0, float(centre - half))
+    high = min(1.0, float(centre + half))
     return Estimate(value, min(low, value), max(high, value), MATCHED, len(gains))
 
 

@@ -40,7 +40,9 @@ from allpairs.db.schema.tables import Study, StudyUnit
 
 ASKED = "test-questions"  # the kind of a run's output
 REFERENCE = "written by people"  # the test pairs' own questions, treated like a model's
-DRAWN, SEED = 50, 0  # the paper rates 50 questions
+# the paper rates 50 questions
+DRAWN = 50
+SEED = 0
 BEGUN = ("no adaptation", "self-training, iteration 1", "back-training, iteration 1")  # the models in the paper's table
 MOST = 5_000  # questions in a study
 
@@ -162,7 +164,8 @@ def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: i
     """
     with reading(engine) as session:
         study_of(session, project_id, study_id)
-        units, rated = count_units(session, study_id), count_rated(session, study_id).get(rater, 0)
+        units = count_units(session, study_id)
+        rated = count_rated(session, study_id).get(rater, 0)
         unrated = first_unrated(session, study_id, rater)
         end = units if unrated is None else unrated
         at = end if position is None else min(max(position, 0), end)

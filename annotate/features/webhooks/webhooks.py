@@ -43,11 +43,13 @@ def add(engine: Engine, project_id: int, url: str, kinds: Collection[str]) -> Ma
 
     Raises InputError for an address that it may not have, without a kind or for an unknown one, and beyond 20 webhooks.
     """
-    url, wanted = checked_url(url, allowed_networks()), _checked_kinds(kinds)
+    url = checked_url(url, allowed_networks())
+    wanted = _checked_kinds(kinds)
     with acting(engine, Right.CHANGE, project_id) as session:
         if len(rows.webhooks_of(session, project_id)) >= MOST:
             raise InputError(f"a project can have {MOST} webhooks: delete one first")
-        by, secret = person_of(session.connection()), rows.new_secret()
+        by = person_of(session.connection())
+        secret = rows.new_secret()
         row = Webhook(project_id=project_id, url=url, kinds=wanted, secret=secret, made_by=by)
         session.add(row)
         session.flush()

@@ -54,5 +54,8 @@ def _checked(url: str) -> str:
             f"ALLPAIRS_PUBLIC_URL has {url!r}: give addresses such as https://pairs.example.org or "
             "https://example.org/pairs, separated by spaces"
         )
-    scheme, host, port, path = parts[1].lower(), parts[2].lower(), parts[3], parts[4]
+    scheme = parts[1].lower()
+    host = parts[2].lower()
+    port = parts[3]
+    path = parts[4]
     return f"{scheme}://{host}" + (f":{port}" if port and port != USUAL[scheme] else "") + path

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from allpairs.db.people.logins import LASTS
 
 # Browsers accept the second name only from this very host, and only over TLS.
-NAME, SECURE_NAME = "allpairs", "__Host-allpairs"
+NAME = "allpairs"
+SECURE_NAME = "__Host-allpairs"
 INVITED = "allpairs_invitation"  # kept while somebody signs in at their provider
 DEVICE = "allpairs_device"  # a random name of the browser, so that each of a person's devices gets pairs of its own
 PROVIDER = "_streamlit_user"  # set by Streamlit for users of an OpenID Connect provider; may be several

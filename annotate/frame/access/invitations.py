@@ -79,7 +79,8 @@ def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Of
         problem = _why_closed(session, invitation, project, at)
         if problem is not None and (current_role is None or project.deleted_at is not None):
             raise problem
-        role, joined = Role(invitation.role), person is not None and invitation.used_by == person.id
+        role = Role(invitation.role)
+        joined = person is not None and invitation.used_by == person.id
         gains = problem is None and _allows_more(role, current_role)
         return Offer(project.name, role, invitation.expires_at, current_role, gains, joined)
 
@@ -187,7 +188,8 @@ def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
     problem = _why_closed(session, invitation, project, at)
     if problem is not None:
         raise problem
-    current_role, role = role_in(session, person, project.id), Role(invitation.role)
+    current_role = role_in(session, person, project.id)
+    role = Role(invitation.role)
     if not _allows_more(role, current_role):
         return project.name
     if not logins.use_invitation(session, invitation, person.id, at):

@@ -17,7 +17,9 @@ from allpairs.db.schema.engine import as_system, reading, writing
 from allpairs.db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
-PER_NAME, PER_ADDRESS = 5, 20  # failures within the window before signing in is blocked
+# failures within the window before signing in is blocked
+PER_NAME = 5
+PER_ADDRESS = 20
 WRONG = later("the name or the password is wrong: check both and try again")
 KEPT = timedelta(days=30)  # ended logins are kept for so long
 
@@ -137,7 +139,8 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
 
     Raises InputError if the old password is wrong or the new one too short, and TooMany as `log_in` does.
     """
-    engine, key = as_system(engine), folded(guest.name)
+    engine = as_system(engine)
+    key = folded(guest.name)
     attempt = _attempt(engine, key, address, at)
     with reading(engine) as session:
         stored = session.get_one(Person, guest.person_id).password

@@ -8,7 +8,9 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from allpairs.db.errors import InputError
 
-SHORTEST, LONGEST = 10, 1_000  # characters
+# characters
+SHORTEST = 10
+LONGEST = 1_000
 HASHER = PasswordHasher()  # argon2id, RFC 9106, low-memory parameters: 64 MiB, 3 passes, 4 lanes
 
 

@@ -116,7 +116,8 @@ def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None,
 def set_role_by_name(engine: Engine, name: str, project: str, role: Role | None, at: datetime) -> None:
     """Give the named person this role in the named project. Raises InputError if either does not exist."""
     with reading(engine) as session:
-        person_id, project_id = people.person_named(session, name).id, project_named(session, project).id
+        person_id = people.person_named(session, name).id
+        project_id = project_named(session, project).id
     set_role(engine, person_id, project_id, role, at)
 
 
@@ -126,7 +127,9 @@ def set_administrator(engine: Engine, name: str, administrator: bool, at: dateti
         person = people.person_named(session, name)
         if not administrator:
             require_another(session, person)
-        had, person.administrator, person.changed_at = person.administrator, administrator, at
+        had = person.administrator
+        person.administrator = administrator
+        person.changed_at = at
         add_event(session, person_of(engine), EventKind.ADMINISTRATOR, None, person.name, had, administrator)
 
 
@@ -147,7 +150,8 @@ def enable(engine: Engine, person_id: int, at: datetime) -> None:
     """Let the person sign in again, with the roles they had. Raises Refused without the right."""
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
-        person.disabled_at, person.changed_at = None, at
+        person.disabled_at = None
+        person.changed_at = at
         add_event(session, person_of(engine), EventKind.ENABLED, about=person.name)
 
 

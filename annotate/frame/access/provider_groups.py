@@ -47,7 +47,8 @@ def _group(number: int, entry: Mapping[str, Any]) -> Group:
         raise InputError(f"{where}: give the provider's issuer and the group's name")
     if entry.get("role") not in list(Role):
         raise InputError(f"{where}: the role is {entry.get('role')!r}; choose {', '.join(Role)}")
-    role, project = Role(entry["role"]), entry.get("project")
+    role = Role(entry["role"])
+    project = entry.get("project")
     if project is None and role != Role.ADMINISTRATOR:
         raise InputError(f"{where}: only the role administrator can be of the whole installation: name a project")
     return Group(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
@@ -59,7 +60,8 @@ def wanted_roles(groups: Iterable[Group], issuer: str, claim: Any) -> Wanted:
     claim: the provider's claim `groups`, a name or several.
     """
     names = {claim} if isinstance(claim, str) else set(claim) if isinstance(claim, list | tuple) else set()
-    order, wanted = list(Role), dict[str | None, Role | None]()
+    order = list(Role)
+    wanted = dict[str | None, Role | None]()
     for group in groups:
         if group.issuer == issuer:
             had = wanted.setdefault(group.project, None)
@@ -108,5 +110,6 @@ def _set_administrator(session: Session, person: Person, administrator: bool, at
     if administrator != person.administrator:
         if not administrator:
             require_another(session, person)
-        person.administrator, person.changed_at = administrator, at
+        person.administrator = administrator
+        person.changed_at = at
         add_event(session, None, EventKind.ADMINISTRATOR, None, person.name, not administrator, administrator)

@@ -30,10 +30,9 @@ OFFERED = (
     Language("de", "Deutsch", thousands=".", decimal=",", percent="\u202f%"),
     Language("fr", "Français", thousands="\u202f", decimal=",", percent="\u202f%"),
 )
-LONGER, MIRRORED = (
-    Language("en-XA", "Longer"),
-    Language("ar-XB", "Mirrored", from_right=True),
-)  # for tests of the layout
+# for tests of the layout
+LONGER = Language("en-XA", "Longer")
+MIRRORED = Language("ar-XB", "Mirrored", from_right=True)
 LANGUAGES = {language.code: language for language in (*OFFERED, LONGER, MIRRORED)}
 
 

@@ -19,7 +19,8 @@ def language_links(_: Words, back: str, start: str = ".") -> str:
 
 
 def _link(language: Language, _: Words, back: str, start: str) -> str:
-    code, name = language.code, escape(language.name)
+    code = language.code
+    name = escape(language.name)
     if language == _.language:
         return f'<span lang="{code}" aria-current="true">{name}</span>'
     to = escape(f"{start}{PATH}/{code}?next={quote(back, safe='')}")

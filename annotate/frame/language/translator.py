@@ -25,7 +25,8 @@ class Words:
     """The texts and numbers of one language."""
 
     def __init__(self, language: Language, found: NullTranslations) -> None:
-        self.language, self._found = language, found
+        self.language = language
+        self._found = found
         self._signs = str.maketrans({",": language.thousands, ".": language.decimal, "%": language.percent})
 
     def __call__(self, text: str, **values: object) -> str:

@@ -36,7 +36,8 @@ NAMES = (
     "uploads.js",
     "drafts.js",
 )
-STYLE, FROM_RIGHT = Path(__file__).with_name("frame.css"), Path(__file__).with_name("right_to_left.css")
+STYLE = Path(__file__).with_name("frame.css")
+FROM_RIGHT = Path(__file__).with_name("right_to_left.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
 
@@ -79,7 +80,8 @@ def _leading(pages: Mapping[str, str]) -> Callable[[Request], Response]:
 
     def lead(request: Request) -> Response:
         path = request.path_params["path"].strip("/")
-        page, query = by_name.get(_letters(path)), dict(request.query_params)
+        page = by_name.get(_letters(path))
+        query = dict(request.query_params)
         query |= {} if page else {MISSING: path}
         up = "../" * _path_in_app(request.scope)[1:].count("/")  # browsers count the empty part of //label, too
         return RedirectResponse(f"{up or './'}{page or ''}{'?' if query else ''}{urlencode(query)}", 302)

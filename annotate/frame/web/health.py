@@ -11,7 +11,8 @@ from starlette.routing import Route
 from allpairs.annotate.frame.web.work import Threads
 from allpairs.db.schema.engine import artifacts, make_engine, newest_revision, revision
 
-LIVES, READY = "/healthz", "/readyz"
+LIVES = "/healthz"
+READY = "/readyz"
 PATIENCE = 5.0  # seconds to wait for a database server
 
 

@@ -36,7 +36,8 @@ LEAVE = "leave"  # the field of the form that signs out
 
 def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
     """Return the routes; providers: the title of each OpenID Connect provider by its name, read at each request."""
-    desk, address = Desk(providers, clock), f"/{invitations.PATH}/{{token}}"
+    desk = Desk(providers, clock)
+    address = f"/{invitations.PATH}/{{token}}"
     return [
         Route(address, desk.answering(offer), methods=["GET"]),
         Route(address, desk.answering(accept), methods=["POST"]),
@@ -45,7 +46,8 @@ def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datet
 
 def offer(desk: Desk, request: Request, form: FormData, wrong: InputError | None = None) -> Response:
     """Show what the invitation offers, and how to accept it. Whoever has used it is in their project at once."""
-    token, guest = request.path_params["token"], signed_in(request)
+    token = request.path_params["token"]
+    guest = signed_in(request)
     reader, _ = page_reader(request, f"/{invitations.PATH}/{token}")
     person_id = guest.person_id if guest is not None else 0
     try:
@@ -61,7 +63,9 @@ def offer(desk: Desk, request: Request, form: FormData, wrong: InputError | None
 
 def accept(desk: Desk, request: Request, form: FormData) -> Response:
     """Add a known or new person to the project; or show the form again with the error."""
-    token, guest, name = request.path_params["token"], signed_in(request), form_field(form, "name")
+    token = request.path_params["token"]
+    guest = signed_in(request)
+    name = form_field(form, "name")
     try:
         if guest is not None and form_field(form, LEAVE):
             return _leave(desk, request, guest)
@@ -111,7 +115,8 @@ def _not_you(_: Words, guest: Guest) -> str:
 def _offer_to_stranger(
     desk: Desk, request: Request, reader: Reader, offered: Offer, name: str, wrong: InputError | None
 ) -> Response:
-    _, ways = reader.words, desk.ways(reader.words)
+    _ = reader.words
+    ways = desk.ways(reader.words)
     fields = (
         login_forms.text("name", _("Your name (stored with your answers)"), name, "username")
         + login_forms.text("password", _("A password, 10 characters or more"), "", "new-password", "password")

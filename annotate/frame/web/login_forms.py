@@ -64,7 +64,8 @@ def login_page(
 ) -> HTMLResponse:
     """Return the form for name and password, with links to sign in through providers (titles by address)."""
     _ = reader.words
-    title, about = _("Sign in"), _("No account yet? Ask an administrator for an invitation link.")
+    title = _("Sign in")
+    about = _("No account yet? Ask an administrator for an invitation link.")
     fields = text("name", _("Name"), name, "username")
     fields += text("password", _("Password"), "", "current-password", "password")
     head = f"<h1>{escape(title)}</h1><p>{escape(about)}</p>"

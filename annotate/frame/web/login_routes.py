@@ -37,7 +37,8 @@ Answer = Callable[["Desk", Request, FormData], Response]
 def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
     """Return the routes; providers: the title of each OpenID Connect provider by its name, read at each request."""
     desk = Desk(providers, clock)
-    get, post = ["GET"], ["POST"]
+    get = ["GET"]
+    post = ["POST"]
     return [
         Route(LOGIN, desk.answering(Desk.ask), methods=get),
         Route(LOGIN, desk.answering(Desk.log_in), methods=post),
@@ -78,7 +79,8 @@ class Desk:
 
     def log_in(self, request: Request, form: FormData) -> Response:
         """Redirect with a new token, or show the form again with the error."""
-        name, password = form_field(form, "name"), form_field(form, "password")
+        name = form_field(form, "name")
+        password = form_field(form, "password")
         wanted = safe_next(form_field(form, "next"))
         old = cookies.token_in(request.cookies, is_secure(request))
         try:
@@ -93,7 +95,8 @@ class Desk:
 
     def redeem(self, request: Request, form: FormData) -> Response:
         """Sign in a provider's user by the ticket that the page made."""
-        ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
+        ticket = request.path_params["ticket"]
+        browser = cookies.browser_of(request.cookies)
         token = with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
         if token:
             invited = request.cookies.get(cookies.INVITED, "")

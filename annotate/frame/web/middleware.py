@@ -50,7 +50,8 @@ PROBES = (LIVES, READY)
 THREADS = 20  # that look up who asks
 LONGEST_PATH = 2_000  # characters; Python reads no number of more than 4,300 digits
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
-STREAMLIT, COMPONENTS = "/_stcore/", "/_stcore/bidi-components/"
+STREAMLIT = "/_stcore/"
+COMPONENTS = "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
 TWO_LENGTHS = "Send either Content-Length or Transfer-Encoding, not both."
 NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page API, or ask an administrator for one"
@@ -70,12 +71,15 @@ class AuthMiddleware:
         clock: Callable[[], datetime] = now,
         sessions: Sessions | None = None,
     ) -> None:
-        self.app, self.is_forced, self.clock = app, is_forced, clock
+        self.app = app
+        self.is_forced = is_forced
+        self.clock = clock
         self.sessions = sessions or Sessions()
         self.uploads = Uploads(app, self.sessions)
         self.proxies = MisconfiguredProxies()
         self.engines: dict[str, Engine] = {}
-        self.threads, self.probes = Threads(THREADS), Threads(2)
+        self.threads = Threads(THREADS)
+        self.probes = Threads(2)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -246,7 +250,8 @@ def _is_page(asking: HTTPConnection) -> bool:
 
 def _to_login(asking: HTTPConnection) -> Response:
     """Redirect a person to the sign-in page, and refuse everything else."""
-    path, query = asking.scope["path"], asking.url.query
+    path = asking.scope["path"]
+    query = asking.url.query
     if not _is_page(asking) or path.startswith(("/_stcore/", "/media/", "/component/")):
         return PlainTextResponse(NOT_LOGGED_IN, status_code=401)
     wanted = path + (f"?{query}" if query else "")

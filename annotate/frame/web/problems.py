@@ -11,9 +11,12 @@ from starlette.responses import Response
 from allpairs.db.errors import without_places
 from allpairs.db.maintenance.error_messages import fault_of
 
-MEDIA_TYPE, JSON = "application/problem+json", "application/json"
+MEDIA_TYPE = "application/problem+json"
+JSON = "application/json"
 LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
-FULL, AWAY = 507, 503  # no room; a disk or database that cannot be written or does not answer
+# no room; a disk or database that cannot be written or does not answer
+FULL = 507
+AWAY = 503
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +35,9 @@ class Wrong(Exception):
 
     def __init__(self, status: int, detail: str, seconds: int | None = None) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.seconds = status, detail, seconds
+        self.status = status
+        self.detail = detail
+        self.seconds = seconds
 
     @property
     def headers(self) -> dict[str, str]:

@@ -35,7 +35,8 @@ class Telemetry:
     """The metrics route, and the request times of this process."""
 
     def __init__(self) -> None:
-        self.registry, self.threads = CollectorRegistry(), Threads(2)
+        self.registry = CollectorRegistry()
+        self.threads = Threads(2)
         about = "Requests to the REST API that this process answered"
         self.requests = Histogram(
             "allpairs_api_request_seconds", about, ["method", "path", "status"], registry=self.registry

@@ -81,7 +81,8 @@ def other_host(asking: HTTPConnection, _: Words) -> str:
 
     Other sites' pages can send such requests, too: where the browser says that one did, no proxy is to blame.
     """
-    origin, host = asking.headers.get("origin", ""), asking.headers.get("host", "")
+    origin = asking.headers.get("origin", "")
+    host = asking.headers.get("host", "")
     if asking.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return ""
     if not origin.startswith(("http://", "https://")) or len(origin + host) > LONGEST or is_own(origin, host):

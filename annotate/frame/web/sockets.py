@@ -24,7 +24,8 @@ RERUN = "rerun_script"
 BEFORE_LOGIN = frozenset({RERUN})  # draws the way to the sign-in page, or to the provider
 PASSING = BEFORE_LOGIN | {"stop_script"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})  # downloads, and long tables
-UPLOAD, OPERATION = "file_urls_request", "backend_operation_request"
+UPLOAD = "file_urls_request"
+OPERATION = "backend_operation_request"
 REFUSED = {"type": "websocket.close", "code": 1008}
 
 
@@ -35,7 +36,10 @@ class PageSocket:
     """
 
     def __init__(self, app: ASGIApp, good: Callable[[], bool], is_known: bool, sessions: Sessions) -> None:
-        self.app, self.good, self.is_known, self.sessions = app, good, is_known, sessions
+        self.app = app
+        self.good = good
+        self.is_known = is_known
+        self.sessions = sessions
         self.ended = False
         self.session = ""
         self.page = ""  # the hash of the page that was last asked for, or that the script went on to
@@ -72,12 +76,14 @@ class PageSocket:
 
     async def _next(self, receive: Receive) -> Message | None:
         """Return the next message; None once the page may not go on."""
-        loop, message = asyncio.get_running_loop(), asyncio.ensure_future(receive())
+        loop = asyncio.get_running_loop()
+        message = asyncio.ensure_future(receive())
         try:
             while not self.ended:
                 await asyncio.wait({message}, timeout=LOOK_EVERY)
                 if loop.time() - self.looked >= LOOK_EVERY:
-                    self.ended, self.looked = not await run_in_threadpool(self.good), loop.time()
+                    self.ended = not await run_in_threadpool(self.good)
+                    self.looked = loop.time()
                 if message.done() and not self.ended:
                     return message.result()
         finally:

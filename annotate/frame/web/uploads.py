@@ -24,7 +24,8 @@ class Uploads:
     """The uploads of all open pages. One person's go one after another, so that they cannot exceed the limit."""
 
     def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
-        self.app, self.sessions = app, sessions
+        self.app = app
+        self.sessions = sessions
         self.visits: WeakSet[Visit] = WeakSet()  # those with files; a visit ends with its page
         self.turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 

@@ -104,7 +104,8 @@ class ShownPair:
 def rounds_of(engine: Engine, project_id: int) -> list[Round]:
     """Return the matchers of the project, the newest first; what was prepared of other texts is as if it were not."""
     with reading(engine) as session:
-        found, version = matchers_with_evaluations(session, project_id), version_of_texts(session, project_id)
+        found = matchers_with_evaluations(session, project_id)
+        version = version_of_texts(session, project_id)
     return [Round(one, figures, _prepared(one, version)) for one, figures in reversed(found)]
 
 
@@ -191,8 +192,10 @@ def shown(
 ) -> list[ShownPair]:
     """Return the pairs in their order, with their texts and what is known of them now."""
     records = read_records(session, project_id, {id_ for pair in pairs for id_ in pair})
-    texts, splits = records.texts, records.splits
-    labels, gold = labels_of(session, project_id, pairs), gold_of(session, pairs)
+    texts = records.texts
+    splits = records.splits
+    labels = labels_of(session, project_id, pairs)
+    gold = gold_of(session, pairs)
     batch = newest_round(session, project_id)
     tasks = in_round(session, batch, pairs) if batch else set()
     return [

@@ -50,7 +50,9 @@ from allpairs.db.schema.tables import Job, Worker
 from allpairs.learner.light.groups.grouping import USUAL, Grouping
 
 MOST_RATED = 100_000  # pairs that one job asks about
-MOST_QUICK, AGAIN = 10, 5  # open searches of a project, and the like; seconds after which to ask again
+# open searches of a project, and the like; seconds after which to ask again
+MOST_QUICK = 10
+AGAIN = 5
 
 # (session, project): raises InputError if the job would have nothing to do, or names what the person may not use
 Check = Callable[[Session, int], object]
@@ -250,7 +252,8 @@ def update_groups(engine: Engine, project_id: int) -> str | None:
     their last update, under the newest matcher.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        asked, last = asked_as_before(session, project_id), jobs.last_job(session, project_id, [MATCHES])
+        asked = asked_as_before(session, project_id)
+        last = jobs.last_job(session, project_id, [MATCHES])
         if asked is None or (last is not None and last.state == "waiting"):
             return None
         job_id = jobs.add_job(session, project_id, MATCHES).id
@@ -322,7 +325,8 @@ def cancel(engine: Engine, job_id: str) -> None:
         job = session.get(Job, job_id)
         if job is None or job.state not in jobs.OPEN:
             return
-        job.cancel, job.state = True, "cancelled"
+        job.cancel = True
+        job.state = "cancelled"
     with closing_client() as client:
         client.cancel_workflow(job_id)
 

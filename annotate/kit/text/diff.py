@@ -39,7 +39,9 @@ Cells = tuple[list[list[Segment]], list[list[Segment]]]  # left and right
 LONGEST = 20_000  # characters shown of a text
 SHARE = 0.5  # of a text's characters, at most, are marked
 LONGEST_VALUE = 100  # characters of a number or a date
-MISSPELT, LONGEST_NAME = 0.8, 100  # share of the letters that stand in the same order; letters of a name
+# share of the letters that stand in the same order; letters of a name
+MISSPELT = 0.8
+LONGEST_NAME = 100
 ALIKE = 0.6  # of a value's characters, at least, that are also in a similar one
 SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
 SYMBOLS = "%°$€£¥"
@@ -125,7 +127,8 @@ def likeness(left: str, right: str) -> Likeness:
     """
     if is_missing(left.strip()) or is_missing(right.strip()):
         return Likeness.UNKNOWN
-    a, b = _words(shortened(left)), _words(shortened(right))
+    a = _words(shortened(left))
+    b = _words(shortened(right))
     if _keys(a) == _keys(b) or _plain(left) == _plain(right):
         return Likeness.SAME
     if "@" in left and "@" in right:
@@ -216,7 +219,8 @@ def _find_codes(words: list[_Word]) -> None:
 
 def _compare(a: list[_Word], b: list[_Word]) -> None:
     """Mark the words of both that the other one lacks."""
-    rest_a, rest_b = _unshared(a, b), _unshared(b, a)
+    rest_a = _unshared(a, b)
+    rest_b = _unshared(b, a)
     keys_a, keys_b = ({word.key for word in rest} for rest in (rest_a, rest_b))
     for rest, others in ((rest_a, keys_b), (rest_b, keys_a)):
         near = others | {shorter for key in others for shorter in _spellings(key)}
@@ -236,7 +240,8 @@ def _unshared(words: list[_Word], others: list[_Word]) -> list[_Word]:
             rest.append(word)
     if not rest:
         return rest
-    keys, joined = {word.key for word in theirs}, {a.key + b.key for a, b in pairwise(theirs) if _may_join(a, b)}
+    keys = {word.key for word in theirs}
+    joined = {a.key + b.key for a, b in pairwise(theirs) if _may_join(a, b)}
     in_one = {id(half) for a, b in pairwise(mine) if _may_join(a, b) and a.key + b.key in keys for half in (a, b)}
     return [word for word in rest if word.key not in joined and id(word) not in in_one]
 

@@ -86,7 +86,8 @@ def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Chan
     (earlier, before), (_, newest) = measured[-2:]
     if newest.by_audit:
         return stored_change(newest.audit, measure)
-    old, new = estimate(before, measure), estimate(newest, measure)
+    old = estimate(before, measure)
+    new = estimate(newest, measure)
     if old is None or new is None:
         return None
     difference = round(new.value - old.value, 3) + 0.0  # -0.0 becomes 0.0

@@ -14,7 +14,8 @@ from allpairs.annotate.kit.charts import Plot
 from allpairs.db.corpus.csv_writer import csv_text
 from allpairs.db.corpus.table_files import frame_rows
 
-STYLE, DARK = Path(__file__).with_name("paper.css"), Path(__file__).with_name("paper_dark.css")
+STYLE = Path(__file__).with_name("paper.css")
+DARK = Path(__file__).with_name("paper_dark.css")
 
 
 def print_style() -> None:

@@ -20,7 +20,11 @@ from torch.utils.data import DataLoader
 from allpairs.learner.models.loading import bundled_minilm
 from benchmarks.public.peers.task import Task, begun
 
-NEAREST, EPOCHS, BATCH, RATE, WARM = 20, 3, 16, 2e-5, 0.1
+NEAREST = 20
+EPOCHS = 3
+BATCH = 16
+RATE = 2e-5
+WARM = 0.1
 FREE = 1e4  # inverse of the penalty: a cosine spans less than one, and must not be held near zero
 Answered = dict[tuple[int, int], bool]
 
@@ -28,7 +32,8 @@ Answered = dict[tuple[int, int], bool]
 def main() -> None:
     """Ask, train and score at each budget."""
     task, answers = begun()
-    model, answered = SentenceTransformer(str(bundled_minilm())), Answered()
+    model = SentenceTransformer(str(bundled_minilm()))
+    answered = Answered()
     base = {name: value.clone() for name, value in model.state_dict().items()}
     cosine = cosines(model, task)
     for labels in task.labels:
@@ -64,8 +69,10 @@ def chosen(cosine: np.ndarray, task: Task, answered: Answered, number: int) -> l
     """Return the training pairs to ask about next."""
     left, right = nearest(cosine, task, task.train, task.train_right).T
     new = [pair not in answered for pair in zip(left.tolist(), right.tolist(), strict=True)]
-    left, right = left[new], right[new]
-    score, label = cosine[left, right], list(answered.values())
+    left = left[new]
+    right = right[new]
+    score = cosine[left, right]
+    label = list(answered.values())
     if len(set(label)) == 2:
         known = np.array([[cosine[pair]] for pair in answered])
         score = -np.abs(LogisticRegression(C=FREE).fit(known, label).predict_proba(score[:, None])[:, 1] - 0.5)

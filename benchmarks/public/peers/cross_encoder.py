@@ -19,7 +19,10 @@ from allpairs.learner.models.loading import bundled_minilm
 from benchmarks.public.peers.active_loop import NEAREST, cosines, nearest
 from benchmarks.public.peers.task import Task, begun
 
-EPOCHS, BATCH, RATE, WARM = 4, 16, 2e-5, 0.1
+EPOCHS = 4
+BATCH = 16
+RATE = 2e-5
+WARM = 0.1
 LENGTH = 256  # tokens of a pair
 
 

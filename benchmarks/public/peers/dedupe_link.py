@@ -30,7 +30,8 @@ def main() -> None:
     random.seed(task.seed)
     np.random.seed(task.seed)
     left, right = (prepared(records, task.columns) for records in (task.left, task.right))
-    train, others = {row: left[row] for row in task.train.tolist()}, dict(enumerate(right))
+    train = {row: left[row] for row in task.train.tolist()}
+    others = dict(enumerate(right))
     evaluation = {place: left[row] for place, row in enumerate(task.evaluation.tolist())}
     asking = new_linker(task, left, right)
     asking.prepare_training(train, others, sample_size=SAMPLE)

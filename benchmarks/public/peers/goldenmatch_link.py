@@ -38,7 +38,8 @@ def main() -> None:
     place = {row: at for at, row in enumerate(task.evaluation.tolist())}
     measured = [pair for pair in pairs if pair[0] in place]
     os.chdir(answers.folder)  # where its classifier is kept
-    boost, asked = Boost(task, pairs), list[int]()
+    boost = Boost(task, pairs)
+    asked = list[int]()
     for labels in task.labels:
         with answers.alone():  # it begins anew at each
             scored = boost.scored(labels, measured) if labels else measured
@@ -92,14 +93,17 @@ class Boost:
     """GoldenMatch's boost, with answers in the place of its language model's."""
 
     def __init__(self, task: Task, pairs: Sequence[Pair]) -> None:
-        self._task, self._offset, self._left = task, len(task.left), 0
+        self._task = task
+        self._offset = len(task.left)
+        self._left = 0
         self._rows = frame([*task.left, *task.right], task).with_row_index("__row_id__")
         self._training = [pair for pair in pairs if task.left[pair[0]]["part"] == "train"]
         self.given: list[bool] = []
 
     def scored(self, labels: int, measured: Sequence[Pair]) -> list[Pair]:
         """Let it ask about training pairs up to that many labels, and return the measured ones with its scores."""
-        self.given, self._left = [], labels
+        self.given = []
+        self._left = labels
         with patch("goldenmatch.core.boost.label_pairs", self._answers):
             self._boosted(self._training, max_labels=labels, retrain=True)
         return self._boosted(measured)  # by the model that it keeps in the working folder
@@ -120,7 +124,8 @@ class Boost:
 
 def shown(settings: gm.GoldenMatchConfig) -> dict[str, Any]:
     """Return what was set."""
-    blocking, keys = settings.blocking, settings.get_matchkeys()
+    blocking = settings.blocking
+    keys = settings.get_matchkeys()
     fields = [f"{field.field}: {field.scorer}, weight {field.weight:g}" for key in keys for field in key.fields]
     return {
         "configuration": "its own (auto_configure_df)",

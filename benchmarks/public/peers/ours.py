@@ -47,7 +47,8 @@ def main() -> None:
 
 def all_scores(dataset: Dataset, scorer: VectorScorer) -> np.ndarray:
     """Return the score of every evaluation pair, (left, right) float32."""
-    left, right = dataset.evaluation_left, dataset.evaluation_right
+    left = dataset.evaluation_left
+    right = dataset.evaluation_right
     found = as_left(scorer.vectors[left], scorer.space) @ as_right(scorer.vectors[right], scorer.space).T
     again = scorer.rescored.within(left, right).pairs
     found[again.left, again.right] = again.score

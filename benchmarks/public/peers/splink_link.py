@@ -23,7 +23,9 @@ from splink import DuckDBAPI, Linker, SettingsCreator, block_on
 from benchmarks.public.peers.task import Record, Task, begun
 
 REVIEWED = 2_000  # likeliest pairs that labels are drawn from
-RARE, COMMON = 3, 0.01  # words of a record that block; share of records from which on a word does not
+# words of a record that block; share of records from which on a word does not
+RARE = 3
+COMMON = 0.01
 SHARED = (1e-16, 1e-13, 1e-10, 1e-8, 1e-6, 1e-4)  # products of the frequencies of shared words
 RECALL = 0.7  # our guess of how many matches the deterministic rules find
 Frequencies = dict[str, float]

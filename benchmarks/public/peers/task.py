@@ -75,7 +75,9 @@ class Answers:
     """Collects what a peer hands back at each budget, with the computing that somebody with that budget needs."""
 
     def __init__(self, folder: Path, one_list: bool) -> None:
-        self.folder, self.one_list, self.rows = folder, one_list, list[dict[str, Any]]()
+        self.folder = folder
+        self.one_list = one_list
+        self.rows = list[dict[str, Any]]()
         self._not_counted = 0.0
 
     @contextmanager

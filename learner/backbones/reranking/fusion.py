@@ -19,7 +19,9 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.search.bm25_pairs import WordCounts, load_word_counts
 
-FILE, WORDS = "fusion.json", "words.json.gz"  # in a re-ranker's folder
+# in a re-ranker's folder
+FILE = "fusion.json"
+WORDS = "words.json.gz"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class FirstScores:
         read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
         vectors = self._model.encode([queries[row] for row in asked] + [passages[row] for row in read], progress)
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
-        left, right = vectors[: len(asked)], vectors[len(asked) :]
+        left = vectors[: len(asked)]
+        right = vectors[len(asked) :]
         cosines = np.einsum("nd,nd->n", left[of_query], right[of_passage], dtype=np.float64)
         return np.column_stack([cosines, self.words.scores(queries, passages, pairs)])
 

@@ -111,7 +111,8 @@ def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray
 
     def work(part: tuple[list[str], list[str]], progress: Progress) -> np.ndarray:
         sources = _sources(reranker, *part)
-        found, done = np.empty((len(sources), 2), dtype=np.float32), 0
+        found = np.empty((len(sources), 2), dtype=np.float32)
+        done = 0
         reranker.generator.model.eval()
         for rows, logits in _read(reranker, sources):
             found[rows] = logits
@@ -145,15 +146,18 @@ def pair_scores(
 def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]) -> list[Tokens]:
     tokenizer = reranker.generator.tokenizer
     template = Template(reranker.reading.view, tokenizer, reranker.reading.source_length)
-    asked, read = distinct_pieces(tokenizer, queries), distinct_pieces(tokenizer, passages)
+    asked = distinct_pieces(tokenizer, queries)
+    read = distinct_pieces(tokenizer, passages)
     return [template.tokens(asked[query], read[passage]) for query, passage in zip(queries, passages, strict=True)]
 
 
 def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield positions of sources of similar length, and their logits (k, 2)."""
-    generator, device = reranker.generator, reranker.generator.device
+    generator = reranker.generator
+    device = reranker.generator.device
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
-    words, copies = list(truth_tokens(generator.tokenizer)), isinstance(generator.model, PointerModel)
+    words = list(truth_tokens(generator.tokenizer))
+    copies = isinstance(generator.model, PointerModel)
     alone = {} if copies else _rows_of(generator.model, words)  # what is copied counts among all words
     prefix = torch.tensor([prefix_of(generator)], device=device)
     encoder = encoder_to_read(generator.model.get_encoder(), reranker.reading, device)

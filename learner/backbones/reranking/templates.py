@@ -6,8 +6,10 @@ from typing import Any
 
 from allpairs.db.identity import identity
 
-QUERY, PASSAGE = "{query}", "{passage}"
-TRUE, FALSE = "true", "false"
+QUERY = "{query}"
+PASSAGE = "{passage}"
+TRUE = "true"
+FALSE = "false"
 Tokens = list[int]
 
 

@@ -64,7 +64,8 @@ def _descend(
     group: Group,
 ) -> list[nn.Module]:
     """Train the network in place, and return it."""
-    model, device = generator.model, generator.device
+    model = generator.model
+    device = generator.device
     steps = sum(some for _, some in streams)
     optimizer, schedule = _optimizer(model, steps, settings)
     rng = np.random.default_rng([seed, 7])
@@ -103,7 +104,8 @@ def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettin
     templates = {view: Template(view, tokenizer, settings.source_length) for view in {row.view for row in rows}}
     read = distinct_pieces(tokenizer, (text for row in rows for text in (row.query, row.passage)))
     written = _written(tokenizer, rows, settings.target_length - len(end))
-    sources, targets = [], []
+    sources = []
+    targets = []
     for row in rows:
         sources.append(templates[row.view].tokens(read[row.query], read[row.passage]))
         text = written.get((row.view, row.query, row.passage))
@@ -129,7 +131,8 @@ def _batches(
     generator: TextGenerator, rows: Iterable[Row], settings: RerankerSettings, rng: np.random.Generator
 ) -> Iterator[Texts]:
     """Yield the rows of each step, as tokens, in order of length."""
-    size, left = settings.batch_size, iter(rows)
+    size = settings.batch_size
+    left = iter(rows)
     while pool := list(islice(left, POOL * size)):
         texts = as_texts(generator, pool, settings)
         order = batches_by_length(texts.lengths, size, rng)

@@ -37,7 +37,8 @@ def gain_of(
     rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
 ) -> Gain:
     """Return the gain of labels, from draws (draws, h) of the strata's shares of positives; others: as in `Sample`."""
-    average, apart = average_precision(rates, sizes, band, known), rates - rates.mean(0)
+    average = average_precision(rates, sizes, band, known)
+    apart = rates - rates.mean(0)
     noise = (rates * (1 - rates)).mean(0) + LEAST
     return Gain((average - average.mean()) @ apart / len(rates), noise, rates.var(0))
 
@@ -60,7 +61,8 @@ def allocate(labels: np.ndarray, available: np.ndarray, gain: Gain | None, draw:
     labels: (h,) labelled so far; available: (h,) pairs that can still be drawn; gain: of their labels; None: not known
     yet. The draw is equal until each stratum has 15 labels; then every second pair goes where it gains most.
     """
-    counts, left = labels.astype(np.float64), available.astype(np.int64).copy()
+    counts = labels.astype(np.float64)
+    left = available.astype(np.int64).copy()
     drawn = np.zeros(len(labels), dtype=np.int64)
     for turn in range(min(draw, int(left.sum()))):
         open_ = left > 0
@@ -81,7 +83,8 @@ def labels_to_halve(labels: np.ndarray, available: np.ndarray, gain: Gain, varia
     None if even 20,000 would not.
     """
     goal = variance * 3 / 4
-    low, high = 0, MOST
+    low = 0
+    high = MOST
 
     def reaches(more: int) -> bool:
         return float(gain.of(allocate(labels, available, gain, more)).sum()) >= goal

@@ -67,7 +67,8 @@ class Found:
 
     def _between(self, rank: float) -> np.ndarray:
         after = int(np.clip(np.searchsorted(self.rank, rank), 1, len(self.rank) - 1))
-        low, high = self.rank[after - 1], self.rank[after]
+        low = self.rank[after - 1]
+        high = self.rank[after]
         share = float(np.clip((rank - low) / max(high - low, 1e-9), 0.0, 1.0))
         return (1 - share) * self.found[:, after - 1] + share * self.found[:, after]
 
@@ -79,7 +80,8 @@ class Found:
     def _reached(self, goal: np.ndarray, found: np.ndarray) -> np.ndarray:
         """Return the first ranks down to which so many positives are found: in a tie of labelled pairs its last."""
         after = np.clip(np.searchsorted(found, goal - SURE), 1, len(found) - 1)
-        low, high = self.rank[after - 1], self.rank[after]
+        low = self.rank[after - 1]
+        high = self.rank[after]
         share = (goal - found[after - 1]) / np.maximum(found[after] - found[after - 1], SURE)
         return np.where(self._labelled[after - 1], high, low + np.clip(share, 0.0, 1.0) * (high - low))
 
@@ -102,7 +104,8 @@ class Found:
         would be too certain there. The labels give Beta(positives + ½, negatives + ½) (Jeffreys).
         """
         at = np.searchsorted(self.rank, rank, side="right") - 1
-        labels, positives = self.labels[at], self.positive[at]
+        labels = self.labels[at]
+        positives = self.positive[at]
         alone = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
         second = np.arange(len(precision)) % 2 == 1
         few = (labels < ENOUGH) & (labels < np.floor(rank))  # nothing is uncertain where every pair is labelled
@@ -115,8 +118,11 @@ class Found:
         j-th of them has on average 1 + c + q·(j − 1) positives down to it, where q = (g − 1)/(m − 1). The sum over j of
         g/m·(1 + c + q·(j − 1))/(a + j) is g/m·((1 + c − q·(1 + a))·(H(a + m) − H(a)) + q·m), with harmonic numbers H.
         """
-        above, low, high = self.found[:, :-1], self.rank[:-1], self.rank[1:]
-        gain, pairs = np.diff(self.found, axis=1), high - low
+        above = self.found[:, :-1]
+        low = self.rank[:-1]
+        high = self.rank[1:]
+        gain = np.diff(self.found, axis=1)
+        pairs = high - low
         more = np.maximum(gain - 1, 0.0) / np.maximum(pairs - 1, SURE)
         harmonic = digamma(high + 1) - digamma(low + 1)
         spread = gain / pairs * ((1 + above - more * (1 + low)) * harmonic + more * pairs)

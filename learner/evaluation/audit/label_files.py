@@ -16,7 +16,8 @@ from allpairs.learner.evaluation.audit.sample import Sample
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES, Verdicts
 from allpairs.learner.search.exact import count_pairs
 
-NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size", "band")
+NEEDED = ("id1", "id2", "label", "inclusion")
+OPTIONAL = ("stratum", "size", "band")
 OF_RATER = ("verdict", "read", "called")
 
 

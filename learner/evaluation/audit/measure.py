@@ -133,7 +133,8 @@ def bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np
     if said is None:
         strata = sample.stratum[found]
         return sample.sizes[:top], np.bincount(strata[strata < top], minlength=top), sample.labels[:top], ALPHA
-    split, part = said.read > 0, OF_SIZES / (2 * top)
+    split = said.read > 0
+    part = OF_SIZES / (2 * top)
     exact = said.read >= sample.sizes
     yes = np.where(exact, said.called / sample.sizes, lower_share(said.called, said.read, part))
     no = np.where(exact, 1 - said.called / sample.sizes, lower_share(said.read - said.called, said.read, part))

@@ -11,7 +11,9 @@ from allpairs.learner.search.rescored import NOTHING, Rescored
 
 BINS = 98_304
 TIE = 1e-6  # scores that differ by less are one threshold, as in an exact evaluation
-LOW, HIGH = -2.0023, 1.001  # a cosine, lowered by up to 1 by the hubness correction; no edge of a bin is at 0
+# a cosine, lowered by up to 1 by the hubness correction; no edge of a bin is at 0
+LOW = -2.0023
+HIGH = 1.001
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def rank_all(
 
     known: (k, 2) rows of pairs to leave out; rescored: pairs of rows that have another score than their product.
     """
-    queries, corpus = as_tensor(left), as_tensor(right)
+    queries = as_tensor(left)
+    corpus = as_tensor(right)
     counts = np.zeros(BINS, dtype=np.int64)
     for block in without(rescored.blocks(blocks(queries, corpus, symmetric)), known):
         # non-existent pairs are at minus infinity, outside the bins; a block's float32 counts are exact

@@ -23,7 +23,8 @@ def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Genera
     scores = (np.log(TENTHS / (1 - TENTHS)) - layer.b)[::-1] / layer.w
     ranks = np.r_[0.0, view.rank(scores), float(pairs_in_all)]
     ranks = np.maximum.accumulate(np.minimum(ranks, pairs_in_all))
-    share, p = shares(found, ranks, rng), _mean_p(view.ranking, layer)
+    share = shares(found, ranks, rng)
+    p = _mean_p(view.ranking, layer)
     low, high = np.percentile(share, TAILS, axis=0)
     edges = np.r_[0.0, TENTHS, 1.0]
     return [

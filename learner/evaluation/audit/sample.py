@@ -45,7 +45,8 @@ class Sample:
 
     def effective(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the effective positives and labels of each stratum (Kish 1965): the plain counts for equal weights."""
-        total, squares = self._sum(self.weight), self._sum(self.weight**2)
+        total = self._sum(self.weight)
+        squares = self._sum(self.weight**2)
         labels = total**2 / np.maximum(squares, 1e-300)
         return labels * self._sum(self.weight * self.positive) / np.maximum(total, 1e-300), labels
 
@@ -118,7 +119,8 @@ def draw_posterior(
     known = np.ones((len(sample.positive), 0)) if ranks is None else ranks
     said = None if sample.verdicts is None else sample.verdicts.said
     chance = draw_chances(sample.positive, known, draws, rng, said)
-    mass, pairs = np.empty_like(chance), np.empty_like(chance)
+    mass = np.empty_like(chance)
+    pairs = np.empty_like(chance)
     unseen = np.zeros((draws, len(sample.sizes)))
     for cell in cells:
         here = cell.labelled
@@ -133,7 +135,8 @@ def draw_posterior(
         rest = cell.others - cell.positives
         pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
     ends = np.cumsum(np.add.reduceat(sample.sizes, first_strata(sample.sizes, sample.band))).astype(np.float64)
-    rates, counts = (sample.positives + unseen) / sample.sizes, sample.relative()
+    rates = (sample.positives + unseen) / sample.sizes
+    counts = sample.relative()
     if shares is None or sample.verdicts is None:
         return Posterior(rates, mass, pairs, ends, counts)
     read = sample.verdicts.read
@@ -167,7 +170,8 @@ def _by_verdict(sample: Sample, shares: Shares, rng: np.random.Generator) -> lis
     for h in range(len(left)):
         here = np.flatnonzero(sample.stratum == h)
         labels = np.bincount(said.said[here], minlength=UNREAD + 1)
-        read, yes = int(said.read[h]), int(said.called[h])
+        read = int(said.read[h])
+        yes = int(said.called[h])
         unread = rng.binomial(max(int(sample.sizes[h]) - read, 0), called[:, h])
         all_yes = np.clip(yes + unread - labels[1], 0, left[h])
         of_stratum = []

@@ -54,10 +54,14 @@ def _bounds(strata: Strata) -> np.ndarray:
 def _low_numbers(sides: Sides, block: Block, strata: Strata, bound: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
     at = (block.scores >= strata.floor).nonzero(as_tuple=True)
     score = block.scores[at].cpu().numpy()
-    rows, columns = at[0].cpu().numpy() + block.row, at[1].cpu().numpy() + block.column
+    rows = at[0].cpu().numpy() + block.row
+    columns = at[1].cpu().numpy() + block.column
     number = sides.numbers(rows, columns, seed)
     low = number <= bound[strata.place(score)]  # the first of a divided band's strata has the higher bound
-    rows, columns, score, number = rows[low], columns[low], score[low], number[low]
+    rows = rows[low]
+    columns = columns[low]
+    score = score[low]
+    number = number[low]
     similarity = sides.similarities(rows, columns) if strata.divided else None
     stratum = np.minimum(strata.place(score, similarity), strata.top - 1)  # guards against rounding at the floor
     low = number <= bound[stratum]
@@ -72,7 +76,9 @@ def _below(sides: Sides, strata: Strata, seed: int) -> tuple[np.ndarray, ...]:
     rows, columns = pairs_numbered(numbers, len(sides.left), len(sides.right), sides.symmetric)
     score = sides.scores(rows, columns)
     below = np.nonzero((score < strata.floor) & sides.unknown(rows, columns))[0]
-    rows, columns, score = rows[below], columns[below], score[below]
+    rows = rows[below]
+    columns = columns[below]
+    score = score[below]
     similarity = sides.similarities(rows, columns) if strata.divided else None
     stratum = np.maximum(strata.place(score, similarity), strata.top)
     return rows, columns, stratum, score, sides.numbers(rows, columns, seed)

@@ -18,11 +18,15 @@ from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.search.exact import ROWS, as_tensor
 
 TOP = 32  # pairs in each of the two highest bands: few, for corpora with few positives (docs/log.md)
-TOP_SHARE, SMALLEST_TOP = 0.01, 4_096  # of all pairs: the bands down to here are the top, and double; then they grow
+# of all pairs: the bands down to here are the top, and double; then they grow
+TOP_SHARE = 0.01
+SMALLEST_TOP = 4_096
 BELOW = 4  # this many times from end to end
 WHOLE = 16_384  # pairs: a band that begins above this rank is one stratum
 FIRST = 1 / 64  # share of a divided band in its first stratum
-LEAST, MOST = 1 / 512, 1 / 8  # of a band: it is one stratum where ties allow no first one between these
+# of a band: it is one stratum where ties allow no first one between these
+LEAST = 1 / 512
+MOST = 1 / 8
 BINS = 4_096  # of similarities from -1 to 1
 
 
@@ -97,7 +101,8 @@ def least_top(pairs: int) -> float:
 
 def band_ends(pairs: int) -> Iterator[int]:
     """Yield the ranks where bands end. No last band is left that is much smaller than the one above it."""
-    end, floor = TOP, least_top(pairs)
+    end = TOP
+    floor = least_top(pairs)
     while end < pairs:
         yield end
         end *= 2 if end < floor else BELOW
@@ -112,7 +117,9 @@ def divide(bands: Strata, sides: Sides, progress: Progress = no_progress) -> Str
     if sides.lexical is None or not deep.any():
         return bands
     counts = count_similarities(bands, sides, progress)
-    cuts, sizes, top = bands.cuts.copy(), [], 0
+    cuts = bands.cuts.copy()
+    sizes = []
+    top = 0
     for band, size in enumerate(bands.sizes.tolist()):
         bin_, first = _cut(counts[band])
         parts = [size]

@@ -23,9 +23,13 @@ from scipy.stats import norm
 FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
 KINDS = np.array([0.45, 0.35, 0.2])  # prior probability of each kind
 SWITCH = np.array([[0.83, 0.125, 0.045], [0.065, 0.875, 0.06], [0.18, 0.23, 0.59]])  # of the next step's kind, by row
-STEPS, SMOOTH = 11, 0.3  # points that represent the steps of a kind, and their width
+# points that represent the steps of a kind, and their width
+STEPS = 11
+SMOOTH = 0.3
 START = 5.0  # standard deviation of the first band's log-odds around 0
-HIGHEST, WIDTH = 10.0, 0.25  # of the grid of log-odds
+# of the grid of log-odds
+HIGHEST = 10.0
+WIDTH = 0.25
 DEEPEST = 8.0  # doublings of depth from one band to the next: more than old designs have below their last band
 LEAST = 0.1  # a share at which the largest band has fewer positives than this counts as zero
 EXPONENTS = np.array([1.0, 0.84, 0.68, 0.51, 0.33, 0.17, 0.07, 0.025, 0.007, 0.0002])  # the grid of a
@@ -180,7 +184,8 @@ def _backward(
     """Return, each (a, states) up to a factor, the likelihoods of the labels from each band down: by that band's state,
     and by its a and the state of the band above it.
     """
-    after, reached = [bands[-1].likelihood], []
+    after = [bands[-1].likelihood]
+    reached = []
     for band, step in zip(bands[-2::-1], steps[::-1], strict=True):
         reached.append(after[-1] @ step.T)
         found = band.likelihood * (kept @ reached[-1])

@@ -15,8 +15,12 @@ from scipy.stats import beta
 from allpairs.learner.evaluation.audit.stratum_rates import FALLS, WIDTH, Band, Bands, Slow, shares_on, slow_states
 from allpairs.learner.evaluation.audit.verdicts import NO, YES, Shares, Verdicts
 
-LOWEST, HIGHEST = -3.5, 5.0  # log-odds of the sensitivities
-KEEP, LOWER = 0.8, 0.15  # probability that the next band has the same sensitivity, or any up to it; else it is any
+# log-odds of the sensitivities
+LOWEST = -3.5
+HIGHEST = 5.0
+# probability that the next band has the same sensitivity, or any up to it; else it is any
+KEEP = 0.8
+LOWER = 0.15
 RANGE = 1e-3  # probability on each side of the shares of positive verdicts that are tried
 TRIED = 12  # points near a state, of which one is drawn by its likelihood
 SURE = 1e-12  # a share is no closer to 0 or 1 than this
@@ -45,7 +49,9 @@ class Grid:
         return (HIGHEST - LOWEST) / self.sensitivities
 
 
-FINE, COARSE = Grid(12, 6, 1), Grid(5, 3, 3)  # for figures; to see where labels help
+# for figures; to see where labels help
+FINE = Grid(12, 6, 1)
+COARSE = Grid(5, 3, 3)
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,12 @@ def draw_shares(
 
     counts: labels and positives as `Verdicts.count` gives them; sizes, band: as in `draw_rates`.
     """
-    bands, log_odds = Bands.of(sizes, band, grid.every), grid.log_odds
+    bands = Bands.of(sizes, band, grid.every)
+    log_odds = grid.log_odds
     seen = _seen(verdicts, counts)
     of_bands = [_band([seen[h] for h in range(at.start, at.stop)], sizes[at], bands, grid) for at in bands.strata]
-    own, rater = slow_states(len(bands.exponents)), _sensitivities(grid.sensitivities)
+    own = slow_states(len(bands.exponents))
+    rater = _sensitivities(grid.sensitivities)
     slow = Slow(np.kron(rater.kept, own.kept), np.kron(rater.prior, own.prior))
     drawn = []
     for one, at, state, place in zip(of_bands, bands.strata, *bands.draw(of_bands, draws, rng, slow), strict=True):
@@ -109,7 +117,8 @@ def draw_shares(
 
 def _sensitivities(n: int) -> Slow:
     """Return how so many sensitivities, ascending, follow one another from band to band."""
-    even, lower = np.full(n, 1 / n), np.tri(n) / np.arange(1, n + 1)[:, None]
+    even = np.full(n, 1 / n)
+    lower = np.tri(n) / np.arange(1, n + 1)[:, None]
     return Slow(KEEP * np.eye(n) + LOWER * lower + (1 - KEEP - LOWER) * even, even)
 
 

@@ -36,7 +36,8 @@ class Verdicts:
 
     def count(self, stratum: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the effective labels (h, 3) of each cell (Kish 1965), and the positives among them."""
-        cells, n = self.cells(stratum), VERDICTS * len(self.read)
+        cells = self.cells(stratum)
+        n = VERDICTS * len(self.read)
         total, squares, found = (np.bincount(cells, one, n) for one in (weight, weight**2, weight * positive))
         labels = total**2 / np.maximum(squares, 1e-300)
         positives = labels * found / np.maximum(total, 1e-300)
@@ -66,8 +67,10 @@ class Shares:
 
     def among(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of positives among the pairs that the rater does not call positive, and among those."""
-        inside, outside = self.positive * self.sensitivity, self.positive * (1 - self.sensitivity)
-        called, others = inside + (1 - self.positive) * self.false, outside + (1 - self.positive) * (1 - self.false)
+        inside = self.positive * self.sensitivity
+        outside = self.positive * (1 - self.sensitivity)
+        called = inside + (1 - self.positive) * self.false
+        others = outside + (1 - self.positive) * (1 - self.false)
         return outside / np.maximum(others, 1e-300), inside / np.maximum(called, 1e-300)
 
 

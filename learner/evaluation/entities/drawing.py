@@ -80,7 +80,8 @@ class Corpus:
 
     def rows(self, text: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of texts as rows of the left and of the right side."""
-        low, high = np.minimum(text, other), np.maximum(text, other)
+        low = np.minimum(text, other)
+        high = np.maximum(text, other)
         return low, high if self.sides.symmetric else high - len(self.sides.left)
 
     def scores(self, text: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -89,7 +90,8 @@ class Corpus:
 
     def scores_of(self, text: int) -> np.ndarray:
         """Return the scores of the text with all its partners, (k,) float32."""
-        other, lefts = self.partners(text), len(self.sides.left)
+        other = self.partners(text)
+        lefts = len(self.sides.left)
         if text < lefts:
             products = self.sides.right @ self.sides.left[text]
             products = products[other] if self.sides.symmetric else products
@@ -151,13 +153,16 @@ class Drawn:
 
 def draw_pairs(corpus: Corpus, bands: Bands, group: np.ndarray, text: int) -> Drawn:
     """Return the pairs of this text that are drawn, the most similar first; group: (n,) of each text."""
-    other, scores = corpus.partners(text), corpus.scores_of(text)
-    band, last = bands.of(scores), len(bands.share)
+    other = corpus.partners(text)
+    scores = corpus.scores_of(text)
+    band = bands.of(scores)
+    last = len(bands.share)
     inside = (group[other] == group[text]) | (scores == scores.max(initial=-np.inf))  # it is compared with one at least
     beside = np.flatnonzero(inside & (bands.share[band] < 1))
     band[beside[np.argsort(-scores[beside], kind="stable")][:MOST_OF_GROUP]] = last
     share = np.r_[bands.share, 1.0][band]
-    number, lower = np.zeros(len(other)), share < 1
+    number = np.zeros(len(other))
+    lower = share < 1
     number[lower] = corpus.numbers(np.full(lower.sum(), text), other[lower])
     drawn = np.flatnonzero(number <= share)
     drawn = drawn[np.argsort(-scores[drawn], kind="stable")]
@@ -176,7 +181,8 @@ class Plan:
 
 def make_plan(corpus: Corpus, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
     """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
-    bands, order = make_bands(ranking, len(corpus)), draw_order(corpus, group)
+    bands = make_bands(ranking, len(corpus))
+    order = draw_order(corpus, group)
     texts = order.texts[:n]
     pairs = [draw_pairs(corpus, bands, group, text) for text in texts.tolist()]
     return Plan(bands, texts, order.weights(len(texts)), pairs)

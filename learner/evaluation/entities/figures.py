@@ -16,7 +16,8 @@ from allpairs.learner.evaluation.entities.sample import Draws, Grouped
 TAILS = (2.5, 97.5)
 # Texts that may be hidden from the sample, as (group, entity, both): a wrong pair, a missed one, both; a right pair and
 # a text alone. An interval reaches as low as it does with one bad one more, and as high as with one good one.
-BAD, GOOD = ((2, 1, 1), (1, 2, 1), (2, 2, 1)), ((2, 2, 2), (1, 1, 1))
+BAD = ((2, 1, 1), (1, 2, 1), (2, 2, 1))
+GOOD = ((2, 2, 2), (1, 1, 1))
 LEAST = 1e-12  # a sum that is 0 divides nothing
 METHOD = "entity audit"
 
@@ -42,7 +43,8 @@ def figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator
     sample = draws.sample
     others = np.maximum(sample.weight - 1, 0)
     part = rng.standard_gamma(1.0, (len(draws.unseen), len(sample.texts) + 1))
-    entity, both = draws.entities(), draws.right(groups, rng)
+    entity = draws.entities()
+    both = draws.right(groups, rng)
     texts = Texts(1 + part[:, :-1] * others, np.broadcast_to(groups.size, both.shape), entity, both)
     hidden = part[:, -1] * others.mean()
     value = {name: float(one.mean()) for name, one in _measures(texts, whole).items()}
@@ -64,7 +66,8 @@ def _measures(texts: Texts, whole: bool) -> dict[str, np.ndarray]:
     """Return each measure in each draw, (draws,)."""
     found = {name: part / np.maximum(total, LEAST) for name, (part, total) in sums(texts, whole).items()}
     for name in dict.fromkeys(one.rpartition("_")[0] for one in tuple(found)):
-        precision, recall = found[f"{name}_precision"], found[f"{name}_recall"]
+        precision = found[f"{name}_precision"]
+        recall = found[f"{name}_recall"]
         found[f"{name}_f1"] = 2 * precision * recall / np.maximum(precision + recall, LEAST)
     return found
 
@@ -74,8 +77,12 @@ def sums(texts: Texts, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
     With the inverse of each text's chance as its weight, either sum is on average that of all texts.
     """
-    weight, group, entity, both = texts.weight, texts.group, texts.entity, texts.both
-    every, pairs = weight.sum(1), (weight * (both - 1)).sum(1)
+    weight = texts.weight
+    group = texts.group
+    entity = texts.entity
+    both = texts.both
+    every = weight.sum(1)
+    pairs = (weight * (both - 1)).sum(1)
     found = {
         "b_cubed_precision": ((weight * both / group).sum(1), every),
         "b_cubed_recall": ((weight * both / entity).sum(1), every),

@@ -71,7 +71,8 @@ class Grouped:
 
 def grouped(sample: Sample, group: np.ndarray) -> Grouped:
     """Return how the texts are grouped; group: (N,) of each text of the corpus."""
-    size, members = np.ones(len(sample.texts), dtype=np.int64), []
+    size = np.ones(len(sample.texts), dtype=np.int64)
+    members = []
     for at, text in enumerate(sample.texts.tolist()):
         others = sample.corpus.partners(text)
         others = others[group[others] == group[text]]
@@ -109,7 +110,8 @@ def draw_unseen(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
     `stratum_rates` has that model.
     """
     every = np.ones(len(sample.of), dtype=bool)
-    labels, positives = sample.counts(every).sum(0), sample.counts(sample.positive).sum(0)
+    labels = sample.counts(every).sum(0)
+    positives = sample.counts(sample.positive).sum(0)
     kept = sample.sizes.sum(0) > 0  # a band without pairs of these texts has no share
     open_ = sample.open
     unseen = np.zeros((draws, *open_.shape), dtype=np.int64)

@@ -26,7 +26,9 @@ from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
-ALIKE, OTHERS = "similar", "other"  # begin the names of a divided band's strata
+# begin the names of a divided band's strata
+ALIKE = "similar"
+OTHERS = "other"
 FOLDER = "design"  # begins the name of a design's folder
 
 
@@ -61,7 +63,8 @@ class Drawn:
         kept = np.isin(self.rows, rows_of(data))
         if kept.all():
             return self
-        ids, places = data.item_ids[self.rows[kept]], np.flatnonzero(kept)
+        ids = data.item_ids[self.rows[kept]]
+        places = np.flatnonzero(kept)
         order = self.order
         stays = np.isin(order.left, ids) & np.isin(order.right, ids)
         had, has = (np.bincount(some, minlength=len(self.names)) for some in (order.stratum, order.stratum[stays]))
@@ -94,7 +97,8 @@ def read_designs(session: Session, project_id: int, data: ProjectData) -> list[D
 
 
 def _with_verdicts(session: Session, design: Design, data: ProjectData) -> Drawn:
-    drawn, rater = _read(design).among(data), rater_of_design(session, design)
+    drawn = _read(design).among(data)
+    rater = rater_of_design(session, design)
     return drawn if rater is None else replace(drawn, verdicts=verdicts_of(session, rater), rater=setup_of(rater).name)
 
 

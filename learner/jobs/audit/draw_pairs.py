@@ -36,7 +36,8 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     designs = read_designs(session, project_id, data)
     design = designs[-1]
     labelled = read_under(session, project_id, data, designs, design)
-    sample, cells = labelled.sample, cells_of(labelled.sample)
+    sample = labelled.sample
+    cells = cells_of(labelled.sample)
     orders = _left_in_orders(design, labelled)
     available = np.array([len(order) for order in orders])
     gain = _gain(sample, cells, np.random.default_rng([data.settings.seed, design.number]))
@@ -64,7 +65,8 @@ def _left_in_orders(design: Drawn, labelled: Labelled) -> list[np.ndarray]:
     """For each cell, return the positions of the unanswered pairs in its stratum's sampling order."""
     pairs = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
     open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
-    stratum, read = design.order.stratum, labelled.read
+    stratum = design.order.stratum
+    read = labelled.read
     if not read.head.any():
         return [np.nonzero(open_ & (stratum == h))[0] for h in range(len(read.head))]
     place = np.arange(len(stratum)) - np.searchsorted(stratum, stratum)

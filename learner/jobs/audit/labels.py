@@ -89,7 +89,8 @@ def read_labelled(
         if (one.left_id, one.right_id) not in answered and one.left_id in there and one.right_id in there
     ]
     known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
-    sizes, beside = under.strata.sizes.copy(), np.zeros(len(under.strata.sizes))
+    sizes = under.strata.sizes.copy()
+    beside = np.zeros(len(under.strata.sizes))
     np.subtract.at(sizes, _strata(under, checked, data, *_items(checked)), 1)
     np.add.at(beside, _placed(under, data, *known.T), 1)
     positive = np.array([one.answer == AnswerKind.POSITIVE for one in decided], dtype=bool)
@@ -195,7 +196,8 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray,
 
 def _depth(design: Drawn, labels: Sequence[AuditLabel], read: ReadPairs) -> np.ndarray:
     """Return how deep the design has drawn each stratum's sampling order, by verdict, (h, 3)."""
-    depth, places = np.zeros((len(design.strata.sizes), VERDICTS)), order_places(design)
+    depth = np.zeros((len(design.strata.sizes), VERDICTS))
+    places = order_places(design)
     mine = [one for one in labels if one.design_id == design.id]
     stratum = np.array([one.stratum for one in mine], dtype=np.int64)
     place = np.array([places[pair] for pair in _pairs(mine)], dtype=np.int64)

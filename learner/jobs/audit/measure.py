@@ -48,7 +48,9 @@ from allpairs.learner.scoring.bare import bare_vectors
 from allpairs.learner.search.exact import count_pairs
 from allpairs.learner.search.top_pairs import best_pairs
 
-BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs below the top that calls for a new design
+# share of a model's best pairs below the top that calls for a new design
+BEYOND = 0.1
+MOST_BEYOND = 100_000
 
 
 def is_measured(data: ProjectData) -> bool:
@@ -199,7 +201,8 @@ def _audit(
     settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
     """Return what the page shows of the audit besides the figures (see `Evaluation.audit`)."""
-    sample, edges = labelled.sample, [1.0, *design.strata.edges.tolist()]
+    sample = labelled.sample
+    edges = [1.0, *design.strata.edges.tolist()]
     places = [
         {"name": name, "low": edges[band + 1], "high": edges[band], "far": at >= design.strata.top}
         for at, (name, band) in enumerate(zip(design.names, design.strata.band.tolist(), strict=True))

@@ -51,7 +51,9 @@ def read_of(design: Drawn, answered: Collection[Pair], known: Collection[Pair]) 
             continue  # every pair that was read is labelled: what it said tells no more
         inside = [pair for pair in first if pair not in known]
         yes = sum(design.verdicts[pair] == Verdict.YES for pair in inside)
-        head[stratum], read[stratum], called[stratum] = len(first), len(inside), yes
+        head[stratum] = len(first)
+        read[stratum] = len(inside)
+        called[stratum] = yes
     return ReadPairs(design.verdicts, head, read, called)
 
 

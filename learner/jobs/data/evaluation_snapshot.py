@@ -66,7 +66,8 @@ def encode_needed(data: ProjectData, encoder: Encoder, blend: Blend, every: bool
 
     every: items that are not for evaluation too; without, theirs are 0 where the others' scores do not need them.
     """
-    dataset, rows = data.dataset, rows_of(data)
+    dataset = data.dataset
+    rows = rows_of(data)
     if every or blend.needs_all:
         vectors = encoder.encode(dataset.texts, progress)
     else:
@@ -88,7 +89,8 @@ def sides(
     vectors: (n, d), blended, and lexical: (n, d) of `lexical_of`, both in the order of `rows_of`; rescored: by places
     in that order.
     """
-    rows, dataset = rows_of(data), data.dataset
+    rows = rows_of(data)
+    dataset = data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
         as_left(vectors[left], BLENDED),
@@ -175,7 +177,8 @@ def _read(path: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
 
 def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> dict[str, np.ndarray] | None:
     """Return what is stored of a population of which this one is a part, for this one, and store it; None without."""
-    folder, rows = _folder(matcher), rows_of(data)
+    folder = _folder(matcher)
+    rows = rows_of(data)
     for name in sorted(children(folder)):
         stored = _read(folder / name, data) if name.startswith(NAME) and name.endswith(".npz") else None
         if stored is None:

@@ -54,7 +54,8 @@ def write_labels(session: Session, project_id: int, folder: Path) -> str:
     data = read_project(session, project_id)
     newest = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
     labelled = read_labels(session, project_id, data, newest)
-    left, right = data.item_ids[labelled.left].astype(str), data.item_ids[labelled.right].astype(str)
+    left = data.item_ids[labelled.left].astype(str)
+    right = data.item_ids[labelled.right].astype(str)
     rows = list(zip(left.tolist(), right.tolist(), labelled.label.tolist(), strict=True))
     return str(write_parquet(folder / "labels.parquet", ("id1", "id2", "label"), rows))
 

@@ -42,7 +42,8 @@ def _best(
     dataset: Dataset, vectors: np.ndarray, matcher: Matcher, floor: float, new: np.ndarray, progress: Progress
 ) -> Pairs:
     """Return the pairs of new rows from the floor up, each once, the best two million at most."""
-    lefts, rights = dataset.left, dataset.right
+    lefts = dataset.left
+    rights = dataset.right
     parts = [(np.intersect1d(lefts, new), rights)]
     if not dataset.symmetric:
         parts.append((lefts, np.intersect1d(rights, new)))
@@ -62,5 +63,6 @@ def _best(
 def _seen(dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, of_left: bool) -> tuple[Seen, np.ndarray]:
     """Return the texts of these rows, each once, and the place of each row among them."""
     each, places = np.unique(rows, return_inverse=True)
-    texts, fields = [dataset.texts[row] for row in each], [field.take(each) for field in dataset.fields]
+    texts = [dataset.texts[row] for row in each]
+    fields = [field.take(each) for field in dataset.fields]
     return Seen(texts, vectors[each], np.arange(len(each)), of_left, fields), places

@@ -42,7 +42,8 @@ def extended_by_matcher(
     matcher = load_matcher(str(folder))
     if matcher.needs_all:
         return None
-    texts, first = data.dataset.texts[len(kept) :], len(kept)
+    texts = data.dataset.texts[len(kept) :]
+    first = len(kept)
     vectors = encoded(matcher.encoder, texts, making, progress)
     whole = np.empty((len(data.item_ids), kept.shape[1]), dtype=np.float32)
     whole[:first] = kept
@@ -57,7 +58,8 @@ def extended_by_encoder(
     load: Callable[[], Encoder], hubness: float, kept: np.ndarray, data: ProjectData, making: Path, progress: Progress
 ) -> np.ndarray:
     """Return the blended vectors (items, d) under a pre-trained encoder; hubness: weight of its correction."""
-    dataset, first = data.dataset, len(kept)
+    dataset = data.dataset
+    first = len(kept)
     whole = np.zeros((len(data.item_ids), kept.shape[1]), dtype=np.float32)
     whole[first:, :-1] = encoded(load(), dataset.texts[first:], making, progress)
     whole[:first, :-1] = kept[:, :-1]
@@ -66,13 +68,17 @@ def extended_by_encoder(
     if len(whole) - first > MOST_NEW * first:
         whole[:, -1] = hubness_of(dataset, whole, hubness, progress=progress)
         return whole
-    right, offset = _is_right(data, first), np.zeros(len(whole) - first, dtype=np.float32)
+    right = _is_right(data, first)
+    offset = np.zeros(len(whole) - first, dtype=np.float32)
     sides = ((~right, dataset.left, dataset.right), (right, dataset.right, dataset.left))
     for mine, own, others in sides:
-        rows, weight = first + np.flatnonzero(mine), weight_of(hubness, own, others)
-        known, others = own[own < first], others[others < first]
+        rows = first + np.flatnonzero(mine)
+        weight = weight_of(hubness, own, others)
+        known = own[own < first]
+        others = others[others < first]
         offset[mine] = extended_hubness(whole, rows, known, kept[known, -1], others, weight)
-    whole[:first, -1], whole[first:, -1] = kept[:, -1], offset
+    whole[:first, -1] = kept[:, -1]
+    whole[first:, -1] = offset
     return whole
 
 
@@ -97,7 +103,8 @@ def extended_hubness(
 
 def _is_right(data: ProjectData, first: int) -> np.ndarray:
     """Return which rows from this one on are of the right list, withdrawn ones too, (n,) bool."""
-    dataset, rows = data.dataset, np.arange(first, len(data.item_ids))
+    dataset = data.dataset
+    rows = np.arange(first, len(data.item_ids))
     if dataset.symmetric:
         return np.zeros(len(rows), dtype=bool)
     found: np.ndarray = np.isin(rows, dataset.right) | np.isin(rows, dataset.gone_right)

@@ -104,7 +104,9 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
 
     Also the lengths of the columns' values, if the rows have them.
     """
-    ids, words = array("q"), {one.value: one for one in (*Side, *Split)}  # one object for each, not one a row
+    # one object for each, not one a row
+    ids = array("q")
+    words = {one.value: one for one in (*Side, *Split)}
     sides: list[Side] = []
     splits: list[Split] = []
     texts: list[str] = []
@@ -128,7 +130,9 @@ def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: in
         if label.answer != AnswerKind.UNSURE and label.task_id not in audits
     ]
     left, right, answers = np.array(labels, dtype=np.int64).reshape(-1, 3).T
-    left, right = data.rows(left), data.rows(right)  # one past the end, which no side has, for a text added meanwhile
+    # one past the end, which no side has, for a text added meanwhile
+    left = data.rows(left)
+    right = data.rows(right)
     trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
     return Labelled(left[trains], right[trains], answers[trains])
 
@@ -157,7 +161,8 @@ def tasks_of(
     batch: Batch, data: ProjectData, p: np.ndarray | None, alike: list[Alike], project_id: int, round_id: int
 ) -> list[dict[str, Any]]:
     """Return the columns of the batch's tasks, in order. alike: for each pair the most similar labelled pairs."""
-    left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
+    left = data.item_ids[batch.pairs.left].tolist()
+    right = data.item_ids[batch.pairs.right].tolist()
     return [
         {
             "project_id": project_id,

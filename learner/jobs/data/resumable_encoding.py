@@ -15,7 +15,8 @@ from allpairs.learner.runtime.array_file import new_array_file
 from allpairs.learner.runtime.protocol import Engine
 from allpairs.learner.scoring.reference import digests_of
 
-FILE, DONE = "vectors.npy", "done.json"
+FILE = "vectors.npy"
+DONE = "done.json"
 SAME = 1e-3  # largest distance of the first text's vector to the stored one; rounding depends on the batch size
 
 
@@ -39,7 +40,8 @@ def encoded(
     Vectors left of other texts or by another encoder are discarded.
     """
     made = _begun(encoder, texts, folder)
-    begin, n = made.rows, len(texts)
+    begin = made.rows
+    n = len(texts)
     hear = part_of(progress, begin / n, 1.0) if n else progress
     for part, some in encoder.encode_parts(texts[begin:], hear, engine):
         made.vectors[begin + part.start : begin + part.stop] = some
@@ -51,8 +53,10 @@ def encoded(
 
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
-    shape, file = (len(texts), encoder.dimension), folder / FILE
-    note, digest = _note_of(folder), sha256(digests_of(texts).tobytes()).hexdigest()
+    shape = (len(texts), encoder.dimension)
+    file = folder / FILE
+    note = _note_of(folder)
+    digest = sha256(digests_of(texts).tobytes()).hexdigest()
     if note and file.exists():
         stored = np.lib.format.open_memmap(file, "r+")
         about = _about(file, digest)

@@ -23,7 +23,8 @@ class _Stored(dict[str, np.ndarray]):
 
     def __init__(self, arrays: Mapping[str, np.ndarray], path: Path, remedy: str) -> None:
         super().__init__(arrays)
-        self.path, self.remedy = path, remedy
+        self.path = path
+        self.remedy = remedy
 
     def __missing__(self, name: str) -> np.ndarray:
         raise Damaged(f"{self.path} has no {name}: {self.remedy}")

@@ -22,7 +22,8 @@ def store_matcher(
 
     The row stays when another model takes its place: batches and audit batches refer to it.
     """
-    trained, layer = plan.get("training", {}), layer_of(plan)
+    trained = plan.get("training", {})
+    layer = layer_of(plan)
     seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
     number = plan["number"] if plan["trains"] else 0
     folder = model_name(project_id, job_id, plan)

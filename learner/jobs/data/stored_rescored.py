@@ -65,7 +65,8 @@ def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray,
     stored = _stored(folder.parent, data)
     if stored is None:
         return make_rescored(second, data, vectors, progress)  # nobody keeps the file of an earlier round
-    new, known = _lacking(stored, data), _among(stored, len(data.item_ids))
+    new = _lacking(stored, data)
+    known = _among(stored, len(data.item_ids))
     if not len(new):
         return known
     found = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)

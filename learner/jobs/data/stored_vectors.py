@@ -30,8 +30,12 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.scoring.score import Blend, blended
 
-FILE, TEXTS = "vectors.npy", "texts.npy"  # the vectors, and the digests of their texts
-MAKING, MORE = ".encoding", ".encoding-more"  # folders beside the file, while encoding all texts, or added ones
+# the vectors, and the digests of their texts
+FILE = "vectors.npy"
+TEXTS = "texts.npy"
+# folders beside the file, while encoding all texts, or added ones
+MAKING = ".encoding"
+MORE = ".encoding-more"
 
 
 def save_vectors(path: Path, vectors: np.ndarray, texts: Sequence[str]) -> None:
@@ -123,7 +127,8 @@ def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndar
 
     extend: makes the missing rows, or cannot. A job that began before texts were added has no use for their rows.
     """
-    kept, n = _stored(path) if are_of(path, data.dataset.texts) else None, len(data.item_ids)
+    kept = _stored(path) if are_of(path, data.dataset.texts) else None
+    n = len(data.item_ids)
     if kept is None or len(kept) >= n:
         return kept if kept is None else kept[:n]
     more = extend(kept)

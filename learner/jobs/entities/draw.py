@@ -78,7 +78,8 @@ def _rows(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator
     asked = set(answers)
     share = np.r_[plan.bands.share, 1.0]
     for at in rng.permutation(len(plan.texts)).tolist():
-        pairs, text = plan.pairs[at], int(plan.texts[at])
+        pairs = plan.pairs[at]
+        text = int(plan.texts[at])
         texts = np.full(len(pairs.other), text)
         scores = corpus.scores(texts, pairs.other).tolist()
         items = as_items(corpus, np.column_stack([texts, pairs.other]))

@@ -44,7 +44,8 @@ def draw_texts(job_id: str, project_id: int, draw: int) -> str:
             if open_audit_batch(session, project_id) is not None:
                 return BATCH_IS_OPEN
             data, matcher = _read(session, project_id)
-            answers, before = known_answers(session, project_id), drawn_before(session, project_id)
+            answers = known_answers(session, project_id)
+            before = drawn_before(session, project_id)
         plan, corpus, columns = plan_audit(data, matcher, before + draw, progress)
         if len(plan.texts) == before:
             raise InputError(f"all {before} evaluation texts are drawn: there is nothing left to draw")
@@ -71,7 +72,8 @@ def update_group_figures(job_id: str, project_id: int) -> str:
 
 
 def _read(session: Session, project_id: int) -> tuple[ProjectData, Matcher]:
-    data, matcher = read_project(session, project_id), newest_matcher(session, project_id)
+    data = read_project(session, project_id)
+    matcher = newest_matcher(session, project_id)
     if matcher is None:
         raise InputError("this project has no model yet: prepare its first batch, which creates one")
     if not is_measured(data):

@@ -16,7 +16,8 @@ Answers = dict[tuple[int, int], AnswerKind]  # by items, left and right
 
 def columns_of(plan: Plan, corpus: Corpus, ranking: Ranking) -> dict[str, Any]:
     """Return what a design's row keeps of the plan: strata, and in details the texts' weights, sizes and pairs."""
-    ids, bands = corpus.ids, plan.bands
+    ids = corpus.ids
+    bands = plan.bands
     edges = bands.edges[:-1]
     ends = [0, *np.round(ranking.rank(edges)).astype(int).tolist(), ranking.pairs]
     lows = [*edges.tolist(), None]
@@ -45,7 +46,8 @@ def read_sample(design: Design, corpus: Corpus, answers: Answers) -> Sample:
     edges = np.array([-np.inf if one["low"] is None else one["low"] for one in design.strata])
     bands = Bands(edges, np.array([one["share"] for one in design.strata]))
     rows = np.array(design.details["sample"], dtype=np.int64).reshape(-1, 3)
-    weights, sizes = np.array(design.details["weights"]), np.array(design.details["sizes"], dtype=np.int64)
+    weights = np.array(design.details["weights"])
+    sizes = np.array(design.details["sizes"], dtype=np.int64)
     rows, weights, sizes = _there(rows, weights, sizes, corpus)
     order = np.argsort(corpus.ids, kind="stable")
     pairs = order[np.searchsorted(corpus.ids, rows[:, :2], sorter=order)]
@@ -77,7 +79,8 @@ def _there(
     """
     there = np.isin(rows[:, :2], corpus.ids).all(1)
     place = {text: at for at, text in enumerate(dict.fromkeys(rows[:, 0].tolist()))}
-    of, band = np.array([place[text] for text in rows[:, 0].tolist()], dtype=np.int64), rows[:, 2]
+    of = np.array([place[text] for text in rows[:, 0].tolist()], dtype=np.int64)
+    band = rows[:, 2]
     lost = ~there & (band < sizes.shape[1])  # the band after the last one is of none
     np.subtract.at(sizes, (of[lost], band[lost]), 1)
     kept = np.unique(of[there])

@@ -24,7 +24,9 @@ from allpairs.learner.jobs.queue.routing import give_back, queue_tables
 from allpairs.learner.jobs.queue.steps import will_pass
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
-PATIENCE, WAIT = 60.0, 2.0  # seconds to wait for an unreachable database, and between two tries
+# seconds to wait for an unreachable database, and between two tries
+PATIENCE = 60.0
+WAIT = 2.0
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +39,8 @@ def database() -> Iterator[Engine]:
 
     A write raises DBOSWorkflowConflictIDError, and stores nothing, once another run has taken the step's job over.
     """
-    engine, run = make_engine(), this_run()
+    engine = make_engine()
+    run = this_run()
     try:
         yield engine if run is None else checked(engine, partial(require_own_in, run=run))
     finally:
@@ -94,7 +97,10 @@ def _begin(job_id: str) -> None:
         job.cancel |= project.archived_at is not None or project.deleted_at is not None
         wanted = not job.cancel
         if wanted:
-            job.state, job.error, job.traceback, job.updated_at = "running", None, None, now()
+            job.state = "running"
+            job.error = None
+            job.traceback = None
+            job.updated_at = now()
     if not wanted:
         raise Cancelled(job_id)
 
@@ -158,7 +164,9 @@ def _mark_cancelled(job_id: str) -> None:
         job = session.get(Job, job_id)
         # The queue's conflict error can also mean that another worker took the job over: then the row is that worker's.
         if job is not None and job.cancel:
-            job.state, job.stage, job.updated_at = "cancelled", "", now()
+            job.state = "cancelled"
+            job.stage = ""
+            job.updated_at = now()
 
 
 def folder_of(project_id: int, job_id: str) -> str:

@@ -40,7 +40,10 @@ class Reporter:
     """
 
     def __init__(self, engine: Engine, job_id: str, before: float, share: float) -> None:
-        self.engine, self.job_id, self.before, self.share = engine, job_id, before, share
+        self.engine = engine
+        self.job_id = job_id
+        self.before = before
+        self.share = share
         self.started = time.monotonic()
         self.looked = 0.0
 
@@ -61,5 +64,8 @@ class Reporter:
             job = session.get_one(Job, self.job_id)
             if job.cancel:
                 raise Cancelled(self.job_id)
-            job.state, job.stage, job.fraction, job.seconds_left = "running", stage, fraction, left
+            job.state = "running"
+            job.stage = stage
+            job.fraction = fraction
+            job.seconds_left = left
             job.updated_at = now()

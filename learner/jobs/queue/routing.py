@@ -28,8 +28,12 @@ from allpairs.db.schema.engine import jobs_url, reading, with_driver
 
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
-QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
-USUAL, FIRST = 0, -1  # the queue's priorities: below 0 a job goes before the others, however long these wait
+# the queue's states: not taken, taken
+QUEUED = "ENQUEUED"
+AT_WORK = "PENDING"
+# the queue's priorities: below 0 a job goes before the others, however long these wait
+USUAL = 0
+FIRST = -1
 
 
 @contextmanager

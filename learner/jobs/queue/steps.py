@@ -7,7 +7,9 @@ from dbos import DBOS
 
 from allpairs.db.maintenance.error_messages import fault_of
 
-TRIES, WAIT = 8, 1.0  # how often a step is tried, and seconds to the second try; each wait is twice the one before
+# how often a step is tried, and seconds to the second try; each wait is twice the one before
+TRIES = 8
+WAIT = 1.0
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -34,7 +34,8 @@ class Turn:
 
         Long jobs of others count once it has worked for `FAIR`.
         """
-        run, time_now = this_run(), time.monotonic()
+        run = this_run()
+        time_now = time.monotonic()
         is_short = time_now - self._began < (SHORTEST if shortest is None else shortest)
         if run is None or is_short or time_now - self._looked < LOOK:
             return False
@@ -58,7 +59,8 @@ class Turn:
             job = session.get_one(Job, run.job_id)
             if job.cancel:
                 raise Cancelled(run.job_id)
-            job.state, job.updated_at = "waiting", now()
+            job.state = "waiting"
+            job.updated_at = now()
         with queue_tables() as queues:
             give_way_to(queues, run.job_id, run.token, self._waiting(queues, run.job_id))
         raise dbos_error.DBOSWorkflowConflictIDError(run.job_id)

@@ -51,7 +51,10 @@ class Sender:
         networks: Sequence[Network],
         clock: Callable[[], datetime] = now,
     ) -> None:
-        self.engine, self.rng, self.networks, self.clock = engine, rng, networks, clock
+        self.engine = engine
+        self.rng = rng
+        self.networks = networks
+        self.clock = clock
         self.pool = ThreadPoolExecutor(THREADS, "webhooks")
         self.busy: dict[int, tuple[int, Future[None]]] = {}  # of each webhook its project
         self.tidied: datetime | None = None
@@ -98,7 +101,8 @@ class Sender:
             message = claim(session, webhook, self.clock(), LEASE)
         if message is None:
             return False
-        payload, at = as_bytes(message.body), self.clock()
+        payload = as_bytes(message.body)
+        at = self.clock()
         signed = headers(message.secret, message.key, int(at.timestamp()), payload)
         try:
             status = post(message.url, payload, signed, self.networks)

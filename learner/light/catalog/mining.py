@@ -135,7 +135,8 @@ class Downstream(Section):
 
 
 BART = "facebook/bart-large"
-READING, SUMMARIES = "reading-comprehension", "summarization"
+READING = "reading-comprehension"
+SUMMARIES = "summarization"
 SMALL = "-small"  # the end of a task's name: the task from MiniLM
 
 # The paper's values for its two tasks (sections 4 and 5), unless the configuration sets others.
@@ -164,7 +165,8 @@ _LARGE: dict[str, dict[str, Any]] = {
 
 def values_of(task: str) -> dict[str, dict[str, Any]]:
     """Return the values that the task brings, by part of the configuration; none for an unknown task."""
-    values, backbones = _TASKS.get(task.removesuffix(SMALL)), {} if task.endswith(SMALL) else _LARGE
+    values = _TASKS.get(task.removesuffix(SMALL))
+    backbones = {} if task.endswith(SMALL) else _LARGE
     if values is None:
         return {}
     return {part: {**backbones.get(part, {}), **values.get(part, {})} for part in (*values, *backbones)}

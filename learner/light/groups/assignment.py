@@ -40,7 +40,8 @@ def _certain(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> tuple[n
 
     A link is certain that gains no less than the best other links of both its texts together.
     """
-    kept, left = np.zeros(len(gain), dtype=bool), np.arange(len(gain))
+    kept = np.zeros(len(gain), dtype=bool)
+    left = np.arange(len(gain))
     while True:
         others = sum(_best_other(side[left], gain[left]) for side in (first, second))
         sure = left[gain[left] >= others]
@@ -55,7 +56,8 @@ def _certain(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> tuple[n
 def _best_other(text: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return the highest gain of the other links of each link's text, (m,); 0 where there is none."""
     order = np.lexsort((-gain, text))
-    text, gain = text[order], gain[order]
+    text = text[order]
+    gain = gain[order]
     top = np.diff(text, prepend=-1) != 0
     following = np.append(np.where(top, 0.0, gain)[1:], 0.0)
     other = np.empty(len(gain))

@@ -43,7 +43,8 @@ def _without_contradicted(links: Links, start: np.ndarray) -> Links:
     """Return the links without those that a no excludes, and without no answers within what yes answers join."""
     apart = start[links.no[:, 0]] != start[links.no[:, 1]]
     no = np.sort(links.no[apart], axis=1)
-    low, high = np.minimum(links.left, links.right), np.maximum(links.left, links.right)
+    low = np.minimum(links.left, links.right)
+    high = np.maximum(links.left, links.right)
     kept = ~np.isin(low * links.n + high, no[:, 0] * links.n + no[:, 1])
     return Links(links.n, links.left[kept], links.right[kept], links.p[kept], links.yes, no, links.second)
 

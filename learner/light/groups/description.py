@@ -56,9 +56,14 @@ def described(links: Links, score: np.ndarray, group: np.ndarray) -> Groups:
     size = np.bincount(of[of >= 0])
     left, right, score, p, said = _matches(links, score.astype(np.float64))
     inner = (of[left] == of[right]) & (of[left] >= 0)
-    left, right, score, p, said = left[inner], right[inner], score[inner], p[inner], said[inner]
+    left = left[inner]
+    right = right[inner]
+    score = score[inner]
+    p = p[inner]
+    said = said[inner]
     where = of[left]
-    matches, scored = np.bincount(where, minlength=len(size)), ~np.isnan(score)
+    matches = np.bincount(where, minlength=len(size))
+    scored = ~np.isnan(score)
     total = np.bincount(where[scored], weights=score[scored], minlength=len(size))
     mean = total / np.maximum(np.bincount(where[scored], minlength=len(size)), 1)
     weakest, joined = _weakest(left, right, np.where(said, np.inf, score), where, links.n, len(size))
@@ -71,7 +76,8 @@ def _matches(links: Links, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     yes = np.unique(np.sort(links.yes, axis=1), axis=0)
     keys = np.minimum(links.left, links.right) * links.n + np.maximum(links.left, links.right)
     answered = yes[:, 0] * links.n + yes[:, 1]
-    said, more = np.isin(keys, answered), yes[~np.isin(answered, keys)]
+    said = np.isin(keys, answered)
+    more = yes[~np.isin(answered, keys)]
     return (
         np.concatenate([links.left, more[:, 0]]),
         np.concatenate([links.right, more[:, 1]]),
@@ -109,7 +115,8 @@ class Changes:
 
 def changes(before: np.ndarray, after: np.ndarray) -> Changes:
     """Return what becomes of the groups; before, after: (n,) the group of each text."""
-    of, then = _numbered(before), np.unique(after, return_inverse=True)[1].ravel()
+    of = _numbered(before)
+    then = np.unique(after, return_inverse=True)[1].ravel()
     inside = of >= 0
     parts = np.unique(np.column_stack([of[inside], then[inside]]), axis=0)
     count = np.bincount(parts[:, 0], minlength=of.max(initial=-1) + 1)
@@ -142,7 +149,8 @@ def _weakest(
     from scipy.sparse import coo_array  # slow to import: see db/corpus/graph.py
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    found, joined = np.full(groups, np.nan), np.full((groups, 2), -1, dtype=np.int64)
+    found = np.full(groups, np.nan)
+    joined = np.full((groups, 2), -1, dtype=np.int64)
     if len(left):
         order = np.argsort(-strength, kind="stable")
         place = np.arange(1.0, len(left) + 1)  # the strongest link first

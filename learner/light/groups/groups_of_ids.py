@@ -10,7 +10,8 @@ from allpairs.learner.light.groups.description import Groups
 def with_equal_texts(groups: Groups, count: np.ndarray) -> Groups:
     """Return the groups, and a group of each text that is alone but has several ids; count: (n,) ids of each text."""
     alone = np.flatnonzero((groups.of < 0) & (count > 1))
-    ones, none = np.ones(len(alone), dtype=np.int64), np.full(len(alone), np.nan)
+    ones = np.ones(len(alone), dtype=np.int64)
+    none = np.full(len(alone), np.nan)
     group_of_text = groups.of.copy()
     group_of_text[alone] = len(groups.size) + np.arange(len(alone))
     return Groups(

@@ -34,12 +34,14 @@ class _Edges:
 
     def renamed(self, name: np.ndarray) -> "_Edges":
         """Return the edges between groups of these new names, (groups,): edges of the same two are one."""
-        a, b = np.minimum(name[self.a], name[self.b]), np.maximum(name[self.a], name[self.b])
+        a = np.minimum(name[self.a], name[self.b])
+        b = np.maximum(name[self.a], name[self.b])
         apart = a != b
         order = np.flatnonzero(apart)[np.lexsort((b[apart], a[apart]))]
         if not len(order):
             return self.take(order)
-        a, b = a[order], b[order]
+        a = a[order]
+        b = b[order]
         starts = np.flatnonzero(np.concatenate([[True], (np.diff(a) != 0) | (np.diff(b) != 0)]))
         return _Edges(
             a[starts],
@@ -70,7 +72,9 @@ def agglomerate(links: Links, start: np.ndarray, linkage: Linkage, least: float)
         alive = np.zeros(links.n, dtype=bool)
         alive[edges.a[open_]] = alive[edges.b[open_]] = True
         kept = alive[edges.a] & alive[edges.b]  # a group without a partner now never gets one
-        edges, value, open_ = edges.take(kept), value[kept], open_[kept]
+        edges = edges.take(kept)
+        value = value[kept]
+        open_ = open_[kept]
         if not open_.any():
             break
         joined = _best_of_each_other(edges, np.where(open_, value, -np.inf), links.n)
@@ -80,7 +84,8 @@ def agglomerate(links: Links, start: np.ndarray, linkage: Linkage, least: float)
 
 def _start(links: Links) -> _Edges:
     """Return each link as an edge, and each no."""
-    left, right = np.concatenate([links.left, links.no[:, 0]]), np.concatenate([links.right, links.no[:, 1]])
+    left = np.concatenate([links.left, links.no[:, 0]])
+    right = np.concatenate([links.right, links.no[:, 1]])
     p = np.concatenate([links.p, np.zeros(len(links.no))])
     banned = np.arange(len(left)) >= len(links.left)
     return _Edges(np.minimum(left, right), np.maximum(left, right), p, p, banned)
@@ -96,7 +101,8 @@ def _value(edges: _Edges, sizes: np.ndarray, two_lists: bool, linkage: Linkage, 
 
 def _best_of_each_other(edges: _Edges, value: np.ndarray, n: int) -> np.ndarray:
     """Return which edges are the best of both their groups; of equal ones the first."""
-    best, first = np.full(n, -np.inf), np.full(n, len(value))
+    best = np.full(n, -np.inf)
+    first = np.full(n, len(value))
     for side in (edges.a, edges.b):
         np.maximum.at(best, side, value)
     tops = [(value == best[side]) & (value > -np.inf) for side in (edges.a, edges.b)]
@@ -108,7 +114,8 @@ def _best_of_each_other(edges: _Edges, value: np.ndarray, n: int) -> np.ndarray:
 
 def _join(edges: _Edges, joined: np.ndarray, group: np.ndarray, sizes: np.ndarray) -> _Edges:
     """Join the two groups of each of these edges, in place; return the edges that are left."""
-    kept, gone = edges.a[joined], edges.b[joined]
+    kept = edges.a[joined]
+    gone = edges.b[joined]
     name = np.arange(len(group))
     name[gone] = kept
     group[:] = name[group]

@@ -39,11 +39,14 @@ def moved(links: Links, group: np.ndarray, fixed: np.ndarray, least: float) -> n
     for _ in range(ROUNDS):
         text, target, gain = _moves(ends.take(look[ends.text]), group, second, links.second is not None, least)
         better = gain > LEAST_GAIN
-        text, target, gain = text[better], target[better], gain[better]
+        text = text[better]
+        target = target[better]
+        gain = gain[better]
         if not len(text):
             break
         order = np.argsort(-gain, kind="stable")
-        text, target = text[order], target[order]
+        text = text[order]
+        target = target[order]
         chosen = _first_of_both(group[text], target)
         # Only these can gain by a move next time: who waited, and who is in a changed group or has a link into one.
         changed = np.zeros(links.n + int(target.max()) + 1, dtype=bool)
@@ -71,11 +74,13 @@ def _moves(
 
     A group beyond the last one stands for a group of its own.
     """
-    k, texts = int(group.max(initial=-1)) + 1, np.unique(ends.text)
+    k = int(group.max(initial=-1)) + 1
+    texts = np.unique(ends.text)
     key = ends.text * k + group[ends.other]
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
-    text, target = keys // k, keys % k
+    text = keys // k
+    target = keys % k
     sizes = np.array([np.bincount(group[side], minlength=k) for side in (~second, second)])
     partners = np.where(second[text], sizes[0][target], sizes[1][target]) if two_lists else sizes[0][target]
     own = group[text] == target

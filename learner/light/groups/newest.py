@@ -10,7 +10,8 @@ from allpairs.db.corpus.cells import shown
 from allpairs.db.corpus.field_values import Evidence, Reading, evidence_of, is_missing, moment_of, number_of
 from allpairs.db.identity import identity
 
-DIGITS, LETTERS = re.compile(r"(\d+)"), re.compile(r"[^\W\d_]+")
+DIGITS = re.compile(r"(\d+)")
+LETTERS = re.compile(r"[^\W\d_]+")
 ReadValue = Callable[[str, Reading], float | None]
 
 

@@ -84,13 +84,17 @@ def _shares(before: Numbered, items: np.ndarray, place: np.ndarray) -> Iterator[
 def changes(before: Numbered, after: Numbered) -> Iterator[Change]:
     """Yield a change for each group whose texts are not the same, by its number."""
     items = np.union1d(before.items, after.items)
-    old, new = _numbers(items, before), _numbers(items, after)
+    old = _numbers(items, before)
+    new = _numbers(items, after)
     moved = old != new
-    items, old, new = items[moved], old[moved], new[moved]
+    items = items[moved]
+    old = old[moved]
+    new = new[moved]
     numbers = np.union1d(old, new)
     numbers = numbers[numbers > 0]
     sizes = [np.bincount(one.number, minlength=numbers.max(initial=0) + 1)[numbers].tolist() for one in (before, after)]
-    there, gone = _sizes(before), _sizes(after)
+    there = _sizes(before)
+    gone = _sizes(after)
     parts = zip(
         numbers.tolist(), *sizes, _grouped(new, numbers, old, items), _grouped(old, numbers, new, items), strict=True
     )

@@ -51,7 +51,8 @@ def estimate(
     kinds, often = _kinds(counts, times)
     possible, prior = _possible(kinds, often)
     measured = _of(coefficient, np.vstack([kinds, possible]))
-    seen, added = np.append(often, np.zeros(len(prior))), np.append(np.zeros(len(often)), prior)
+    seen = np.append(often, np.zeros(len(prior)))
+    added = np.append(np.zeros(len(often)), prior)
     return _estimate(measured, seen, added, int(often @ kinds.sum(axis=1)), rng, draws)
 
 
@@ -79,8 +80,10 @@ def _kinds(counts: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np
 
 def _possible(kinds: np.ndarray, often: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return every kind of unit that these numbers of raters can produce, with its share of the prior."""
-    raters, categories = kinds.sum(axis=1), kinds.shape[1]
-    rows, prior = [], []
+    raters = kinds.sum(axis=1)
+    categories = kinds.shape[1]
+    rows = []
+    prior = []
     for n in np.unique(raters):
         chosen = combinations_with_replacement(range(categories), int(n))
         every = [np.bincount(one, minlength=categories) for one in chosen]
@@ -139,7 +142,8 @@ def why_kappa_is_low(counts: np.ndarray, names: Sequence[str]) -> str:
     """
     counts = np.asarray(counts)
     rated = counts[counts.sum(axis=1) > 1]
-    observed, kappa = value(observed_agreement, counts), value(fleiss_kappa, counts)
+    observed = value(observed_agreement, counts)
+    kappa = value(fleiss_kappa, counts)
     if observed is None:
         return ""
     shares = (rated / rated.sum(axis=1, keepdims=True)).mean(axis=0)

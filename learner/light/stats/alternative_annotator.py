@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PEOPLE, PAIRS = 3, 30  # the fewest people, and the fewest pairs that each of them shares with another
+# the fewest people, and the fewest pairs that each of them shares with another
+PEOPLE = 3
+PAIRS = 30
 EPSILON = 0.2  # the paper's, where people are experts: what a person may be ahead, because a machine costs less
 FALSE = 0.05  # the rate of false discoveries among the people whom the rater is said to match
 PASSED = 0.5  # winning rate from which the rater passes
@@ -83,7 +85,9 @@ def _less(table: np.ndarray, epsilon: float) -> float:
     from scipy.special import stdtr  # slow to import: see db/corpus/graph.py
 
     ahead = (table[:, 1] >= table[:, 0]).astype(float) - (table[:, 0] >= table[:, 1])
-    n, off, spread = len(ahead), ahead.mean() - epsilon, ahead.std(ddof=1)
+    n = len(ahead)
+    off = ahead.mean() - epsilon
+    spread = ahead.std(ddof=1)
     if spread == 0:
         return 0.0 if off < 0 else 1.0
     return float(stdtr(n - 1, off / (spread / np.sqrt(n))))
@@ -94,7 +98,8 @@ def benjamini_yekutieli(p: Sequence[float], rate: float) -> list[bool]:
 
     Source: Benjamini and Yekutieli (2001), theorem 1.3.
     """
-    order, m = np.argsort(p, kind="stable"), len(p)
+    order = np.argsort(p, kind="stable")
+    m = len(p)
     bounds = rate * np.arange(1, m + 1) / (m * np.sum(1 / np.arange(1, m + 1)))
     below = np.flatnonzero(np.asarray(p)[order] <= bounds)
     rejected = np.zeros(m, dtype=bool)

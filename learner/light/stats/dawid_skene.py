@@ -7,7 +7,10 @@ import numpy as np
 TOLERANCE = 1e-7  # the iteration stops once no pair's probability changes by more
 MOST_STEPS = 1_000
 PRIOR = 0.5  # pseudo-count (Jeffreys) of right and wrong answers, matches and others: one answer proves little
-CHAINS, BURN_IN, KEPT = 20, 100, 100  # of the Gibbs sampler: chains, and steps of each
+# of the Gibbs sampler: chains, and steps of each
+CHAINS = 20
+BURN_IN = 100
+KEPT = 100
 _LEAST = 1e-300  # the least value whose logarithm is taken
 
 
@@ -46,7 +49,8 @@ def answers_of(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, times:
     if not len(pair):
         raise ValueError("there is no answer to make a consensus of")
     size = (pair.max() + 1, annotator.max() + 1)
-    every, yes = np.zeros(size), np.zeros(size)
+    every = np.zeros(size)
+    yes = np.zeros(size)
     np.add.at(every, (pair, annotator), 1)
     np.add.at(yes, (pair, annotator), said)
     return Answers(yes, every - yes, np.ones(size[0], dtype=np.int64) if times is None else times)
@@ -58,14 +62,18 @@ def dawid_skene(answers: Answers, prior: float = PRIOR, tolerance: float = TOLER
     prior: pseudo-counts of right and wrong answers, of matches and others, so that each step raises the posterior; 0
     is the paper's maximum likelihood.
     """
-    yes, no, times = answers.yes, answers.no, answers.times
+    yes = answers.yes
+    no = answers.no
+    times = answers.times
     positive = yes.sum(axis=1) / (yes + no).sum(axis=1)
     for _ in range(MOST_STEPS):
-        match, other = positive * times, (1 - positive) * times
+        match = positive * times
+        other = (1 - positive) * times
         sensitivity = _share(match @ yes, match @ no, prior)
         specificity = _share(other @ no, other @ yes, prior)
         prevalence = _share(match.sum(), other.sum(), prior)
-        before, positive = positive, _chance(answers, sensitivity, specificity, prevalence)
+        before = positive
+        positive = _chance(answers, sensitivity, specificity, prevalence)
         if np.abs(positive - before).max() < tolerance:
             break
     return Consensus(positive, sensitivity, specificity, float(prevalence))

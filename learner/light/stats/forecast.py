@@ -22,7 +22,9 @@ SHARED = 0.9  # the common part of the variance of estimates from the same audit
 # The prior, in logits of average precision.
 SLOPE = (0.2, 0.3)  # mean and deviation of the gain for e times the labels
 LEVEL = 10.0  # deviation: uninformative
-DEVIATIONS, DEVIATION = np.geomspace(0.01, 0.5, 12), 0.06  # the grid; scale of a half-normal
+# the grid; scale of a half-normal
+DEVIATIONS = np.geomspace(0.01, 0.5, 12)
+DEVIATION = 0.06
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def _fit(ratio: np.ndarray, value: np.ndarray, variance: np.ndarray) -> _Fits:
     growth = np.array([shape.growth(ratio) for shape in shapes()])  # (s, k)
     design = np.stack([np.ones_like(growth), growth], axis=-1)[:, None]  # (s, 1, k, 2)
     noise = (variance + DEVIATIONS[:, None] ** 2)[:, :, None] * np.eye(len(ratio))  # (d, k, k)
-    prior, centre = np.diag([LEVEL**2, SLOPE[1] ** 2]), np.array([0.0, SLOPE[0]])
+    prior = np.diag([LEVEL**2, SLOPE[1] ** 2])
+    centre = np.array([0.0, SLOPE[0]])
     turned = design.swapaxes(-1, -2)
     marginal = design @ prior @ turned + noise  # (s, d, k, k)
     gain = np.linalg.solve(marginal, np.broadcast_to(design @ prior, (*marginal.shape[:3], 2))).swapaxes(-1, -2)

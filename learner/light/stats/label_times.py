@@ -77,7 +77,8 @@ def mean_draws(times: Sequence[Timed], draws: int, rng: np.random.Generator) -> 
         return None
     seconds = capped([one.seconds for one in times])
     _, group = np.unique([f"{one.day} {one.annotator}" for one in times], return_inverse=True)
-    counts, sums = np.bincount(group), np.bincount(group, seconds)
+    counts = np.bincount(group)
+    sums = np.bincount(group, seconds)
     within = seconds - (sums / counts)[group]
     error = sqrt(float(within @ within) / max(1, len(seconds) - len(counts)) / len(seconds))
     weights = rng.standard_exponential((draws, len(counts)))

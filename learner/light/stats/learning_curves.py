@@ -56,8 +56,12 @@ def _exp(logarithm: np.ndarray) -> np.ndarray:
     return np.where(logarithm < 700, np.exp(np.minimum(logarithm, 700.0)), np.inf)
 
 
-BENDS, BEND = [round(-0.5 + 0.1 * i, 1) for i in range(26)], (0.3, 0.5)  # of powers; mean and deviation of their prior
-RATES, DECAYS = np.geomspace(0.1, 4.0, 12), 0.25  # of decays; their total prior weight
+# of powers; mean and deviation of their prior
+BENDS = [round(-0.5 + 0.1 * i, 1) for i in range(26)]
+BEND = (0.3, 0.5)
+# of decays; their total prior weight
+RATES = np.geomspace(0.1, 4.0, 12)
+DECAYS = 0.25
 
 
 def shapes() -> list[Shape]:

@@ -62,10 +62,12 @@ def ranks(pairs: int) -> list[tuple[int, int]]:
 def allocate(wanted: int, left: Sequence[int]) -> list[int]:
     """Return how many pairs to draw from each band: the same number, as far as pairs are left."""
     counts = [0] * len(left)
-    rest, given = wanted, 0
+    rest = wanted
+    given = 0
     for place, at in enumerate(sorted(range(len(left)), key=left.__getitem__)):
         given = min(left[at], rest // (len(left) - place))
-        counts[at], rest = given, rest - given
+        counts[at] = given
+        rest = rest - given
     return counts
 
 

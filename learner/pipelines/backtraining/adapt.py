@@ -94,8 +94,10 @@ def _say(path: Path, what: Any) -> None:
 
 def _iteration(cell: Cell, number: int, progress: Progress) -> None:
     """Write both lists, both models, and their figures to the iteration's folder."""
-    run, data = cell.run, data_of(cell.run)
-    folder, before = cell.models(number), cell.models(number - 1)
+    run = cell.run
+    data = data_of(cell.run)
+    folder = cell.models(number)
+    before = cell.models(number - 1)
     if (folder / MEASURED).is_dir():
         return
     lesson = _known(cell, data) if cell.variant == SUPERVISED else _made(cell, number, part_of(progress, 0.0, 0.4))
@@ -115,7 +117,8 @@ def _iteration(cell: Cell, number: int, progress: Progress) -> None:
     finish(folder / RETRIEVER, teach_to_find)
 
     def measure_both(partial: Path) -> None:
-        generator, retriever = generator_in(folder / GENERATOR), retriever_in(folder / RETRIEVER)
+        generator = generator_in(folder / GENERATOR)
+        retriever = retriever_in(folder / RETRIEVER)
         measure(partial, generator, retriever, data, run.config, part_of(progress, 0.9, 1.0))
 
     finish(folder / MEASURED, measure_both)
@@ -136,11 +139,15 @@ def _known(cell: Cell, data: Data) -> Both:
 
 def _made(cell: Cell, number: int, progress: Progress) -> Both:
     """Return the pairs that the filter keeps from the lists made by the old models."""
-    run, data, k = cell.run, data_of(cell.run), cell.run.config.lists.negatives
-    folder, before = lists_of(cell, number), cell.models(number - 1)
+    run = cell.run
+    data = data_of(cell.run)
+    k = cell.run.config.lists.negatives
+    folder = lists_of(cell, number)
+    before = cell.models(number - 1)
     if not (folder / DONE).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        generator, retriever = generator_in(before / GENERATOR), retriever_in(before / RETRIEVER)
+        generator = generator_in(before / GENERATOR)
+        retriever = retriever_in(before / RETRIEVER)
         make_lists(folder, generator, retriever, data, run.config, cell.seed + number - 1, part_of(progress, 0.0, 0.9))
         finish(folder / DONE, partial(_say, what={"by": str(number - 1)}))
     first = lists_of(cell, 1)
@@ -154,7 +161,8 @@ def _made(cell: Cell, number: int, progress: Progress) -> Both:
     finish(cell.models(number) / LEARNED, lambda path: write_learned(path, data, lists, chosen, by))
     with np.load(near) as stored:  # from the first iteration, as in the paper
         candidates = stored[to_find][chosen[to_find]]
-    passages, some = [one.text for one in data.passages], lists[to_find]
+    passages = [one.text for one in data.passages]
+    some = lists[to_find]
     rows = some.rows[chosen[to_find]]
     asked = [some.questions[at] for at in np.flatnonzero(chosen[to_find])]
     wrong = wrong_rows(candidates, rows, passages, k)

@@ -19,7 +19,9 @@ from allpairs.learner.pipelines.backtraining.training import MODEL, generator_in
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.search import exact as search
 
-BEST, PAIRS, QUESTIONS = "best", "pairs.jsonl", "questions.jsonl"
+BEST = "best"
+PAIRS = "pairs.jsonl"
+QUESTIONS = "questions.jsonl"
 SOURCE_ONLY = "no adaptation"
 
 
@@ -70,7 +72,8 @@ def use_best(run: Run, folder: Path, progress: Progress) -> None:
     data = data_of(run)
     generator = generator_in(chosen(run, GENERATOR).folder / GENERATOR)
     retriever = retriever_in(chosen(run, RETRIEVER).folder / RETRIEVER)
-    passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
+    passages = [one.text for one in data.passages]
+    questions = [one.text for one in data.questions]
     vectors = retriever.passage.encode(passages, part_of(progress, 0.0, 0.4))
     found = search.neighbours(retriever.query.encode(questions, part_of(progress, 0.4, 0.6)), vectors, 1, False)
     _write(folder / PAIRS, _ranked(data, found.ids[:, 0], found.scores[:, 0]))
@@ -94,7 +97,8 @@ def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[s
         if (data.questions[at].text, data.passages[rows[at]].text) not in known
     ]
     for rank, at in enumerate(order, start=1):
-        question, passage = data.questions[at], data.passages[rows[at]]
+        question = data.questions[at]
+        passage = data.passages[rows[at]]
         texts = {"x_id": question.id, "y_id": passage.id, "x": question.text, "y": passage.text}
         figures = {"cos": float(scores[at]), "margin": None, "cross_score": None, "rank": rank}
         yield {**texts, **figures, "source": "retrieved"}

@@ -12,7 +12,10 @@ from allpairs.learner.pipelines.backtraining.measure import FIGURES
 from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, SOURCE
 from allpairs.learner.pipelines.pipeline import Run
 
-ADAPTED, LISTS, DONE, FIRST = "adapted", "lists", "done.json", "lists-1"
+ADAPTED = "adapted"
+LISTS = "lists"
+DONE = "done.json"
+FIRST = "lists-1"
 
 
 @dataclass(frozen=True)

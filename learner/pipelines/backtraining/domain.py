@@ -20,7 +20,8 @@ FOLDS = 5
 
 def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
     """Return texts and the values of the column. Raises InputError for an empty cell."""
-    texts, values = [], []
+    texts = []
+    values = []
     for row in read_rows(path, ("text", column)):
         for name, value in zip(("text", column), row.values, strict=True):
             if not value.strip():
@@ -46,7 +47,8 @@ def in_domain(
     if min(labels.sum(), (~labels).sum()) < FOLDS:
         raise InputError(f"{path.name}: at least {FOLDS} questions of each label are needed; label more")
     encoder = load_encoder(config.retriever.backbone)
-    vectors, model = encoder.encode(texts), LogisticRegression(max_iter=1000)
+    vectors = encoder.encode(texts)
+    model = LogisticRegression(max_iter=1000)
     accuracy = float((cross_val_predict(model, vectors, labels, cv=FOLDS) == labels).mean())
     model.fit(vectors, labels)
     p = model.predict_proba(encoder.encode([one.text for one in questions], progress))[:, 1]

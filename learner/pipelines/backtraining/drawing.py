@@ -103,7 +103,8 @@ def distributions(report: Report, records: Sequence[Record]) -> None:
 def _histogram(report: Report, file: str, title: str, axis: str, values: dict[str, np.ndarray]) -> None:
     together = np.concatenate(list(values.values()))
     edges = np.linspace(together.min(), together.max() + 1e-6, BINS + 1)
-    middles, rows = (edges[:-1] + edges[1:]) / 2, []
+    middles = (edges[:-1] + edges[1:]) / 2
+    rows = []
     for scheme, some in values.items():
         shares = np.histogram(some, edges)[0] / len(some)
         rows += [{"scheme": scheme, "value": float(x), "share": float(y)} for x, y in zip(middles, shares, strict=True)]

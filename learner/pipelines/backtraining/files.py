@@ -9,9 +9,12 @@ from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.identity import identity
 
-QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # column names of pairs
+# column names of pairs
+QUESTION = ("x", "target_text", "question")
+PASSAGE = ("y", "input_text", "passage")
 ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
-ANSWER, ID = "answer", "id"
+ANSWER = "answer"
+ID = "id"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ def read_asked(path: Path) -> list[Asked]:
     if _is_dpr(path):
         return _read_dpr(path)
     names = column_names(path)
-    question, passage = _column(path, names, QUESTION), _column(path, names, PASSAGE)
+    question = _column(path, names, QUESTION)
+    passage = _column(path, names, PASSAGE)
     columns = (question, passage, *([ANSWER] if ANSWER in names else []))
     found = []
     for row in read_rows(path, columns):

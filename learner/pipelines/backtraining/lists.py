@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SELF, BACK = "self-training", "back-training"
-PAPER_NLL, PAPER_SCORE = 1.35, 66.68  # BART's and DPR's, on the paper's development pairs
+SELF = "self-training"
+BACK = "back-training"
+# BART's and DPR's, on the paper's development pairs
+PAPER_NLL = 1.35
+PAPER_SCORE = 66.68
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ def kept(pairs: Judged, by_generator: bool, which: str, thresholds: Thresholds) 
 
     self: the model that made a pair judges it; cross: the other model does; both: both do.
     """
-    likely, near = pairs.nll < thresholds.nll, pairs.score > thresholds.score
+    likely = pairs.nll < thresholds.nll
+    near = pairs.score > thresholds.score
     own, other = (likely, near) if by_generator else (near, likely)
     everything = np.ones(len(pairs), dtype=bool)
     return (own if which in ("self", "both") else everything) & (other if which in ("cross", "both") else everything)

@@ -25,7 +25,8 @@ from allpairs.learner.pipelines.backtraining.texts import Data
 from allpairs.learner.pipelines.pipeline import finish
 from allpairs.learner.search import exact as search
 
-RETRIEVED, GENERATED = "retrieved", "generated"
+RETRIEVED = "retrieved"
+GENERATED = "generated"
 SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions to search for, passages to write about
 NEAR = "near.npz"
 
@@ -59,7 +60,8 @@ def make_lists(
 ) -> None:
     """Write both lists to the folder. Existing shards are not made again."""
     settings = config.generator.model_copy(update={"decoding": config.lists.decoding})
-    passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
+    passages = [one.text for one in data.passages]
+    questions = [one.text for one in data.questions]
 
     def vectors(path: Path) -> None:
         with path.open("wb") as file:

@@ -21,7 +21,8 @@ from allpairs.learner.pipelines.backtraining.texts import Data
 from allpairs.learner.search.gold_ranks import Ties, ranks_of_gold
 
 AT = (1, 20, 40, 100)
-WRITTEN, FIGURES = "written.json", "figures.json"
+WRITTEN = "written.json"
+FIGURES = "figures.json"
 
 
 def measure(
@@ -33,7 +34,8 @@ def measure(
     progress: Progress,
 ) -> None:
     """Write the figures of both models, and the questions written for the test pairs, to the folder."""
-    settings, began = config.generator, time.monotonic()
+    settings = config.generator
+    began = time.monotonic()
     written = questions_for(generator, data.test, settings, part_of(progress, 0.0, 0.5))
     asked = [one.question for one in data.test]
     found: dict[str, Any] = {"test": generation_figures(written, asked)}

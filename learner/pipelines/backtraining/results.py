@@ -27,7 +27,8 @@ COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # measures that compar
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
     """Write tables/, figures/, report.md and artifacts.json to the folder."""
-    data, records = data_of(run), records_of(run)
+    data = data_of(run)
+    records = records_of(run)
     report = Report(folder, "Back-training (Kulshreshtha et al. 2021)")
     _counts(report, data)
     if not data.has_test:
@@ -101,7 +102,8 @@ def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger
             texts[f"by {one.variant}"] = one.written
     counts = {name: Counter(tagger(some)) for name, some in texts.items()}
     names = list(dict.fromkeys([*TYPES, *(kind for found in counts.values() for kind in found)]))
-    rows, body = [], []
+    rows = []
+    body = []
     for kind in names:
         shares = {name: found[kind] / max(1, found.total()) for name, found in counts.items()}
         printed = dict(zip(("source", "target"), paper.TABLE2.get(kind, ()), strict=False))
@@ -119,7 +121,8 @@ def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger
 
 
 def _cost(report: Report, records: Sequence[Record]) -> None:
-    rows, body = [], []
+    rows = []
+    body = []
     for variant, iteration in dict.fromkeys((one.variant, one.iteration) for one in records):
         mine = of(records, variant, iteration)
         minutes = sum(one.seconds for one in mine) / len(mine) / 60

@@ -23,8 +23,12 @@ from allpairs.learner.pipelines.backtraining.training import (
 )
 from allpairs.learner.pipelines.pipeline import Run, finish
 
-SOURCE, GENERATOR, RETRIEVER, MEASURED = "source", "generator", "retriever", "measured"
-JUDGED, SOURCE_FIGURES = "judged.npz", "source.json"
+SOURCE = "source"
+GENERATOR = "generator"
+RETRIEVER = "retriever"
+MEASURED = "measured"
+JUDGED = "judged.npz"
+SOURCE_FIGURES = "source.json"
 
 
 def seeds_of(run: Run) -> list[int]:
@@ -44,7 +48,8 @@ def learn_source(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
-    config, data = run.config, data_of(run)
+    config = run.config
+    data = data_of(run)
 
     def teach_to_write(partial: Path) -> None:
         generator, settings = source_generator(config, seed)
@@ -58,7 +63,8 @@ def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
     retriever_folder = finish(folder / RETRIEVER, teach_to_find)
 
     def measure_all(partial: Path) -> None:
-        generator, retriever = generator_in(generator_folder), retriever_in(retriever_folder)
+        generator = generator_in(generator_folder)
+        retriever = retriever_in(retriever_folder)
         measure(partial, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
         judged = judge(generator, retriever, data.dev, config.generator)
         np.savez(partial / JUDGED, nll=judged.nll, score=judged.score)
@@ -74,7 +80,8 @@ def pairs_lesson(pairs: list[Asked], k: int) -> Lesson:
     """Return known pairs with k wrong passages each: BM25's finds, without the answer if it is known."""
     passages = list(dict.fromkeys(one.passage for one in pairs))
     row = {text: at for at, text in enumerate(passages)}
-    questions, right = [one.question for one in pairs], np.array([row[one.passage] for one in pairs], dtype=np.int64)
+    questions = [one.question for one in pairs]
+    right = np.array([row[one.passage] for one in pairs], dtype=np.int64)
     near = near_by_words(questions, passages, k + 1 + SPARE)
     return lesson_with(questions, passages, right, wrong_rows(near, right, passages, k, [one.answer for one in pairs]))
 

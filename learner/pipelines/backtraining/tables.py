@@ -48,9 +48,11 @@ def table4(report: Report, run: Run, records: Sequence[Record]) -> None:
         strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
         parts.append(("table4-by-position", "Retrieval by position: copies of the passage count separately", strict))
     for name, title, measures in parts:
-        rows, body = [], []
+        rows = []
+        body = []
         for variant in variants:
-            mine, printed = of(records, variant, int(variant != SOURCE_ONLY)), paper.TABLE4.get(variant, {})
+            mine = of(records, variant, int(variant != SOURCE_ONLY))
+            printed = paper.TABLE4.get(variant, {})
             rows.append(_row(mine, measures, printed, variant=variant))
             body.append([variant, *(percent(mean) for mean in _figures(mine, measures).values())])
             if printed.keys() & set(measures):
@@ -65,14 +67,15 @@ def table5(report: Report, records: Sequence[Record]) -> None:
     variants = [name for name in FILTERED if name in there]
     if not variants:
         return
-    rows, body = [], []
+    rows = []
+    body = []
     for variant in variants:
-        mine, printed = of(records, variant, 1), paper.TABLE5.get(variant)
+        mine = of(records, variant, 1)
+        printed = paper.TABLE5.get(variant)
         named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
-        counts = {
-            kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"])
-            for kind in (GENERATOR, RETRIEVER)
-        }  # type: ignore[misc]
+        counts = {}
+        for kind in (GENERATOR, RETRIEVER):
+            counts[kind] = mean_over_seeds(mine, lambda record, kind=kind: record.log(kind)["pairs"])  # type: ignore[misc]
         pairs = {f"{kind}_pairs": mean.value if mean else None for kind, mean in counts.items()}
         rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, **pairs))
         cells = [f"{mean.value:,.0f}" if mean else NONE for mean in counts.values()]
@@ -88,10 +91,12 @@ def table6(report: Report, records: Sequence[Record]) -> None:
     reached = sorted({(one.iteration, one.variant) for one in records if one.iteration})
     if not any(iteration > 1 for iteration, _ in reached):
         return
-    rows, body = [], []
+    rows = []
+    body = []
     for variant in dict.fromkeys(name for _, name in reached):
         for iteration in sorted({number for number, name in reached if name == variant}):
-            mine, printed = of(records, variant, iteration), paper.TABLE6.get(variant, {}).get(iteration)
+            mine = of(records, variant, iteration)
+            printed = paper.TABLE6.get(variant, {}).get(iteration)
             named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
             rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, iteration=iteration))
             cells = [f"{len(mine)}"]

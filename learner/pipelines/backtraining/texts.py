@@ -101,7 +101,8 @@ def data_of(run: Run) -> Data:
 
 def check_inputs(run: Run) -> None:
     """Raise InputError if a file lacks a column, or the configuration is impossible."""
-    inputs, config = run.inputs, run.config
+    inputs = run.inputs
+    config = run.config
     for backbone in (config.generator.backbone, *config.retriever.backbones):
         require_folder(backbone)
     if "supervised" in config.variants and inputs.supervised_pairs is None:
@@ -123,8 +124,10 @@ def check_inputs(run: Run) -> None:
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write pairs and lists to the folder."""
-    inputs, config = run.inputs, run.config
-    rng, amounts = np.random.default_rng(config.seed), config.amounts
+    inputs = run.inputs
+    config = run.config
+    rng = np.random.default_rng(config.seed)
+    amounts = config.amounts
     pairs = {
         name: read_asked(Path(path)) if (path := getattr(inputs, name)) else []
         for name in ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")
@@ -133,7 +136,8 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     if not pairs["dev_pairs"]:
         held = max(2, len(pairs["source_pairs"]) // DEV_SHARE)
         mixed = [pairs["source_pairs"][row] for row in rng.permutation(len(pairs["source_pairs"]))]
-        pairs["dev_pairs"], pairs["source_pairs"] = mixed[:held], mixed[held:]
+        pairs["dev_pairs"] = mixed[:held]
+        pairs["source_pairs"] = mixed[held:]
     tested = {identity(one.question) for one in pairs["test_pairs"]}
     measured = tested | {identity(one.question) for one in pairs["dev_pairs"]}
     for name, apart in (("source_pairs", measured), ("supervised_pairs", tested)):

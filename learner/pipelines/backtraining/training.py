@@ -23,7 +23,8 @@ from allpairs.learner.models.bi_encoder_training import (
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.pipelines.backtraining.files import Asked
 
-MODEL, LOG = "model", "log.json"
+MODEL = "model"
+LOG = "log.json"
 POINTS = 12  # steps of a training at which perplexity is recorded, or up to twice as many
 
 
@@ -43,7 +44,8 @@ def adapting_generator(config: BackTrainingConfig, seed: int, supervised: bool =
 
 def adapting_retriever(config: BackTrainingConfig, n: int) -> RetrieverSettings:
     """Return a retriever's settings for further training on n pairs."""
-    adaptation, settings = config.adaptation, config.retriever
+    adaptation = config.adaptation
+    settings = config.retriever
     steps = adaptation.retriever_epochs * -(-n // settings.batch_size)
     return settings.model_copy(update={"steps": steps, "learning_rate": adaptation.retriever_rate})
 
@@ -60,9 +62,11 @@ def teach_generator(
 
     Without pairs the model stays unchanged.
     """
-    began, trace = time.monotonic(), Trace(generator, watched, settings)
+    began = time.monotonic()
+    trace = Trace(generator, watched, settings)
     if pairs:
-        sources, targets = [one.passage for one in pairs], [one.question for one in pairs]
+        sources = [one.passage for one in pairs]
+        targets = [one.question for one in pairs]
         train_generator(generator, sources, targets, settings, progress, trace if watched else None)
     generator.save(folder / MODEL)
     _log(folder, pairs=len(pairs), seconds=time.monotonic() - began, trace=trace.points)
@@ -73,7 +77,9 @@ class Trace(Watch):
 
     def __init__(self, generator: TextGenerator, watched: Sequence[Asked], settings: GeneratorSettings) -> None:
         super().__init__(2 * POINTS + 1, 3)
-        self.generator, self.watched, self.settings = generator, watched, settings
+        self.generator = generator
+        self.watched = watched
+        self.settings = settings
 
     @property
     def points(self) -> list[dict[str, Any]]:

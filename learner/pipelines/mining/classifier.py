@@ -31,8 +31,12 @@ class TextClassifier:
         batch: int,
         max_length: int,
     ) -> None:
-        self.encoder, self.seeds, self.others = encoder, seeds, others
-        self.weight, self.batch, self.max_length = settings.weight, batch, max_length
+        self.encoder = encoder
+        self.seeds = seeds
+        self.others = others
+        self.weight = settings.weight
+        self.batch = batch
+        self.max_length = max_length
         self.head = nn.Linear(encoder.dimension, 1, device=encoder.device)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
@@ -50,7 +54,8 @@ class TextClassifier:
 
     def save(self, path: Path) -> None:
         """Save the head to the file."""
-        weight, bias = self.head.weight.detach().cpu().numpy()[0], self.head.bias.detach().cpu().numpy()
+        weight = self.head.weight.detach().cpu().numpy()[0]
+        bias = self.head.bias.detach().cpu().numpy()
         np.savez(path, weight=weight, bias=bias)
 
 

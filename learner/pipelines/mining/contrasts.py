@@ -38,7 +38,8 @@ def contrasts(run: Run, texts: Texts, pairs: Pairs, asked: Sequence[Asked], stre
     def numbered(lists: Iterable[Sequence[str]]) -> np.ndarray:
         return np.array([[rows.setdefault(text, len(rows)) for text in some] for some in lists], dtype=np.int64)
 
-    right, others = numbered(pairs), numbered(wrong)
+    right = numbered(pairs)
+    others = numbered(wrong)
     return Contrasts(list(rows), right, others, np.zeros((len(right), 1 + k), dtype=np.float32))
 
 
@@ -66,8 +67,10 @@ def with_first_scores(
 
     They are fitted to the seed pairs.
     """
-    retriever, vectors = load_retriever(run.of("biencoder") / RETRIEVER), Vectors(run.of("vectors"))
-    lists, k = vectors.kept(), run.config.margin.neighbours
+    retriever = load_retriever(run.of("biencoder") / RETRIEVER)
+    vectors = Vectors(run.of("vectors"))
+    lists = vectors.kept()
+    k = run.config.margin.neighbours
 
     def measured(x: np.ndarray, y: np.ndarray, of_x: Vectorize, of_y: Vectorize) -> np.ndarray:
         (x, left), (y, right) = (np.unique(rows, return_inverse=True) for rows in (x, y))

@@ -24,7 +24,8 @@ from allpairs.learner.pipelines.mining.development import rank_measure, watch_of
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
 from allpairs.learner.scorers.cross_encoder import load_backbone
 
-WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+WARM_UP = 0.06
+WEIGHT_DECAY = 0.01
 HEAD_RATE = 100.0  # times the learning rate, for an output layer that begins at zero
 
 

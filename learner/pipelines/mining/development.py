@@ -45,7 +45,8 @@ def best_model(
         model, best = train(settings.model_copy(update={"learning_rate": rate}), part)
         value = 0.0
         if best is not None and best.best is not None:
-            looks, value = looks + best.looks, best.best.value
+            looks = looks + best.looks
+            value = best.best.value
         if found is None or value > found[1]:
             found = model, value
     assert found is not None
@@ -95,7 +96,8 @@ def retrieval_measure(
 
 
 def _mrr(retriever: Retriever, queries: Sequence[str], passages: Sequence[str], gold: np.ndarray) -> float:
-    asked, found = retriever.query.encode(queries), retriever.passage.encode(passages)
+    asked = retriever.query.encode(queries)
+    found = retriever.passage.encode(passages)
     if not (np.isfinite(asked).all() and np.isfinite(found).all()):
         return 0.0  # the training has diverged
     return float(mean_reciprocal_rank(ranks_of_gold(asked, found, gold)))

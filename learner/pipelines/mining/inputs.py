@@ -32,9 +32,14 @@ from allpairs.learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, co
 from allpairs.learner.pipelines.pipeline import Run
 
 LEAST_SEEDS = 2
-SEEDS, DEV, TEST, GOLD = "seeds.json", "dev.json", "test.json", "gold.npy"
+SEEDS = "seeds.json"
+DEV = "dev.json"
+TEST = "test.json"
+GOLD = "gold.npy"
 # The same, for reading comprehension.
-SEEDS_ASKED, DEV_ASKED, TEST_ASKED = "seeds_asked.json", "dev_asked.json", "test_asked.json"
+SEEDS_ASKED = "seeds_asked.json"
+DEV_ASKED = "dev_asked.json"
+TEST_ASKED = "test_asked.json"
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,8 @@ def texts_of(run: Run) -> Texts:
 
 def check_inputs(run: Run) -> None:
     """Raise InputError if a file lacks a column, or there are too few seed pairs."""
-    inputs, config = run.inputs, run.config
+    inputs = run.inputs
+    config = run.config
     if inputs.corpus_y is None and config.biencoder.towers == 2:
         raise InputError("biencoder.towers: two encoders need two lists, but there is only one: choose 1")
     for backbone in (*config.biencoder.backbones, config.crossencoder.backbone, config.reader.backbone):
@@ -152,8 +158,10 @@ def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write texts, seed pairs and known pairs to the folder."""
-    inputs, config = run.inputs, run.config
-    reading, dated = config.kind == READING, config.filters.same_date != "no"
+    inputs = run.inputs
+    config = run.config
+    reading = config.kind == READING
+    dated = config.filters.same_date != "no"
     for path, file, as_asked in (
         (inputs.seed_pairs, SEEDS, SEEDS_ASKED),
         (inputs.dev_pairs, DEV, DEV_ASKED),
@@ -187,7 +195,8 @@ def tagger_of(config: MiningConfig) -> EntityTagger:
 
 def _known_answers(path: Path, texts: Texts) -> np.ndarray:
     """Return rows (n, 2) of questions and of the candidates that match their answers in SQuAD's normal form."""
-    questions, answers = _rows_by_id(texts.x), rows_of_answers(texts.y)
+    questions = _rows_by_id(texts.x)
+    answers = rows_of_answers(texts.y)
     found: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", ANSWER)):
         question, passage, answer = row.values

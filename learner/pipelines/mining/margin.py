@@ -68,7 +68,8 @@ def mine(
     """
     if periods is None:
         return retrieve(_searched(x, y, config, progress), config, y is None)
-    parts, shards = [], list(_shards(*periods))
+    parts = []
+    shards = list(_shards(*periods))
     for number, (rows, columns) in enumerate(shards):
 
         def part(words: str, done: float, number: int = number) -> None:
@@ -109,7 +110,8 @@ def _by_period(periods: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def _joined(parts: Sequence[Candidates]) -> Candidates:
     """Return the candidates of all parts; none if there are no parts."""
-    rows, values = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    rows = np.empty(0, dtype=np.int64)
+    values = np.empty(0, dtype=np.float32)
     every = [Candidates(rows, rows, values, values, rows, rows), *parts]
     return Candidates(*(np.concatenate([getattr(part, field.name) for part in every]) for field in fields(Candidates)))
 
@@ -127,12 +129,14 @@ def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> 
     x, y = np.divmod(keys, columns)
 
     ranks = np.concatenate([np.tile(np.arange(1, near.ids.shape[1] + 1), len(near.ids)) for near in lists])
-    rank_forward, rank_backward = np.zeros_like(keys), np.zeros_like(keys)
+    rank_forward = np.zeros_like(keys)
+    rank_backward = np.zeros_like(keys)
     rank_forward[place[from_x]], rank_backward[place[~from_x]] = ranks[from_x], ranks[~from_x]
 
     cos = np.empty(len(keys), dtype=np.float32)
     cos[place] = np.concatenate([near.scores.ravel() for near in lists])
-    mean_x, mean_y = _means(lists[0])[x], _means(lists[-1])[y]
+    mean_x = _means(lists[0])[x]
+    mean_y = _means(lists[-1])[y]
     margin = margins(cos.astype(np.float64), mean_x, mean_y, kind).astype(np.float32)
     return Candidates(x, y, cos, margin, rank_forward, rank_backward)
 
@@ -175,10 +179,12 @@ def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
 
 def _directed(forward: Neighbours, backward: Neighbours | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return x, y, and whether y is a neighbour of x, for each neighbour row by row. Within one list x < y."""
-    rows, near = _rows_of(forward), forward.ids.ravel()
+    rows = _rows_of(forward)
+    near = forward.ids.ravel()
     if backward is None:
         return np.minimum(rows, near), np.maximum(rows, near), rows < near
-    x, y = np.concatenate([rows, backward.ids.ravel()]), np.concatenate([near, _rows_of(backward)])
+    x = np.concatenate([rows, backward.ids.ravel()])
+    y = np.concatenate([near, _rows_of(backward)])
     return x, y, np.arange(len(x)) < len(rows)
 
 
@@ -195,7 +201,8 @@ def _means(near: Neighbours) -> np.ndarray:
 def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
     """Return which candidates have the highest margin of one of their texts, ties included: few are left to sort."""
     x, y = _texts(found, symmetric)
-    near_x, near_y = found.rank_forward > 0, found.rank_backward > 0
+    near_x = found.rank_forward > 0
+    near_y = found.rank_backward > 0
     highest = np.full(_count(x, y), -np.inf, dtype=np.float32)
     np.maximum.at(highest, x[near_x], found.margin[near_x])
     np.maximum.at(highest, y[near_y], found.margin[near_y])
@@ -205,11 +212,14 @@ def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
 def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
     """Return a mask of the candidates, ordered best first, that the mode chooses."""
     x, y = _texts(ordered, symmetric)
-    at, near_x, near_y = np.arange(len(x)), ordered.rank_forward > 0, ordered.rank_backward > 0
+    at = np.arange(len(x))
+    near_x = ordered.rank_forward > 0
+    near_y = ordered.rank_backward > 0
     first = np.full(_count(x, y), len(x))  # the position of each text's best pair
     np.minimum.at(first, x[near_x], at[near_x])
     np.minimum.at(first, y[near_y], at[near_y])
-    of_x, of_y = near_x & (first[x] == at), near_y & (first[y] == at)
+    of_x = near_x & (first[x] == at)
+    of_y = near_y & (first[y] == at)
     if retrieval == "intersection":
         return of_x & of_y
     if retrieval == "max" or symmetric:

@@ -31,7 +31,9 @@ from allpairs.learner.pipelines.mining.shards import encode_list
 from allpairs.learner.pipelines.mining.texts import CHUNK, DATE, ID, TEXT, TextList
 from allpairs.learner.pipelines.pipeline import Run
 
-RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
+RETRIEVER = "model"
+PAIRS = "pairs.npz"
+CANDIDATES = "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")
 RANDOM_TEXTS = 20_000  # texts to draw random negatives from
 DEV_OTHERS = 1_000  # random texts besides those of the development pairs, among which these are searched
@@ -45,7 +47,8 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
 
     Development pairs choose the learning rate and the step.
     """
-    texts, config = texts_of(run), run.config
+    texts = texts_of(run)
+    config = run.config
     rng = np.random.default_rng([config.seed, 1])
     others = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
     wrong = wrong_of(run, texts, texts.asked, SYNTHETIC, rng)
@@ -76,7 +79,8 @@ def _classifier(
         return None
     encoder = retriever.query if side == "x" else retriever.passage
     seeds = [pair["xy".index(side)] for pair in texts.seeds.pairs]
-    size, longest = config.biencoder.batch_size, config.biencoder.max_length
+    size = config.biencoder.batch_size
+    longest = config.biencoder.max_length
     return TextClassifier(encoder, seeds, others[side], config.classifier, size, longest)
 
 
@@ -107,7 +111,8 @@ def dev_others(texts: Sequence[str], seed: int) -> list[str]:
 
 def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
     """Write the vectors of both lists, and the rows that the classifier keeps, to the folder."""
-    texts, config = texts_of(run), run.config
+    texts = texts_of(run)
+    config = run.config
     retriever = load_retriever(run.of("biencoder") / RETRIEVER)
     encode_all(texts, retriever, folder, lambda stage, done: progress(stage, ENCODED * done))
     for side in ("x",) if texts.one_list else ("x", "y"):

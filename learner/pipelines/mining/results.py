@@ -57,7 +57,8 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
 def _orders(run: Run) -> dict[str, np.ndarray]:
     """Return positions of the kept pairs in the order of each model."""
     with np.load(run.of("mined") / "order.npz") as stored:
-        order, scored = stored["order"], len(stored["score"]) > 0
+        order = stored["order"]
+        scored = len(stored["score"]) > 0
     return {BIENCODER: np.arange(len(order))} | ({CROSS: order} if scored else {})
 
 

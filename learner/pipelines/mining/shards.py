@@ -45,7 +45,8 @@ def neighbours(
     queries (n, d) and vectors (m, d) may be memory-mapped: one shard at a time is in memory. own: both are the same
     list, and no row is its own neighbour. There are fewer than k columns if there are fewer vectors.
     """
-    wanted, engine = min(k + own, len(vectors)), engine or default_engine()
+    wanted = min(k + own, len(vectors))
+    engine = engine or default_engine()
     found = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
     starts = range(0, len(vectors), SHARD)
     for number, start in enumerate(starts):
@@ -73,7 +74,8 @@ def _searching(shard: np.ndarray, k: int) -> Work[np.ndarray, Neighbours]:
 
 def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:
     """Return the k best of both, best first, ties by row; rows of the second are counted from `start`."""
-    ids, scores = np.hstack([found.ids, more.ids + start]), np.hstack([found.scores, more.scores])
+    ids = np.hstack([found.ids, more.ids + start])
+    scores = np.hstack([found.scores, more.scores])
     order = np.lexsort((ids, -scores))[:, :k]
     return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
 

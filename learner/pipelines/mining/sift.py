@@ -22,13 +22,17 @@ from allpairs.learner.pipelines.mining.texts import ID
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.scorers.scorer import TextScorer
 
-CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", "counts.json"
+CROSSENCODER = "model"
+MINED = "mined.jsonl"
+DROPPED = "dropped.jsonl"
+COUNTS = "counts.json"
 TRAIN = 0.4  # share of the stage's work
 
 
 def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the pairs that pass all filters, and the reason for each dropped pair, to the folder."""
-    texts, proposed = texts_of(run), Candidates.load(run.of("candidates") / PAIRS)
+    texts = texts_of(run)
+    proposed = Candidates.load(run.of("candidates") / PAIRS)
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
     why = reasons(pairs, run.config.filters, texts.seeds)
     if texts.asked:
@@ -49,7 +53,8 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:
     """Write the mined pairs in their final order, and the cross-encoder if one is used, to the folder."""
-    texts, kept = texts_of(run), Candidates.load(run.of("kept") / PAIRS)
+    texts = texts_of(run)
+    kept = Candidates.load(run.of("kept") / PAIRS)
     score = None
     if run.config.crossencoder.use and len(kept):
         score = _cross_scores(run, folder, kept, progress)
@@ -60,7 +65,8 @@ def rank_again(run: Run, folder: Path, progress: Progress) -> None:
 
 def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) -> np.ndarray:
     """Return the cross-encoder's score of each kept pair, (n,) float32, and save the model."""
-    texts, config = texts_of(run), run.config
+    texts = texts_of(run)
+    config = run.config
     seeds = contrasts(run, texts, texts.seeds.pairs, texts.asked, 4)
     development = contrasts(run, texts, texts.dev, texts.dev_asked, 6) if texts.dev else None
     first = np.zeros(len(kept), dtype=np.float32)

@@ -14,7 +14,9 @@ from allpairs.db.progress import Progress
 from allpairs.learner.pipelines.mining.filters import read_date
 
 CHUNK = 50_000  # texts in memory at once
-ID, TEXT, DATE = "id", "text", "date"
+ID = "id"
+TEXT = "text"
+DATE = "date"
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     reranker = load_reranker(str(best_training(kept) / MODEL))
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        pairs, hear = np.column_stack([rows, columns]), part_of(progress, ENCODE, 1.0)
+        pairs = np.column_stack([rows, columns])
+        hear = part_of(progress, ENCODE, 1.0)
         return pair_scores(reranker, sides.queries, sides.passages, pairs, hear).astype(np.float32)
 
     rng = np.random.default_rng([run.config.seed, 5])

@@ -88,12 +88,14 @@ def _printed_gains() -> dict[str, float | None]:
 
 def write_rates(report: Report, run: Run, test: Measured) -> None:
     """Report Figure 3: mean and interval of the seeds at every mixing rate, and the best seed as a cross."""
-    config, measure = run.config, run.config.measures[0]
+    config = run.config
+    measure = run.config.measures[0]
     rows: list[dict[str, Any]] = []
     for variant in variants_of(config):
         if variant.first != config.first_view or variant.second not in (None, config.second_view):
             continue
-        mean, best = test.mean(variant, measure), best_of(test.of(variant), measure)
+        mean = test.mean(variant, measure)
+        best = best_of(test.of(variant), measure)
         rows.append(
             {
                 "line": variant.backbone,

@@ -32,7 +32,8 @@ class Measured:
     """All figures on one test."""
 
     def __init__(self, run: Run, test: TestSet) -> None:
-        self.run, self.test = run, test
+        self.run = run
+        self.test = test
         config = run.config
         self.near = found(run, test.name)
         self.stages: dict[str, Figures] = {

@@ -23,7 +23,10 @@ from allpairs.learner.search.bm25_pairs import count_words, load_word_counts
 from allpairs.learner.search.exact import Neighbours, neighbours
 
 TRAIN = "train"
-BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
+BM25 = "bm25"
+DENSE = "dense"
+MATCHER = "matcher"
+RUN = "run"
 VECTORS = "vectors-{}.npy"  # of a list of passages, by its file name
 QUERIES = 16_384  # queries searched for at once
 Search = Callable[[list[str], int, Progress], Neighbours]
@@ -34,7 +37,8 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
 
     For a fusion also write (n, k, 2) NAME-scores.npy, the first stage's scores of what is re-ranked.
     """
-    texts, wanted = texts_of(run), list(_wanted(run))
+    texts = texts_of(run)
+    wanted = list(_wanted(run))
     parts = len(wanted) + (texts.fitting is not None)
     for number, (kind, table, names) in enumerate(wanted):
 
@@ -118,7 +122,8 @@ def _write_scores(run: Run, folder: Path, texts: Texts, progress: Progress) -> N
         near = np.load(_near(run, folder, one.name))
         real = near >= 0
         passages, column = np.unique(near[real], return_inverse=True)
-        pairs, scores = np.column_stack([np.nonzero(real)[0], column]), np.zeros((*near.shape, 2))
+        pairs = np.column_stack([np.nonzero(real)[0], column])
+        scores = np.zeros((*near.shape, 2))
         hear = part_of(progress, number / len(texts.judged), (number + 1) / len(texts.judged))
         scores[real] = scorer.of(one.queries.all(), one.passages.take(passages), pairs, hear)
         np.save(folder / f"{one.name}-scores.npy", scores)
@@ -179,7 +184,8 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
 def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:
     """Return the candidates in the run's file, by rank, without those that are not among the passages."""
     test = next(test for test in texts.tests if test.name == name)
-    row, depth = {id_: at for at, id_ in enumerate(test.queries.values("id"))}, run.config.depth
+    row = {id_: at for at, id_ in enumerate(test.queries.values("id"))}
+    depth = run.config.depth
     hits = [hit for hit in read_run(path) if hit.query in row and hit.rank <= depth]
     rows = test.passages.rows_of({hit.passage for hit in hits})
     near: list[list[int]] = [[] for _ in row]

@@ -77,7 +77,8 @@ def read_run(path: Path) -> Iterator[Hit]:
 
 def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> None:
     """Write the run in both formats: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
-    marco_path, trec_path = folder / f"{name}.tsv", folder / f"{name}.trec"
+    marco_path = folder / f"{name}.tsv"
+    trec_path = folder / f"{name}.trec"
     with marco_path.open("w", encoding="utf-8") as marco, trec_path.open("w", encoding="utf-8") as trec:
         for (query, passage, rank), score in lines:
             marco.write(f"{query}\t{passage}\t{rank}\n")

@@ -18,10 +18,16 @@ from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
 from allpairs.learner.pipelines.multiview.ranking import parsed
 from allpairs.learner.pipelines.pipeline import Run
 
-TEST, REST = "test", "rest"  # MS MARCO's Dev and Dev-Rest
+# MS MARCO's Dev and Dev-Rest
+TEST = "test"
+REST = "rest"
 FIT = "fit"  # training queries that only the weights of a fusion learn from
-FIT_SHARE, FIT_MOST, FIT_LEAST = 0.2, 100, 10  # of the training queries; queries; fewer fit nothing
-COUNTS, LEAST = "counts.json", 2
+# of the training queries; queries; fewer fit nothing
+FIT_SHARE = 0.2
+FIT_MOST = 100
+FIT_LEAST = 10
+COUNTS = "counts.json"
+LEAST = 2
 TRIPLES = ("query", "right", "wrong")
 
 
@@ -126,7 +132,8 @@ def is_one_list(run: Run, name: str = "") -> bool:
 
 def check_inputs(run: Run) -> None:
     """Raise InputError if files are unreadable or do not belong together, or a setting is impossible."""
-    inputs, config = run.inputs, run.config
+    inputs = run.inputs
+    config = run.config
     parsed(config.measures)
     for name in (TEST, REST):
         queries, qrels = (getattr(inputs, f"{name}_{what}") for what in ("queries", "qrels"))
@@ -251,7 +258,8 @@ def _write_test(
         )
     chosen = _drawn(list(texts), run.config.queries, np.random.default_rng([run.config.seed, 2]))
     write_texts(folder / f"{name}_queries.arrow", ("id", "text"), ((id_, texts[id_]) for id_ in chosen))
-    row, rows = {id_: at for at, id_ in enumerate(chosen)}, passages.rows_of(one.passage for one in right)
+    row = {id_: at for at, id_ in enumerate(chosen)}
+    rows = passages.rows_of(one.passage for one in right)
     missing: dict[str, int] = {}
     pairs = [
         (
@@ -277,7 +285,8 @@ def _write_training(run: Run, folder: Path, judged: list[Judged], passages: Text
     wanted = {one.query for one in judged}
     texts = {id_: text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in wanted}
     write_texts(folder / "queries.arrow", ("id", "text"), texts.items())
-    row, rows = {id_: at for at, id_ in enumerate(texts)}, passages.rows_of(one.passage for one in judged)
+    row = {id_: at for at, id_ in enumerate(texts)}
+    rows = passages.rows_of(one.passage for one in judged)
     known = [one for one in judged if one.query in row and one.passage in rows]
     counts = {}
     for name, right in (("positives", True), ("negatives", False)):

@@ -43,7 +43,8 @@ class TextTable:
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the first row of each of these ids that exists."""
-        wanted, found = set(ids), dict[str, int]()
+        wanted = set(ids)
+        found = dict[str, int]()
         for row, id_ in enumerate(self.values("id")):
             if id_ in wanted:
                 found.setdefault(id_, row)

@@ -42,7 +42,8 @@ def _factors(
     """Return the left factors of all texts, the right ones of the passages, and each query's row of the left."""
     matcher = load_matcher(str(folder))
     dataset, rows = _lists(queries, passages)
-    encoded, space = matcher.encoder.encode(dataset.texts, progress), matcher.space
+    encoded = matcher.encoder.encode(dataset.texts, progress)
+    space = matcher.space
     vectors = matcher.vectors(dataset, encoded)
     return as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space), rows
 

@@ -55,7 +55,8 @@ class Mixed:
     def __iter__(self) -> Iterator[Row]:
         views, first, other = (np.random.default_rng([*self.seed, part]) for part in range(3))
         (n, rank), (m, write) = self.ranking, self.second or (0, None)
-        in_order, beside = passes(n, first), passes(m, other)
+        in_order = passes(n, first)
+        beside = passes(m, other)
         while True:
             for is_second in of_second_view(BLOCK, self.rate if write else 0.0, views).tolist():
                 yield write(next(beside)) if write and is_second else rank(next(in_order))

@@ -76,7 +76,8 @@ def _counts(report: Report, run: Run, test: Measured) -> None:
 
 def _write_runs(folder: Path, measured: Measured) -> None:
     """Write the runs of the first stages and of each variant's best seed, both logits, and figures by query."""
-    test, measure = measured.test, measured.run.config.measures[0]
+    test = measured.test
+    measure = measured.run.config.measures[0]
     ids = list(test.queries.values("id"))
     columns: dict[str, np.ndarray] = {}
     for kind, figures in measured.stages.items():

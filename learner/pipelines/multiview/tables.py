@@ -31,7 +31,8 @@ def stage_title(run: Run, kind: str) -> str:
 
 def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     """Report Table 1: first stages, single and multi view, the best seed and that model on the rest."""
-    measure, names = run.config.measures[0], [one.test.name for one in measured]
+    measure = run.config.measures[0]
+    names = [one.test.name for one in measured]
     rows: Rows = [
         {
             "source": "ours",
@@ -128,7 +129,8 @@ def _title(run: Run, variant: Variant) -> str:
 
 def write_comparisons(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     """Report every multi view against its single view, and each single view against the first stages."""
-    measure, variants = run.config.measures[0], variants_of(run.config)
+    measure = run.config.measures[0]
+    variants = variants_of(run.config)
     rows: Rows = []
     for one in measured:
         for variant in variants:
@@ -226,7 +228,8 @@ def write_fusion(report: Report, run: Run, one: Measured) -> None:
 
 def _joined(row: str, alone: float | None, joined: np.ndarray, first: np.ndarray, dense: np.ndarray) -> dict[str, Any]:
     """Return a row of the table. joined, first, dense: the measure of each query (n,)."""
-    on_first, on_dense = paired(first, joined), paired(dense, joined)
+    on_first = paired(first, joined)
+    on_dense = paired(dense, joined)
     return {
         "row": row,
         "alone": alone,
@@ -242,7 +245,8 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
     """Report Table 3: the views' templates, mean and standard deviation of the seeds."""
     if not run.config.ablations:
         return
-    measure, backbone = run.config.measures[0], run.config.model.backbone
+    measure = run.config.measures[0]
+    backbone = run.config.model.backbone
     rows: Rows = []
     for variant in variants_of(run.config):
         if variant.backbone != backbone or variant.views not in TABLE3 or variant.rate not in (0.0, run.config.rate):

@@ -29,7 +29,9 @@ from allpairs.learner.pipelines.multiview.ranking import measured, ranked
 from allpairs.learner.pipelines.multiview.variants import Variant, variants_of
 from allpairs.learner.pipelines.pipeline import Run, finish
 
-MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
+MODEL = "model"
+SCORES = "scores.npz"
+FIGURE = "figure.json"
 QUERIES = 64  # queries whose candidates' texts are in memory at once
 LEARN = 0.5  # share of a training's work
 
@@ -55,7 +57,8 @@ def trainings_of(run: Run) -> list[Training]:
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
     """Write the logits of all candidates for each training, and a model for each variant, to the folder."""
-    wanted, triples = trainings_of(run), _triples(run)
+    wanted = trainings_of(run)
+    triples = _triples(run)
     for at, one in enumerate(wanted):
 
         def part(words: str, done: float, at: int = at, one: Training = one) -> None:
@@ -74,7 +77,9 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
 
 def run_training(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
     """Write the model, its logits, and its figure on the test to the folder."""
-    texts, variant, config = texts_of(run), training.variant, run.config
+    texts = texts_of(run)
+    variant = training.variant
+    config = run.config
     settings = config.model.model_copy(update={"backbone": variant.backbone})
     seed = config.seed + training.seed
     generator = load_generator(variant.backbone, settings.decoder_layers, seed)
@@ -204,7 +209,8 @@ def draw_triples(
     for query, passage in positives.tolist():
         stated = [one for one in known.get(query, []) if one not in right[query]]
         others = [one for one in near[query].tolist() if one >= 0 and one not in right[query] and one not in stated]
-        known_first, half = rng.permutation(stated).tolist(), -(-k // 2)
+        known_first = rng.permutation(stated).tolist()
+        half = -(-k // 2)
         drawn = [*known_first[:half], *rng.permutation(others).tolist()[: k - len(known_first[:half])]]
         if near.shape[1]:
             drawn += known_first[half : half + k - len(drawn)]

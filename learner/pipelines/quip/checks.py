@@ -34,7 +34,8 @@ READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # how a use parses its row
 
 def check_inputs(run: Run) -> None:
     """Raise InputError if a file or a model folder is unusable, or the settings fit neither."""
-    config, inputs = run.config, run.inputs
+    config = run.config
+    inputs = run.inputs
     for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
         require_folder(backbone)
     require_columns(Path(inputs.passages), [ID, TEXT])
@@ -63,7 +64,8 @@ def _check_questions(inputs: Any) -> None:
 
 def _check_sizes(config: QuipConfig, ranks: bool) -> None:
     """Raise InputError if a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
-    wanted, layer = config.student.passage_length, config.paraphrases.layer
+    wanted = config.student.passage_length
+    layer = config.paraphrases.layer
     reads = size_of(config.student.backbone)[1] - SPECIAL
     if reads < wanted:
         raise InputError(

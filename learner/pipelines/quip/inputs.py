@@ -63,7 +63,8 @@ class Texts:
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write passages, training questions and test questions to the folder."""
-    config, inputs = run.config, run.inputs
+    config = run.config
+    inputs = run.inputs
     rng = np.random.default_rng(config.seed)
     _write_passages(Path(inputs.passages), folder, config, rng, progress)
     asked = read_questions(Path(inputs.questions)) if inputs.questions else []
@@ -88,7 +89,9 @@ def _write_passages(
     source: Path, folder: Path, config: QuipConfig, rng: np.random.Generator, progress: Progress
 ) -> None:
     """Write the distinct passages of all texts, or those drawn of them, in order; in memory is a digest of each."""
-    texts, cutter, digests = sum(1 for _ in read_rows(source, (TEXT,))), _Cutter(config), bytearray()
+    texts = sum(1 for _ in read_rows(source, (TEXT,)))
+    cutter = _Cutter(config)
+    digests = bytearray()
     with TemporaryFile(dir=folder) as found, (folder / PASSAGES).open("wb") as kept:
         for at, row in enumerate(read_rows(source, (TEXT,))):
             (text,) = row.values

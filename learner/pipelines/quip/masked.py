@@ -17,7 +17,9 @@ from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.runtime.device import default_device
 
-TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
+# after the text; the negative word first
+TEMPLATE = " It was {mask} ."
+WORDS = (" terrible", " great")
 HEAD = "ForMaskedLM"
 
 
@@ -33,7 +35,8 @@ class MaskedReader:
     def scores(self, texts: Sequence[str]) -> np.ndarray:
         """Return the log-probabilities of both words in the gap after each text, (n, 2); long texts are cut."""
         encoder = TokenEncoder(self.model, self.tokenizer)
-        before, end = self.tokenizer("")["input_ids"][:1], self.tokenizer("")["input_ids"][1:]
+        before = self.tokenizer("")["input_ids"][:1]
+        end = self.tokenizer("")["input_ids"][1:]
         room = longest(self.model.config, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
         read = self.tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=room)["input_ids"]
         ids = [[*before, *own, *self.after, *end] for own in read]

@@ -11,7 +11,10 @@ import numpy as np
 from allpairs.learner.models.likely_sentence import sentences
 from allpairs.learner.pipelines.mining.answers.entities import Entity, PatternTagger
 
-REACH, DROP, BLANK = 3, 0.1, 0.2  # distance that words move; share of words dropped; share of the others blanked
+# distance that words move; share of words dropped; share of the others blanked
+REACH = 3
+DROP = 0.1
+BLANK = 0.2
 GAP = "BLANK"
 WH = {
     "name": "Who",
@@ -43,7 +46,8 @@ def pseudo_questions(passage: str, n: int, rng: np.random.Generator) -> list[Pse
 
 def _pseudo(passage: str, span: Entity, rng: np.random.Generator) -> Pseudo:
     around = [(a, b) for a, b in sentences(passage) if a < span.end and b > span.start]
-    start, end = around[0][0], around[-1][1]
+    start = around[0][0]
+    end = around[-1][1]
     left = f"{passage[start : span.start]} {passage[span.end : end]}".rstrip(" .!?")
     words = noisy(left.split(), rng)
     asked = " ".join([WH.get(span.kind, "What"), *words])
@@ -59,7 +63,8 @@ def noisy(words: list[str], rng: np.random.Generator) -> list[str]:
 
 def _words(passage: str) -> list[Entity]:
     """Return every word as an answer, for passages without anything better."""
-    found, at = [], 0
+    found = []
+    at = 0
     for word in passage.split():
         at = passage.index(word, at)
         found.append(Entity(at, at + len(word), "word"))

@@ -22,7 +22,8 @@ from allpairs.learner.metrics.bertscore import bertscore
 from allpairs.learner.runtime.device import fast_training, seeded
 
 SCALE = 1e3  # of the logits; acts as a higher learning rate of the last layer (appendix A.3)
-BETAS, EPSILON = (0.9, 0.98), 1e-6
+BETAS = (0.9, 0.98)
+EPSILON = 1e-6
 Read = tuple[tuple[Tensor, ...], Tensor]  # vectors after each layer, and the mask of tokens that are not padding
 
 
@@ -49,7 +50,8 @@ def layer_scores(
 
     A pair's scores do not depend on the others.
     """
-    x, y = encoder.tokens(pairs.x), encoder.tokens(pairs.y)
+    x = encoder.tokens(pairs.x)
+    y = encoder.tokens(pairs.y)
     scores = np.empty((len(pairs), encoder.layers), dtype=np.float32)
     pooled = np.empty(len(pairs), dtype=np.float32)
     done = 0
@@ -66,15 +68,18 @@ def layer_scores(
 
 def best_layer(scores: np.ndarray, judgements: np.ndarray) -> int:
     """Return the layer, from 1, whose scores (n, layers) correlate best (Pearson) with the judgements (n,)."""
-    centred, wanted = scores - scores.mean(axis=0), judgements - judgements.mean()
+    centred = scores - scores.mean(axis=0)
+    wanted = judgements - judgements.mean()
     spread = np.linalg.norm(centred, axis=0) * np.linalg.norm(wanted)
     return int(np.argmax((centred.T @ wanted) / np.maximum(spread, 1e-12))) + 1
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
     """Return the probability that a pair with label 1 scores above one with 0, ties counting half; inputs (n,)."""
-    ranks, right = rankdata(scores), labels == 1
-    ones, zeros = int(right.sum()), int((~right).sum())
+    ranks = rankdata(scores)
+    right = labels == 1
+    ones = int(right.sum())
+    zeros = int((~right).sum())
     return float((ranks[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
@@ -126,7 +131,8 @@ class ScoreHead(nn.Module):
 
     def __init__(self, layers: int, scale: float = SCALE) -> None:
         super().__init__()
-        self.layers, self.scale = layers, scale
+        self.layers = layers
+        self.scale = scale
         self.norm = nn.BatchNorm1d(layers, momentum=None, eps=1e-8, affine=False)
         self.linear = nn.Linear(layers, 1)
         nn.init.zeros_(self.linear.weight)

@@ -49,7 +49,8 @@ def parsed(text: str) -> tuple[str, str] | None:
 
 def train_writer(run: Run, folder: Path, progress: Progress) -> None:
     """Train the generator and save it in the folder; do nothing without questions to train on."""
-    examples, config = Texts(run).examples, run.config
+    examples = Texts(run).examples
+    config = run.config
     if not examples:
         return
     settings = config.generator.model_copy(update={"seed": config.seed})
@@ -61,7 +62,8 @@ def train_writer(run: Run, folder: Path, progress: Progress) -> None:
 
 def write_questions(run: Run, folder: Path, progress: Progress) -> None:
     """Write the questions on all passages to the folder, in shards."""
-    texts, size = Texts(run), size_of(run)
+    texts = Texts(run)
+    size = size_of(run)
     make = _by_generator(run) if texts.examples else _by_noise(run)
 
     def work(passages: list[str], number: int, part: Progress) -> dict[str, Any]:
@@ -91,7 +93,8 @@ def questions_of(shard: Mapping[str, Any]) -> list[Question]:
 
 
 def _by_generator(run: Run) -> Any:
-    settings, generator = run.config.generator, load_generator(str(run.of("generator")))
+    settings = run.config.generator
+    generator = load_generator(str(run.of("generator")))
 
     def make(passages: Sequence[str], first: int, seed: int, progress: Progress) -> dict[str, Any]:
         each = settings.each if settings.decoding == "sample" else 1

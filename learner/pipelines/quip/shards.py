@@ -90,7 +90,8 @@ def read_shard(folder: Path, number: int) -> dict[str, Any]:
     table = pyarrow.parquet.read_table(shard_path(folder, number))
     found = json.loads(table.schema.metadata[ABOUT])
     for name in table.column_names:
-        inner, column = found, table.column(name)
+        inner = found
+        column = table.column(name)
         *outer, last = name.split(".")
         for key in outer:
             inner = inner.setdefault(key, {})

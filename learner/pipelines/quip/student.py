@@ -22,11 +22,13 @@ from allpairs.learner.pipelines.quip.questions import Question, questions_of, si
 from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
 from allpairs.learner.pipelines.quip.teacher import SIDES, Places, labels_of
 
-UNTRAINED, QUIP = "encoder before", "QuIP"
+UNTRAINED = "encoder before"
+QUIP = "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
 Labelled = tuple[list[str], int, list[Question], tuple[Sparse, Sparse]]
 SKIPPED = "skipped.txt"  # in the folder of a variant that could not be trained: why
-TEACHER, CROSS = "teacher", "cross-encoder student"
+TEACHER = "teacher"
+CROSS = "cross-encoder student"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Model:
 
 def models_of(run: Run) -> list[Model]:
     """Return the encoder before pre-training, after it, and every variant that could be trained."""
-    config, without = run.config, skipped(run)
+    config = run.config
+    without = skipped(run)
     found = [Model(UNTRAINED, "bare", config.student.backbone), Model(QUIP, "bi-encoder", str(run.of("student")))]
     for name in dict.fromkeys(config.variants):
         if name in without:
@@ -103,7 +106,8 @@ def teach(
 
 def known_questions(run: Run, examples: Sequence[Example]) -> AskedPassages:
     """Return these questions with their right answers as labels."""
-    places, passages = Places(run.config), list(dict.fromkeys(one.passage for one in examples))
+    places = Places(run.config)
+    passages = list(dict.fromkeys(one.passage for one in examples))
     number = {passage: at for at, passage in enumerate(passages)}
     spans = [(one.answer_start, one.answer_start + len(one.answer)) for one in examples]
     first, last = (places.hard([one.passage for one in examples], spans, side) for side in SIDES)

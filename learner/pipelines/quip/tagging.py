@@ -48,7 +48,8 @@ def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
     """
     kinds = [{kind for kind, *_ in get_entities(tags)} for tags in sentences.tags]
     count = {kind: sum(kind in some for some in kinds) for kind in sorted(set().union(*kinds))}
-    order, chosen = np.random.default_rng(seed).permutation(len(sentences)).tolist(), set[int]()
+    order = np.random.default_rng(seed).permutation(len(sentences)).tolist()
+    chosen = set[int]()
     for kind in sorted(count, key=lambda kind: count[kind]):
         missing = shots - sum(kind in kinds[i] for i in chosen)
         chosen |= set([i for i in order if kind in kinds[i] and i not in chosen][: max(0, missing)])
@@ -107,7 +108,8 @@ class _Tagger(nn.Module):
 
     def __init__(self, encoder: TokenEncoder, tags: int, rows: Tensor | None, seed: int) -> None:
         super().__init__()
-        self.encoder, self.reader = encoder.model, encoder
+        self.encoder = encoder.model
+        self.reader = encoder
         with seeded(seed, encoder.device):
             self.last = nn.Linear(encoder.model.config.hidden_size, tags).to(encoder.device)
             nn.init.normal_(self.last.weight, std=SPREAD)

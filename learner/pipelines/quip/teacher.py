@@ -30,7 +30,8 @@ SIDES = ("start", "end")
 
 def train_teacher(run: Run, folder: Path, progress: Progress) -> None:
     """Train the teacher and save it in the folder; do nothing without questions to train on."""
-    examples, config = Texts(run).examples, run.config
+    examples = Texts(run).examples
+    config = run.config
     if not examples:
         return
     settings = config.teacher.model_copy(update={"seed": config.seed})
@@ -44,7 +45,8 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
 
     Without a teacher, write those of the answer that was generated with the question.
     """
-    texts, size = Texts(run), size_of(run)
+    texts = Texts(run)
+    size = size_of(run)
     config: QuipConfig = run.config
     reader = load_reader(str(run.of("teacher"))) if texts.examples else None
     places = Places(config)
@@ -124,7 +126,8 @@ def relabelled(
                 for side, logits in enumerate(span_logits(reader, windows, rows)):
                     own = _own(logits.softmax(dim=1), windows, rows)
                     at, mass = sparsify(own, settings.best, settings.renormalise)
-                    found[side][start + rows], found[2 + side][start + rows] = at, mass
+                    found[side][start + rows] = at
+                    found[2 + side][start + rows] = mass
         progress("read", min(1.0, part.stop / len(questions)))
     return Sparse(found[0], found[2]), Sparse(found[1], found[3])
 
@@ -162,7 +165,8 @@ def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.nda
 
     The probability is 0 where the passage holds none of at most `most` tokens.
     """
-    first, last = start.at[:, :, None], end.at[:, None, :]
+    first = start.at[:, :, None]
+    last = end.at[:, None, :]
     allowed = (first > 0) & (first <= last) & (last < first + most)
     mass = np.where(allowed, start.mass[:, :, None] * end.mass[:, None, :], 0)
     mass = mass.reshape(len(mass), mass.shape[1] * mass.shape[2])  # −1 would fail without questions
@@ -184,5 +188,6 @@ def answered_again(
         if mass > 0:
             passage = passages[one.passage - first]
             where = places(passage)
-            start, after = where[begin - 1][0], where[end - 1][1]
+            start = where[begin - 1][0]
+            after = where[end - 1][1]
             yield Example(one.question, passage, passage[start:after], start)

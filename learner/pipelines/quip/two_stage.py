@@ -22,7 +22,8 @@ def two_stage(
 
     first: the number of the first passage.
     """
-    sign, wanted = SEPARATOR.strip(), SPARE * settings.each
+    sign = SEPARATOR.strip()
+    wanted = SPARE * settings.each
     answers = beginnings(generator, passages, sign, wanted, settings, part_of(progress, 0.0, 0.5))
     chosen = [(row, answer) for row, found in enumerate(answers) for answer in unlike(found, settings.each)]
     begun = [f"{answer}{SEPARATOR.rstrip()}" for _, answer in chosen]
@@ -36,7 +37,8 @@ def unlike(answers: Sequence[str], n: int) -> list[str]:
 
     Similarity is the F1 of words; ties go to the earlier answer.
     """
-    left, chosen = list(answers), list[str]()
+    left = list(answers)
+    chosen = list[str]()
     while left and len(chosen) < n:
         best = min(left, key=lambda answer: max((token_f1(answer, [other]) for other in chosen), default=0.0))
         left.remove(best)

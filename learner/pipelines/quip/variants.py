@@ -81,7 +81,8 @@ def _no_teacher(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _unsupervised(run: Run, folder: Path, progress: Progress) -> None:
-    places, each = Places(run.config), run.config.generator.each
+    places = Places(run.config)
+    each = run.config.generator.each
     rng = np.random.default_rng([run.config.seed, 1])
     parts = (
         _without_teacher(passages, first, unsupervised(passages, first, each, rng), places)
@@ -113,13 +114,17 @@ def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
 
 def _in_two_stages(run: Run, progress: Progress) -> Iterator[AskedPassages]:
     """Yield the questions shard by shard. Raises _NothingToLearnError at the end if there were none."""
-    config, places = run.config, Places(run.config)
-    generator, reader = load_generator(str(run.of("generator"))), load_reader(str(run.of("teacher")))
-    count, written = -(-len(Texts(run)) // size_of(run)), 0
+    config = run.config
+    places = Places(run.config)
+    generator = load_generator(str(run.of("generator")))
+    reader = load_reader(str(run.of("teacher")))
+    count = -(-len(Texts(run)) // size_of(run))
+    written = 0
     for number, (passages, first) in enumerate(passages_of(run)):
         hear = part_of(progress, number / count, (number + 1) / count)
         questions = two_stage(generator, passages, first, config.generator, part_of(hear, 0.0, 0.7))
-        texts, words = [passages[one.passage - first] for one in questions], [one.question for one in questions]
+        texts = [passages[one.passage - first] for one in questions]
+        words = [one.question for one in questions]
         labels = relabelled(reader, words, texts, config.teacher, places, part_of(hear, 0.7, 1.0))
         written += len(questions)
         if questions:
@@ -130,7 +135,8 @@ def _in_two_stages(run: Run, progress: Progress) -> Iterator[AskedPassages]:
 
 def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
     """Train a model of the teacher's shape on the teacher's best spans alone."""
-    config, places = run.config, Places(run.config)
+    config = run.config
+    places = Places(run.config)
     examples = (one for part in labelled(run) for one in answered_again(*part, places, config.teacher.longest_answer))
     reader = load_reader(config.teacher.backbone, config.seed)
     settings = config.teacher.model_copy(update={"seed": config.seed, "steps": None, "epochs": config.student.epochs})

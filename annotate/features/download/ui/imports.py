@@ -80,7 +80,8 @@ def labels(project: Project) -> None:
     with st.container(horizontal=True):
         check = st.button("Check file", key="bring_check", icon=":material/fact_check:")
         title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store labels"
-        icon, off = ":material/save:", not last.storable
+        icon = ":material/save:"
+        off = not last.storable
         store = st.button(title, key="bring_store", type="primary", icon=icon, disabled=off)
     if check or store:
         st.session_state["bring_checked"] = _import(project, path, asked, dry=not store)
@@ -153,7 +154,8 @@ def whole() -> None:
             st.session_state.pop("arrived", None)
             st.error(literal(sentence(str(error))), icon=":material/error:")
     if arrived := st.session_state.get("arrived"):
-        texts, answers = arrived.rows["items"], arrived.rows["answers"]
+        texts = arrived.rows["items"]
+        answers = arrived.rows["answers"]
         st.success(f"{literal(arrived.name)}: {texts:,} texts and {answers:,} answers.", icon=":material/folder_open:")
         for note in arrived.notes:
             st.warning(literal(note))

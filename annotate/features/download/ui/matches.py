@@ -135,7 +135,8 @@ def _apart(found: Matches) -> list[str]:
 
 def _files(project_id: int, found: Matches, texts: int) -> None:
     """Draw what the last search found, and its files."""
-    model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
+    model = round_name(found.matcher)
+    order = ", ordered by a re-ranker" if found.reranker else ""
     st.markdown(
         f"**{counted(found.pairs, 'pair')} of texts, {found.groups:,} groups of {found.grouped:,} texts** "
         f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"

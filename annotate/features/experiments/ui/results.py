@@ -45,7 +45,8 @@ def standing(experiment: ExperimentRow) -> None:
 
 def results(experiment: ExperimentRow) -> None:
     """Draw the finished curves and tables, and the downloads."""
-    found, compared = read_results(experiment_folder(experiment.id)), experiments.compared_encoders(experiment.id)
+    found = read_results(experiment_folder(experiment.id))
+    compared = experiments.compared_encoders(experiment.id)
     draw_results(found, "" if compared else ABOUT_TABLES)
     _adoption(experiment, compared)
     _runs(experiment)

@@ -39,7 +39,8 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
 
 def describe_thresholds(table: pd.DataFrame) -> str:
     """Describe the ends of both lines in a sentence."""
-    strict, loose = table.iloc[0], table.iloc[-1]
+    strict = table.iloc[0]
+    loose = table.iloc[-1]
     return (
         f"Precision and recall by threshold: {strict.precision:.2f} and {strict.recall:.2f} at {strict.score:.3f}, "
         f"{loose.precision:.2f} and {loose.recall:.2f} at {loose.score:.3f}."

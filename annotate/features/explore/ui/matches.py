@@ -61,7 +61,8 @@ def _answered(state: str, _found: Round, _scored: Scored) -> Answered:
 def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
     low, high = matches.worth_a_look(found, scored)
-    low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
+    low = floor(low / STEP) * STEP
+    high = ceil(high / STEP) * STEP
     start = min(high, max(low, matches.start_at(found, scored)))
     return st.slider(
         "Threshold",

@@ -11,7 +11,8 @@ from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.state import engine
 
 SHOWN = 10
-CONFIDENT, MISSED = "Confident mistakes", "Missed positives"
+CONFIDENT = "Confident mistakes"
+MISSED = "Missed positives"
 WHAT = {
     CONFIDENT: "Known negatives, starting with those that the model is surest are matches.",
     MISSED: "Known positives, starting with those that the model finds least likely.",

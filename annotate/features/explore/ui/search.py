@@ -21,7 +21,8 @@ from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.explorations import Search
 
 SHOWN = 20  # of its hits
-TYPED, ITEM = "New text", "Text of the project"
+TYPED = "New text"
+ITEM = "Text of the project"
 
 
 def search_view(project_id: int, found: Round) -> None:

@@ -28,7 +28,9 @@ from allpairs.learner.light.groups.description import Changes
 
 SHOWN = 10  # groups on one page
 TEXTS = 50  # of a group that are shown, as many as one click can label
-LARGEST, LOOSEST, WEAKEST = "Largest first", "Least coherent first", "Weakest link first"
+LARGEST = "Largest first"
+LOOSEST = "Least coherent first"
+WEAKEST = "Weakest link first"
 LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
 WHAT = (
     "Matches and people's answers form groups; the most central text comes first. *Coherence* is the share of a "
@@ -102,9 +104,11 @@ def _changes(found: Changes) -> str:
 
 def _group(project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None) -> None:
     """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
-    items, groups = found.items(group), found.groups
+    items = found.items(group)
+    groups = found.groups
     with reading(engine()) as session:
-        texts, ids_of = item_texts(session, items[:TEXTS]), identifiers_of(session, items)
+        texts = item_texts(session, items[:TEXTS])
+        ids_of = identifiers_of(session, items)
     with st.container(border=True, key=f"group_{min(items)}"):
         matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
         named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept)) else ""
@@ -137,12 +141,14 @@ def _answer(project_id: int, items: list[int]) -> None:
         st.caption(literal(why))
         return
     if not st.session_state.get(f"{key}_asked"):
-        label, icon = "Label all pairs as matches", ":material/done_all:"
+        label = "Label all pairs as matches"
+        icon = ":material/done_all:"
         st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key,))
         return
     st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
     with st.container(horizontal=True):
-        yes, arguments = f"Answer {counted(number, 'pair')} with yes", (key, project_id, annotator(), items)
+        yes = f"Answer {counted(number, 'pair')} with yes"
+        arguments = (key, project_id, annotator(), items)
         st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
         st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
 

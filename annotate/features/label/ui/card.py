@@ -172,7 +172,8 @@ def _rows(pair: Pair) -> list[Row]:
         return [(None, [(shortened(pair.left), Mark.SAME)], [part for part in parts if part[0]], Likeness.UNKNOWN)]
     if not pair.rows:
         return [(None, *highlight(pair.left, pair.right), Likeness.UNKNOWN)]
-    names, cells = [name for name, _, _ in pair.rows], [(left, right) for _, left, right in pair.rows]
+    names = [name for name, _, _ in pair.rows]
+    cells = [(left, right) for _, left, right in pair.rows]
     return list(zip(names, *highlight_cells(cells), starmap(likeness, cells), strict=True))
 
 

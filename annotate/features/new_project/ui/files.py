@@ -33,7 +33,9 @@ EXAMPLES = (
 TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGHT: "Right list"}}
 ROW_NUMBERS = "(none: number the rows)"
 NO_LABEL = "(none: all pairs are positive)"
-SHOWN, LOOKED_AT = 5, 200  # rows of a file: drawn, and read to guess the columns
+# rows of a file: drawn, and read to guess the columns
+SHOWN = 5
+LOOKED_AT = 200
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def choose_files(busy: DeltaGenerator) -> Files:
         key="new_kind",
         bind="query-params",
     )
-    lists, missing = list[List](), list[str]()
+    lists = list[List]()
+    missing = list[str]()
     for side, title in TITLES[kind].items():
         st.subheader(title, anchor=False)
         found = _item_file(side)

@@ -89,7 +89,8 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
     """Draw what the best pairs would become, and the buttons that do and undo it."""
     st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
-    plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
+    plan = plan_use(engine(), project_id, run_id, one.number, best)
+    who = literal(annotator_of(run_id))
     left_out = [
         f"{plan.labelled:,} already labelled" if plan.labelled else "",
         f"{plan.sampled:,} in a sample to label" if plan.sampled else "",
@@ -111,8 +112,10 @@ def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
 
 def _precision(bands: list[Band], run_id: str) -> None:
     """Draw the precision of the whole list and of each band, and how much of the sample is labelled."""
-    drawn, labelled = sum(band.drawn for band in bands), sum(band.decided + band.unsure for band in bands)
-    whole, unsure = precision(bands), sum(band.unsure for band in bands)
+    drawn = sum(band.drawn for band in bands)
+    labelled = sum(band.decided + band.unsure for band in bands)
+    whole = precision(bands)
+    unsure = sum(band.unsure for band in bands)
     st.markdown(_in_words(whole, bands))
     without = f" {unsure} unsure, which do not count." if unsure else ""
     rest = " The others are on the page “Label”." if labelled < drawn else ""
@@ -132,7 +135,8 @@ def _in_words(whole: Estimate | None, bands: list[Band]) -> str:
             "The precision of the whole list is known once each band has a label. "
             f"{missing} of {len(bands)} bands have none yet."
         )
-    size, interval = sum(band.size for band in bands), f"{whole.low:.0%} to {whole.high:.0%}"
+    size = sum(band.size for band in bands)
+    interval = f"{whole.low:.0%} to {whole.high:.0%}"
     return (
         f"Of all {size:,} mined pairs, **{whole.value:.0%}** are right "
         f"(95% interval {interval}, {whole.labels} labels)."

@@ -33,7 +33,8 @@ def project_card(project: Overview) -> None:
 def size(project: Overview) -> str:
     """Return how many texts and known positives the project has, and when it was created."""
     contents = _contents(database_url(), project.id, project.created_at, project.texts)
-    left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
+    left = contents.count(Side.LEFT)
+    right = contents.count(Side.RIGHT)
     one = _("one list of {n} texts", n=number(left))
     two = _("two lists, {left} × {right} texts", left=number(left), right=number(right))
     parts = [one if project.kind == Kind.SYMMETRIC else two]
@@ -91,7 +92,8 @@ def precision_in_words(measured: Precision) -> str:
 
 
 def _labels(project: Overview) -> None:
-    days, audits = project.days, project.labels[Purpose.AUDIT]
+    days = project.days
+    audits = project.labels[Purpose.AUDIT]
     chart = days if sum(day > 0 for day in days) > 1 else None  # one bar says no more than its number
     st.metric(_("Labels"), number(project.labels.total()), chart_data=chart, chart_type="bar")
     measuring = [_("{n} of them for measuring", n=number(audits))] if audits else []

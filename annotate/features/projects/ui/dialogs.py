@@ -20,7 +20,10 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.projects.projects import MAX_NAME
 
-DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove permanently"
+DUPLICATE = "Duplicate"
+ARCHIVE = "Archive"
+DELETE = "Delete"
+REMOVE = "Remove permanently"
 ACTS = (DUPLICATE, ARCHIVE, DELETE)  # of projects that are not in the bin
 ASKING = "asking"  # in the session: the act to confirm, with the project's id and name
 UNDO = "undo_project"  # in the session: the project archived or deleted last, and which of the two

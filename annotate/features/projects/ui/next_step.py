@@ -50,7 +50,8 @@ ICON = ":material/arrow_forward:"
 
 def batch_bar(found: Standing) -> None:
     """Draw the progress of the newest batch, or of the job that prepares the first one."""
-    batch, job = found.batch, found.running
+    batch = found.batch
+    job = found.running
     if batch.number:
         st.progress(min(1.0, batch.answered / batch.size) if batch.size else 1.0, batch_in_words(found))
     elif job is not None:

@@ -62,7 +62,8 @@ def _since(row: Publication) -> str:
 
 def _form(matcher: Matcher, service: Service) -> None:
     """Draw the note and the buttons for this matcher; each says what is in service afterwards."""
-    project_id, number = matcher.project_id, matcher.number
+    project_id = matcher.project_id
+    number = matcher.number
     key = f"publication_note_{number}_{len(service.history)}"  # empty again after each act
     st.text_input(
         "Note", key=key, max_chars=LONGEST_NOTE, placeholder="Why this model, for the history", persist_state=DRAFT
@@ -97,7 +98,8 @@ def _end(project_id: int, kind: PublicationKind, note: str) -> None:
 
 def _agreement(row: ShadowCounts) -> pd.DataFrame:
     """Return how far the shadow agrees with the published model, a line for each figure."""
-    texts, pairs = max(1, row.texts), max(1, row.pairs)
+    texts = max(1, row.texts)
+    pairs = max(1, row.pairs)
     rows = [
         ("Texts compared", f"{row.texts:,}"),
         ("Same best candidate", f"{row.same_best / texts:.1%}"),

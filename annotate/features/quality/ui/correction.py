@@ -24,7 +24,9 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.annotate.kit.ui.state import engine, may
 
-ROW, AROUND = 52, 60  # pixels for a form, and for the axis
+# pixels for a form, and for the axis
+ROW = 52
+AROUND = 60
 
 
 def correction_chart(table: pd.DataFrame) -> Plot:

@@ -58,7 +58,8 @@ def _scores(report: Report) -> None:
     newest = max(by_number)  # in the key, so that a new round is selected when it arrives
     number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"histogram_round_{newest}")
     matcher, evaluation = by_number[number]
-    table, at = histogram_table(evaluation), threshold(matcher)
+    table = histogram_table(evaluation)
+    at = threshold(matcher)
     plot(charts.histogram_chart, table, at, described=charts.describe_histogram(table, at))
     if below := evaluation.histogram.get("below"):
         st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not shown.")

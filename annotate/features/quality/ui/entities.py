@@ -14,7 +14,9 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.kit.ui.state import engine, may
 
-ROW, AROUND = 40, 90  # pixels for a round of a clustering, and for axis and legend
+# pixels for a round of a clustering, and for axis and legend
+ROW = 40
+AROUND = 90
 
 
 def groups_chart(table: pd.DataFrame) -> Plot:

@@ -22,7 +22,8 @@ from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.learner.light.stats.forecast import Point
 from allpairs.learner.light.stats.label_times import Timed
 
-MEASURED, FORECAST = "measured", "forecast"
+MEASURED = "measured"
+FORECAST = "forecast"
 
 
 def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> Plot:
@@ -52,7 +53,8 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
     lines = base.mark_line(color=MATCHER, strokeWidth=2.5).encode(
         y=value, strokeDash=alt.StrokeDash("kind:N", title=None, scale=kinds, legend=LINES)
     )
-    is_forecast, is_measured = f"datum.kind == '{FORECAST}'", f"datum.kind == '{MEASURED}'"
+    is_forecast = f"datum.kind == '{FORECAST}'"
+    is_measured = f"datum.kind == '{MEASURED}'"
     return alt.layer(
         intervals.transform_filter(is_forecast).mark_area(color=MATCHER, opacity=0.18),
         intervals.transform_filter(is_measured).mark_rule(color=MATCHER, strokeWidth=1.5),
@@ -81,7 +83,8 @@ def measured_table(points: Sequence[Point]) -> pd.DataFrame:
 
 def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, said: str) -> str:
     """Return sentences on the last round, the end of the band, and what the target takes."""
-    last, end = measured.iloc[-1], band.iloc[-1]
+    last = measured.iloc[-1]
+    end = band.iloc[-1]
     return (
         f"Forecast of average precision: {last.average_precision:.3f} measured at {last.labels:,.0f} labels, "
         f"{end.average_precision:.3f} forecast at {end.labels:,.0f} (95% interval {end.low:.3f} to {end.high:.3f}). "
@@ -115,11 +118,13 @@ def forecast(report: Report, times: Sequence[Timed]) -> None:
     if found is None:
         st.caption(too_few(report))
         return
-    begin, key = next_target(found), f"forecast_target_{spent}"
+    begin = next_target(found)
+    key = f"forecast_target_{spent}"
     target = st.number_input("Target average precision", 0.01, 0.99, begin, step=0.01, key=key, width=240)
     said = in_words(found, target)
     st.markdown(said)
-    measured, band = measured_table(found.points), band_table(found, target, rng)
+    measured = measured_table(found.points)
+    band = band_table(found, target, rng)
     plot(outlook_chart, measured, band, target, described=describe_outlook(measured, band, said))
     st.caption(HOW + _audits(report))
     with st.expander("Table", icon=":material/table:"):

@@ -54,7 +54,8 @@ def estimate_chart(table: pd.DataFrame, height: int = HEIGHT) -> Plot:
 
 def describe_estimates(table: pd.DataFrame) -> str:
     """Return a sentence on the course of one measure."""
-    first, last = table.iloc[0], table.iloc[-1]
+    first = table.iloc[0]
+    last = table.iloc[-1]
     start = f"{first.measure} over all pairs, by labels spent: {first.value:.3f} at {first.labels:,} labels"
     end = f", {last.value:.3f} at {last.labels:,} labels" if len(table) > 1 else ""
     return f"{start}{end}{_between(last.low, last.high)}."

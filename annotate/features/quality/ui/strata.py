@@ -11,8 +11,11 @@ from allpairs.annotate.features.quality.rounds import Report
 from allpairs.annotate.kit.charts import NEUTRAL, POSITIVE, Plot, tooltips
 from allpairs.annotate.kit.ui.figure import plot, table_open
 
-ROW, AROUND = 24, 110  # pixels for a stratum, and for axis and legend
-HIGHEST, BELOW = "the highest pairs", "below them"
+# pixels for a stratum, and for axis and legend
+ROW = 24
+AROUND = 110
+HIGHEST = "the highest pairs"
+BELOW = "below them"
 KINDS = {HIGHEST: POSITIVE, BELOW: NEUTRAL}
 DEEPEST = 1e-9  # share at which the axis ends; smaller ones are drawn there
 
@@ -23,7 +26,8 @@ def strata_chart(table: pd.DataFrame) -> Plot:
     table: as `strata_table` gives it; a stratum without a bound has no mark.
     """
     known = table.dropna(subset=["share_high"])
-    low, high = _axis_low(known), _axis_high(known)
+    low = _axis_low(known)
+    high = _axis_high(known)
     drawn = known.assign(
         kind=known["top"].map({True: HIGHEST, False: BELOW}),
         share=known["share"].clip(lower=low),
@@ -71,7 +75,8 @@ def strata_chart(table: pd.DataFrame) -> Plot:
 def describe_strata(table: pd.DataFrame) -> str:
     """Return a sentence with the share of positives in the highest and the lowest of the strata."""
     known = table.dropna(subset=["share"])
-    first, last = known.iloc[0], known.iloc[-1]
+    first = known.iloc[0]
+    last = known.iloc[-1]
     return (
         f"Estimated share of positives in each of {len(known)} strata: {first.share:.3g} in the highest, "
         f"{first.stratum}, down to {last.share:.2g} in the lowest, {last.stratum}."

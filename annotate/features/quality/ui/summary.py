@@ -74,7 +74,8 @@ def _following(report: Report, project_id: int, tabs: str) -> None:
     """Draw the next step, and why: the project's own, as everywhere, or what serves better than labelling a batch."""
     mine = rights(engine(), project_id)
     found = read_standing(engine(), project_id)
-    step, advised = next_step(found, mine), advice(report)
+    step = next_step(found, mine)
+    advised = advice(report)
     st.subheader("What to do next", anchor=False)
     # An audit cannot be drawn while a job runs, or while another one is open.
     hindered = found.running or found.audit_left or step.page != "label" or Right.CHANGE not in mine

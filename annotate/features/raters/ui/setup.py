@@ -62,7 +62,8 @@ def rater(project_id: int) -> None:
 
 
 def _in_use(project_id: int, one: RaterState) -> None:
-    setup, spent = one.setup, one.spent
+    setup = one.setup
+    spent = one.spent
     where = setup.function or f"{setup.model}, {setup.url}"
     st.markdown(f"**{literal(setup.name)}** · {literal(where)}")
     budget = f" of {setup.budget:,.2f}" if setup.budget else ""

@@ -52,7 +52,8 @@ def describe_agreement(table: pd.DataFrame) -> str:
     return f"Agreement of annotators with 95% intervals: {'; '.join(parts)}."
 
 
-DRAWN, ALL = "Random sample", "All shared pairs"
+DRAWN = "Random sample"
+ALL = "All shared pairs"
 NOBODY = "No pair has been labelled by several annotators yet."
 HOW = "On the page “Settings”, “Share with multiple annotators” gives a share of each batch to two or more annotators."
 NONE_DRAWN = "No randomly sampled pair has been labelled by several annotators yet."

@@ -72,7 +72,8 @@ def follow_others(stored: Mapping[str, Any], key: str) -> None:
     """Show what others have stored since the form was drawn, in the fields that were not edited here."""
     drawn = st.session_state.get(f"{key}_drawn", stored)
     for name, value in stored.items():
-        field, before = f"{key}_{name}", _as_typed(name, drawn[name])
+        field = f"{key}_{name}"
+        before = _as_typed(name, drawn[name])
         if value != drawn[name] and field in st.session_state and st.session_state[field] == before:
             st.session_state[field] = _as_typed(name, value)
     st.session_state[f"{key}_drawn"] = stored

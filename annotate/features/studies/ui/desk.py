@@ -15,7 +15,9 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
 
-WIDTH, BUTTON = 760, 84  # pixels: a passage with lines of readable length; a button with its key
+# pixels: a passage with lines of readable length; a button with its key
+WIDTH = 760
+BUTTON = 84
 ANSWERS = (
     (True, later("Yes")),
     (False, later("No")),

@@ -55,7 +55,8 @@ class PatternTagger:
         last = 0
         for word in re.finditer(r"\w+", text):
             for lead, name in self._by_word.get(word[0], ()):
-                start, end = word.start() - lead, word.start() - lead + len(name)
+                start = word.start() - lead
+                end = word.start() - lead + len(name)
                 if start >= last and text.startswith(name, start) and not text[end : end + 1].isalnum():
                     yield Entity(start, end, NAME)
                     last = end

@@ -20,7 +20,10 @@ from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
 from allpairs.learner.pipelines.mining.answers.negatives import Asked, wrong_answers, wrong_passages
 from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 
-ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"
+ANSWER = "answer"
+START = "start"
+PASSAGE = "passage"
+PASSAGE_ID = "passage_id"
 COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)
 ASKED = ("x", "answer", "passage")  # columns of the seed pairs
 BETWEEN = " | "  # joins answer and passage into one text

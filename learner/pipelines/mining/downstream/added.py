@@ -7,7 +7,11 @@ import numpy as np
 
 from allpairs.learner.pipelines.mining.inputs import Texts
 
-SEED_ONLY, BIENCODER, FULL, GENERATED, GOLD = "seed only", "bi-encoder", "full", "generated", "gold"
+SEED_ONLY = "seed only"
+BIENCODER = "bi-encoder"
+FULL = "full"
+GENERATED = "generated"
+GOLD = "gold"
 
 
 @dataclass(frozen=True)

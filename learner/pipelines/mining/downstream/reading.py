@@ -22,8 +22,10 @@ class Reading:
     """Answers the test questions."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.texts, self.config = texts, config
-        self.test, self.dev = _answers(texts.test_asked), _answers(texts.dev_asked)
+        self.texts = texts
+        self.config = config
+        self.test = _answers(texts.test_asked)
+        self.dev = _answers(texts.dev_asked)
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return exact match and token F1 after training on the seed questions and these."""

@@ -22,7 +22,8 @@ class Retrieval:
     """Finds each test pair's second text among all distinct second texts of the list and of the test pairs."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.texts, self.development = texts, config.development
+        self.texts = texts
+        self.development = config.development
         self.settings = config.biencoder.model_copy(update={"steps": config.downstream.steps})
         distinct: dict[str, str] = {}
         for text in (*texts.y.all(), *(y for _, y in texts.test)):
@@ -42,7 +43,8 @@ class Retrieval:
         texts = self.texts
         pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
         others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
-        lesson, some = lesson_of(texts.directed(pairs), others), dev_others(others, seed)
+        lesson = lesson_of(texts.directed(pairs), others)
+        some = dev_others(others, seed)
 
         def train(settings: RetrieverSettings, part: Progress) -> tuple[Retriever, BestWeights | None]:
             retriever = new_retriever(settings)

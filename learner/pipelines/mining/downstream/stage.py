@@ -23,7 +23,9 @@ from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS
 from allpairs.learner.pipelines.pipeline import Run, finish
 
-FIGURES, ROWS, WRITTEN = "figures.jsonl", "rows", "written"
+FIGURES = "figures.jsonl"
+ROWS = "rows"
+WRITTEN = "written"
 
 
 class Task(Protocol):
@@ -39,7 +41,8 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
 
     Each row has a file of its own until all are complete, so that a stopped run resumes with the next one.
     """
-    texts, seeds = texts_of(run), run.config.downstream.seeds
+    texts = texts_of(run)
+    seeds = run.config.downstream.seeds
     if texts.test and run.config.downstream.amounts:
         task = _task(run, texts)
         for seed in range(seeds):
@@ -104,7 +107,8 @@ def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
     """Return the pairs that each method may add, best first."""
     kept = Candidates.load(run.of("kept") / PAIRS)
     with np.load(run.of("mined") / "order.npz") as stored:
-        order, scored = stored["order"], len(stored["score"]) > 0
+        order = stored["order"]
+        scored = len(stored["score"]) > 0
     pairs = np.column_stack([kept.x, kept.y])
     rows = {BIENCODER: pairs} | ({FULL: pairs[order]} if scored else {}) | {GOLD: _gold(texts, seed)}
     return {method: Added(method, texts, some) for method, some in rows.items()}

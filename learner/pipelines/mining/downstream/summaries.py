@@ -25,7 +25,8 @@ class Summaries:
     """Writes a summary of each test document."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
-        self.config, self.texts = config, texts
+        self.config = config
+        self.texts = texts
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return the F1 of ROUGE-1, ROUGE-2 and ROUGE-L after training on the seed pairs and these."""

@@ -29,7 +29,8 @@ def report_downstream(report: Report, run: Run) -> None:
         return
     printed = DOWNSTREAM.get(run.config.kind, {})
     measures = [name for name in found[0] if name in TITLES]
-    rows, body = [], []
+    rows = []
+    body = []
     for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
         mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
         row: dict[str, Any] = {"method": method, "added": amount, "seeds": len(mine)}

@@ -47,7 +47,8 @@ def report_f1(
     shown = [way for way in ways if any(row["use"] == way for row in some)]
     if not shown:
         return
-    rows, body = [], []
+    rows = []
+    body = []
     for dataset, model in dict.fromkeys((row["dataset"], row["model"]) for row in some):
         row: dict[str, Any] = {"dataset": dataset, "model": model}
         cells = []

@@ -21,7 +21,8 @@ def report_reading(report: Report, run: Run) -> None:
     found = [row for row in everything if "dataset" not in row]
     if not found:
         return
-    rows, body = [], []
+    rows = []
+    body = []
     for row in found:
         printed = dict(zip(("exact_match", "token_f1"), paper.READING.get(row["model"], (None, None)), strict=True))
         rows.append({**row, **{f"{name}_paper": value for name, value in printed.items()}})

@@ -20,13 +20,15 @@ def report_sentiment(report: Report, run: Run) -> None:
     if not found:
         return
     chosen_on = choosing_dataset([row["dataset"] for row in found])
-    rows, body = [], []
+    rows = []
+    body = []
     for name, model, way in dict.fromkeys((row["dataset"], row["model"], row["use"]) for row in found):
         mine = [row for row in found if (row["dataset"], row["model"], row["use"]) == (name, model, way)]
         choosing = [
             row["accuracy"] for row in found if (row["dataset"], row["model"], row["use"]) == (chosen_on, model, way)
         ]
-        best, chosen = max(mine, key=lambda row: row["accuracy"]), mine[choosing.index(max(choosing))]
+        best = max(mine, key=lambda row: row["accuracy"])
+        chosen = mine[choosing.index(max(choosing))]
         row: dict[str, Any] = {
             "dataset": name,
             "model": model,

@@ -23,7 +23,8 @@ def report_stability(report: Report, run: Run) -> None:
         ("paraphrases", "auroc", "ranking"),
         ("entities", "f1", QUESTIONS),
     )
-    rows, body = [], []
+    rows = []
+    body = []
     for model in models:
         row: dict[str, Any] = {"model": model}
         cells = [model]

@@ -23,7 +23,9 @@ from allpairs.learner.pipelines.quip.tagging import (
 )
 from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
-STANDARD, QUESTIONS = "standard", "question"  # how the last layer is initialised
+# how the last layer is initialised
+STANDARD = "standard"
+QUESTIONS = "question"
 FULL = "all sentences"  # after the former: trained on every sentence
 
 
@@ -41,7 +43,8 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
             progress(f"{name}, {words}", (at + done) / len(todo))
 
         train, tested = parts[name]
-        taught, tags = train if full else train.take(few_sentences(train, settings.shots, seed)), tags_of(train)
+        taught = train if full else train.take(few_sentences(train, settings.shots, seed))
+        tags = tags_of(train)
         first = None
         if begin == QUESTIONS:
             first = question_rows(load_biencoder(model.source), tags, settings.prompts_of(name))
@@ -64,7 +67,8 @@ def _sentences(rows: Rows, name: str) -> Sentences:
     """Return the rows' sentences. Raises InputError if there are none, or tags are not IOB2 or not one per word."""
     if not rows:
         raise InputError(f"inputs.entities: {name} lacks a split: it needs rows of the splits train and test")
-    words, tags = [row["tokens"].split() for row in rows], [row["tags"].split() for row in rows]
+    words = [row["tokens"].split() for row in rows]
+    tags = [row["tags"].split() for row in rows]
     for one, other in zip(words, tags, strict=True):
         if len(one) != len(other):
             raise InputError(

@@ -25,13 +25,16 @@ from allpairs.learner.pipelines.quip.paraphrases import (
 from allpairs.learner.pipelines.quip.student import Model
 from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
-DRAWS, TAILS = 500, (0.025, 0.975)
-FROZEN, TUNED = "frozen", "fine-tuned"
+DRAWS = 500
+TAILS = (0.025, 0.975)
+FROZEN = "frozen"
+TUNED = "fine-tuned"
 
 
 def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
     """Yield a row for each data set's ranking, and one for each way to classify and split."""
-    settings, encoder = run.config.paraphrases, load_token_encoder(model.source)
+    settings = run.config.paraphrases
+    encoder = load_token_encoder(model.source)
     split = pairs_of(rows, settings, run.config.seed)
     layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
     for at, (name, (train, test)) in enumerate(split.items()):
@@ -73,7 +76,8 @@ def _layer(encoder: TokenEncoder, split: dict[str, tuple[Pairs, Pairs]], setting
 
 def _ranking(scores: np.ndarray, pooled: np.ndarray, labels: np.ndarray, layer: int) -> dict[str, Any]:
     """Return the AUROC of the chosen layer with its bootstrap interval, of every layer, and of the mean vectors."""
-    chosen, rng = scores[:, layer - 1], np.random.default_rng(0)
+    chosen = scores[:, layer - 1]
+    rng = np.random.default_rng(0)
     drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(DRAWS)]
     again = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
     low, high = np.quantile(again, TAILS) if again else (None, None)

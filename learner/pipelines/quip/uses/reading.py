@@ -19,7 +19,9 @@ from allpairs.learner.pipelines.quip.inputs import Texts
 from allpairs.learner.pipelines.quip.student import Model
 from allpairs.learner.pipelines.quip.uses.rows import Rows
 
-DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
+# of the bootstrap
+DRAWS = 500
+TAILS = (0.025, 0.975)
 
 
 def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
@@ -61,7 +63,8 @@ def _figures(exact: np.ndarray, f1: np.ndarray) -> dict[str, float]:
 
 
 def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
-    questions, passages = [one.question for one in tested], [one.passage for one in tested]
+    questions = [one.question for one in tested]
+    passages = [one.passage for one in tested]
     return [
         found.text for found in answer(load_reader(model.source), questions, passages, run.config.teacher, progress)
     ]
@@ -69,10 +72,12 @@ def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -
 
 def _apart(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
     """Return the answers to the questions; each passage is encoded once."""
-    biencoder, asked = load_biencoder(model.source), dict[str, list[int]]()
+    biencoder = load_biencoder(model.source)
+    asked = dict[str, list[int]]()
     for at, one in enumerate(tested):
         asked.setdefault(one.passage, []).append(at)
-    texts, done = [""] * len(tested), 0
+    texts = [""] * len(tested)
+    done = 0
     for passage, mine in asked.items():
         found = answer_apart(biencoder, [tested[i].question for i in mine], passage, run.config.student)
         for i, best in zip(mine, found, strict=True):

@@ -29,17 +29,20 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
 
     Their prompt is the one that is best on `choosing_dataset`, as in the paper.
     """
-    settings, parts = run.config.sentiment, by_dataset(rows)
+    settings = run.config.sentiment
+    parts = by_dataset(rows)
     yield from _masked(run, model, parts)
     found: dict[str, _Found] = {}
     todo = [(name, way, score) for name in parts for way, score in scores_by_way(run, model).items()]
     for at, (name, way, score) in enumerate(todo):
         chosen = some(parts[name], settings.most, run.config.seed)
-        texts, labels = [row["text"] for row in chosen], np.array([row["label"] for row in chosen])
+        texts = [row["text"] for row in chosen]
+        labels = np.array([row["label"] for row in chosen])
         progress(f"{name}, {way}", at / len(todo))
         prompts = settings.prompts_of(name)
         questions = [question for prompt in prompts for question in questions_of(prompt)]
-        scores, calibration = score(questions, texts), score(questions, settings.words).mean(axis=0)
+        scores = score(questions, texts)
+        calibration = score(questions, settings.words).mean(axis=0)
         two = [slice(2 * number, 2 * number + 2) for number in range(len(prompts))]
         opinions = [Opinions(scores[:, each], calibration[each]) for each in two]
         for prompt, one in zip(prompts, opinions, strict=True):
@@ -115,7 +118,9 @@ def scores_by_way(run: Run, model: Model) -> dict[str, Scores]:
 
 def _reasons(run: Run, model: Model, found: _Found, number: int) -> list[dict[str, Any]]:
     """Return rationales for the predicted label of the first correctly classified texts of each label."""
-    texts, labels, opinions = found.texts, found.labels, found.opinions[number]
+    texts = found.texts
+    labels = found.labels
+    opinions = found.opinions[number]
     predicted = opinions.predicted()
     chosen = [i for label in (0, 1) for i in np.flatnonzero((labels == label) & (predicted == label))[:SHOWN].tolist()]
     asked = [questions_of(found.prompts[number])[predicted[i]] for i in chosen]
