@@ -41,14 +41,14 @@ def arrived_encoder(name: str, instead: str | None) -> str:
     if name == DEFAULT_ENCODER or _is_of_hub(name) or _is_output(name):
         return name
     if instead is None:
-        what = f"its encoder is the folder {shown(name)}, which an archive may not choose"
-        raise InputError(f"{what}: name an encoder in its place (on the page “Export”, or with --encoder)")
+        problem = f"its encoder is the folder {shown(name)}, which an archive may not choose"
+        raise InputError(f"{problem}: name an encoder in its place (on the page “Export”, or with --encoder)")
     return instead
 
 
-def left_out(where: str, unknown: list[str]) -> str:
+def left_out(source: str, unknown: list[str]) -> str:
     """Return the note on what an archive has and this version does not know."""
-    return f"{where}: this version of Allpairs has no {shown(', '.join(map(str, unknown)))}, so it was left out"
+    return f"{source}: this version of Allpairs has no {shown(', '.join(map(str, unknown)))}, so it was left out"
 
 
 def _is_of_hub(name: str) -> bool:

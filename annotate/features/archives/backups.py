@@ -40,10 +40,10 @@ def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> R
 
 def _copy_models(target: Path) -> None:
     """Copy all artifacts to the target, those of an object store one at a time."""
-    there = store()
-    if there is None and artifacts().is_dir():
+    object_store = store()
+    if object_store is None and artifacts().is_dir():
         shutil.copytree(artifacts(), target)
-    for name in there.names() if there is not None else ():
+    for name in object_store.names() if object_store is not None else ():
         copied = target / name
         copied.parent.mkdir(parents=True, exist_ok=True)
         with held(artifacts() / name) as path:
@@ -81,7 +81,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
 
 def _remove_others() -> None:
     """Remove from the object store what is not here: a later project with the same id must not find it."""
-    there = store()
-    for name in there.names() if there is not None else ():
+    object_store = store()
+    for name in object_store.names() if object_store is not None else ():
         if not (artifacts() / name).exists():
             discard(artifacts() / name)

@@ -63,14 +63,14 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
     matchers = [matcher for matcher in reversed(matchers_of(session, project_id)) if matcher.folder]
     for design in session.scalars(select(Design).where(Design.project_id == project_id)):
         _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
-    held: list[int] = []
+    exported: list[int] = []
     missing: list[int] = []
     for matcher in matchers:
         folder = artifacts() / str(matcher.folder)
         _write_file(folder.parent / SCORES, f"{OLD_SCORES}/{matcher.number}/{SCORES}", bundle)
         if models:
-            found = _write_folder(folder, f"{MODELS}/{matcher.number}", bundle)
-            (held if found else missing).append(matcher.number)
+            has_files = _write_folder(folder, f"{MODELS}/{matcher.number}", bundle)
+            (exported if has_files else missing).append(matcher.number)
         for file in VECTOR_FILES if models and vectors else ():
             _write_file(folder.parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
     tables = {name: {"rows": count, "columns": list(TABLES[name].columns.keys())} for name, count in rows.items()}
@@ -82,7 +82,7 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
         "tables": tables,
     }
     bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # written last: a file without it is not an archive
-    return Exported(rows, held, missing)
+    return Exported(rows, exported, missing)
 
 
 def _write_table(session: Session, table: Table, project_id: int, bundle: ZipFile) -> int:

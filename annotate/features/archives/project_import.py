@@ -94,8 +94,8 @@ def _explained(path: Path) -> Iterator[None]:
         raise InputError(f"{path.name}: cannot read or unpack the file ({error.strerror or error})") from None
 
 
-def _damaged(path: Path, what: str) -> InputError:
-    return InputError(f"{path.name}: not a complete project archive ({what}); nothing was imported: export it again")
+def _damaged(path: Path, damage: str) -> InputError:
+    return InputError(f"{path.name}: not a complete project archive ({damage}); nothing was imported: export it again")
 
 
 class _Import:
@@ -139,8 +139,8 @@ class _Import:
         if manifest["format"] != FORMAT:
             raise ValueError(f"its format is {shown(manifest['format'])}")
         if manifest["version"] > VERSION:
-            what = f"the archive has format version {manifest['version']:.9g}, this installation reads up to {VERSION}"
-            raise InputError(f"{self.path.name}: {what}; install a newer Allpairs")
+            versions = f"format version {manifest['version']:.9g}, this installation reads up to {VERSION}"
+            raise InputError(f"{self.path.name}: the archive has {versions}; install a newer Allpairs")
         tables: dict[str, Any] = manifest["tables"]
         self.notes += [
             f"this version of Allpairs has no table {shown(name)}, so it was left out"
@@ -160,16 +160,16 @@ class _Import:
         if row is None:
             raise ValueError(f"table {Project.__tablename__} is empty")
         try:
-            wanted = name or checked_name(row["name"])
+            original_name = name or checked_name(row["name"])
             settings = arrived_settings(row["settings"], self.encoder, self.notes.append)
         except InputError as error:
             raise self._refused(Project.__tablename__, 1, "", str(error)) from None
-        found = numbered_name(session, wanted)
-        if found != wanted:
-            taken = f"a project named {wanted!r}, or with a name that looks like it, exists already"
-            self.notes.append(f"{taken}, so this one is named {found!r}")
-        arrival.begin({**row, "name": found, "settings": settings})
-        return found
+        project_name = numbered_name(session, original_name)
+        if project_name != original_name:
+            notice = f"a project named {original_name!r}, or with a name that looks like it, exists already"
+            self.notes.append(f"{notice}, so this one is named {project_name!r}")
+        arrival.begin({**row, "name": project_name, "settings": settings})
+        return project_name
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:
@@ -204,10 +204,10 @@ class _Import:
                         raise self._refused(name, number, "encoder", str(error)) from None
                 yield row
 
-    def _refused(self, table: str, row: int, column: str, what: str) -> InputError:
-        at = f", column {column!r}" if column else ""
-        what = what if len(what) <= MOST_SAID else what[:MOST_SAID] + "…"
-        return InputError(f"{self.path.name}: {table_file(table)}, row {row}{at}: {what}; nothing was imported")
+    def _refused(self, table: str, row: int, column: str, problem: str) -> InputError:
+        place = f", column {column!r}" if column else ""
+        problem = problem if len(problem) <= MOST_SAID else problem[:MOST_SAID] + "…"
+        return InputError(f"{self.path.name}: {table_file(table)}, row {row}{place}: {problem}; nothing was imported")
 
     def _settle(self, session: Session, arrival: Arrival, partial: Path) -> None:
         """Give designs and files the new item ids, end what is published, and note which models are missing."""
@@ -244,4 +244,4 @@ def _folder(project_id: int, table: str, row: Row) -> str | None:
 
 def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[Any]] | None:
     """Return the pairs, and any values beside them, with the new ids of their items."""
-    return None if pairs is None else [[items.of(left), items.of(right), *said] for left, right, *said in pairs]
+    return None if pairs is None else [[items.of(left), items.of(right), *values] for left, right, *values in pairs]

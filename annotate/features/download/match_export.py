@@ -71,26 +71,26 @@ def work(engine: Engine, project_id: int) -> MatchWork:
 def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
     """Return the re-rankers made by the project's pipeline runs, the newest first: their folders and titles."""
     return {
-        str(one.path.relative_to(runs_folder().resolve())): f"{one.title}, {run.job.created_at:%d %b %H:%M}"
+        str(output.path.relative_to(runs_folder().resolve())): f"{output.title}, {run.job.created_at:%d %b %H:%M}"
         for run in list_runs(engine, project_id)
-        for one in made_by(run.id)
-        if one.kind == RERANKER
+        for output in made_by(run.id)
+        if output.kind == RERANKER
     }
 
 
-def write_matches(project_id: int, what: str, path: Path) -> int:
+def write_matches(project_id: int, table: str, path: Path) -> int:
     """Write the newest matches' `pairs` or `groups` to the file in the format of its suffix; return the row count.
 
     Raises InputError if there are no matches yet or the file cannot be written.
     """
-    if what not in FILES:
-        raise InputError(f"there is no table {what!r} of matches; use {', '.join(FILES)}")
-    source = folder_of_matches(project_id) / FILES[what]
+    if table not in FILES:
+        raise InputError(f"there is no table {table!r} of matches; use {', '.join(FILES)}")
+    source = folder_of_matches(project_id) / FILES[table]
     with held(source):
         if not source.is_file():
             raise InputError("there are no matches yet: search for them on the page “Export”")
-        there = pyarrow.parquet.read_schema(source).names
-        columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
+        stored_columns = pyarrow.parquet.read_schema(source).names
+        columns = {name: kind for name, kind in COLUMNS[table].items() if name in stored_columns}
         return write_table(path, columns, _rows(source, list(columns)), for_people=True)
 
 

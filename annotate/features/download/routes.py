@@ -59,9 +59,9 @@ def project_address(project_id: int, models: bool, vectors: bool) -> str:
     return f"{PROJECTS}/{project_id}?{urlencode({'models': int(models), 'vectors': int(vectors)})}"
 
 
-def matches_address(project_id: int, what: str, suffix: str) -> str:
+def matches_address(project_id: int, table: str, suffix: str) -> str:
     """Return the address of the project's newest matches: `pairs` or `groups`."""
-    return f"{MATCHES}/{project_id}?{urlencode({'what': what, 'suffix': suffix})}"
+    return f"{MATCHES}/{project_id}?{urlencode({'what': table, 'suffix': suffix})}"
 
 
 def made_address(project_id: int, run_id: str, number: int) -> str:
@@ -69,9 +69,9 @@ def made_address(project_id: int, run_id: str, number: int) -> str:
     return f"{PIPELINES}/{project_id}?{urlencode({'run': run_id, 'number': number})}"
 
 
-def study_address(project_id: int, study_id: int, what: str) -> str:
+def study_address(project_id: int, study_id: int, table: str) -> str:
     """Return the address of a study's `ratings` or `figures`, as CSV."""
-    return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': what})}"
+    return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': table})}"
 
 
 def routes() -> list[Route]:
@@ -122,8 +122,8 @@ def _answering(make: Make) -> Callable[[Request], Response]:
                 if fault_of(problem):
                     raise
                 return PlainTextResponse(without_places(str(problem)), status_code=404)
-            kept = stack.pop_all()  # the file is removed when it has been sent
-        return FileResponse(file, filename=file.name, background=BackgroundTask(kept.close))
+            cleanup = stack.pop_all()  # the file is removed when it has been sent
+        return FileResponse(file, filename=file.name, background=BackgroundTask(cleanup.close))
 
     return answer
 
@@ -166,9 +166,9 @@ _OPTIONS = {"models": "1", "vectors": "0"}
 
 
 def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
-    what = request.query_params.get("what", "pairs")
-    path = folder / f"{safe_name(name)}-{what}.{_suffix(request)}"
-    write_matches(project_id, what, path)
+    table = request.query_params.get("what", "pairs")
+    path = folder / f"{safe_name(name)}-{table}.{_suffix(request)}"
+    write_matches(project_id, table, path)
     return path
 
 
@@ -176,20 +176,20 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
     number = request.query_params.get("number", "")
     if not _is_number(number):
         raise InputError(f"there is no output number {shown(number)}; use the links on the page “Pipelines”")
-    found = made(engine, project_id, request.query_params.get("run", ""), int(number))
-    if not found.path.is_dir():
-        return found.path
-    with held(found.path):
-        return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
+    output = made(engine, project_id, request.query_params.get("run", ""), int(number))
+    if not output.path.is_dir():
+        return output.path
+    with held(output.path):
+        return _zipped(output.path, folder / f"{safe_name(name)}-{output.kind}.zip")
 
 
 def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
     number = request.query_params.get("study", "")
-    what = request.query_params.get("what", "")
+    table = request.query_params.get("what", "")
     if not _is_number(number):
         raise InputError(f"there is no study number {shown(number)}; use the links on the page “Rate”")
-    path = folder / f"{safe_name(name)}-study-{number}-{safe_name(what)}.csv"
-    write_study(engine, project_id, int(number), what, path)
+    path = folder / f"{safe_name(name)}-study-{number}-{safe_name(table)}.csv"
+    write_study(engine, project_id, int(number), table, path)
     return path
 
 

@@ -23,12 +23,12 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
 
     Raises InputError if the run made no encoder of that number, or one for each list.
     """
-    found = made(engine, project_id, run_id, number)
-    folders = encoders_in(found.path) if found.kind == BIENCODER else []
+    output = made(engine, project_id, run_id, number)
+    folders = encoders_in(output.path) if output.kind == BIENCODER else []
     if len(folders) != 1:
-        raise InputError(f"a project cannot use {found.title}: it needs one encoder for both texts")
+        raise InputError(f"a project cannot use {output.title}: it needs one encoder for both texts")
     new, lines = plan_change(engine, project_id, str(folders[0]))
-    return new, [*lines, DOT] if lines and found.about.get("similarity") == "dot" else lines
+    return new, [*lines, DOT] if lines and output.about.get("similarity") == "dot" else lines
 
 
 def plan_change(engine: Engine, project_id: int, encoder: str) -> tuple[Settings, list[str]]:
@@ -42,8 +42,8 @@ def plan_change(engine: Engine, project_id: int, encoder: str) -> tuple[Settings
 def encoders_in(folder: Path) -> list[Path]:
     """Return the folders from which encoders are loaded: this one, else those in it; two for two towers."""
     places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
-    found = [place for place in places if any((place / name).is_file() for name in LOADS)]
-    return [folder] if folder in found else found
+    encoder_folders = [place for place in places if any((place / name).is_file() for name in LOADS)]
+    return [folder] if folder in encoder_folders else encoder_folders
 
 
 def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:

@@ -87,12 +87,12 @@ def list_experiments(engine: Engine) -> list[ExperimentRow]:
     Leaves out experiments of projects that are in the bin or whose figures the person may not see.
     """
     with reading(engine) as session:
-        seen = (one for one in all_projects(session, archived=True) if is_allowed(session, Right.SEE, one.id))
-        projects = {project.id: project.name for project in seen}
-        found = jobs_of_kind(session, EXPERIMENT)
-    rows = [_of_job(job, projects[job.project_id]) for job in found if job.project_id in projects]
-    others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in found}]
-    return sorted([*rows, *others], key=lambda row: row.at, reverse=True)
+        stored = all_projects(session, archived=True)
+        projects = {project.id: project.name for project in stored if is_allowed(session, Right.SEE, project.id)}
+        jobs_of_experiments = jobs_of_kind(session, EXPERIMENT)
+    rows = [_of_job(job, projects[job.project_id]) for job in jobs_of_experiments if job.project_id in projects]
+    copied = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in jobs_of_experiments}]
+    return sorted([*rows, *copied], key=lambda row: row.at, reverse=True)
 
 
 def _of_job(job: Job, project: str) -> ExperimentRow:
@@ -136,9 +136,9 @@ def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
     if not chosen:
         raise InputError("no strategy is chosen: choose at least one")
     if MATCHED in chosen and REFERENCE not in chosen:
-        what = STRATEGIES[MATCHED].title
+        title = STRATEGIES[MATCHED].title
         needed = STRATEGIES[REFERENCE].title
-        raise InputError(f"“{what}” samples as many pairs of each class as “{needed}” collects: choose “{needed}” too")
+        raise InputError(f"“{title}” samples as many pairs of each class as “{needed}” collects: choose “{needed}” too")
     common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed"})
     return {
         "name": wish.name.strip() or "Experiment",
@@ -187,16 +187,16 @@ def request_encoders(engine: Engine, project_id: int, encoders: Sequence[str]) -
 
 def _rows_of(encoders: Sequence[str]) -> dict[str, str]:
     """Return a distinct name that a folder can have for each encoder: its last part, numbered if it is taken."""
-    found: dict[str, str] = {}
+    encoder_by_name: dict[str, str] = {}
     for encoder in encoders:
         last = re.sub(r"[^A-Za-z0-9 ._+-]+", " ", encoder.rstrip("/").rsplit("/", 1)[-1]).strip(" ._+-")[:LONGEST_ROW]
         name = last or "encoder"
         number = 2
-        while name in found:
+        while name in encoder_by_name:
             name = f"{last} {number}"
             number = number + 1
-        found[name] = encoder
-    return found
+        encoder_by_name[name] = encoder
+    return encoder_by_name
 
 
 def compared_encoders(id_: str) -> list[Compared]:

@@ -43,11 +43,11 @@ class Compared:
 
 def compare(first: Round, second: Round) -> Compared:
     """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
-    mine = _kept(first)
-    other = _kept(second)
-    keys = np.unique(np.concatenate([mine.wanted, other.wanted]))
-    before, bound_before = mine.look_up(keys)
-    after, bound_after = other.look_up(keys)
+    first_pairs = _kept(first)
+    second_pairs = _kept(second)
+    keys = np.unique(np.concatenate([first_pairs.wanted, second_pairs.wanted]))
+    before, bound_before = first_pairs.look_up(keys)
+    after, bound_after = second_pairs.look_up(keys)
     p_before = probability(first.matcher, before)
     p_after = probability(second.matcher, after)
     assert p_before is not None and p_after is not None
@@ -55,7 +55,7 @@ def compare(first: Round, second: Round) -> Compared:
     p_before = np.where(bound_before, np.minimum(p_before, p_after), p_before)
     p_after = np.where(bound_after, np.minimum(p_before, p_after), p_after)
     scored = Scored(keys >> BITS, keys & ((1 << BITS) - 1), after)
-    truth = np.maximum(mine.truth_of(keys), other.truth_of(keys))
+    truth = np.maximum(first_pairs.truth_of(keys), second_pairs.truth_of(keys))
     order = np.argsort(-np.abs(p_after - p_before), kind="stable")
     columns = (p_before, p_after, bound_before | bound_after, truth)
     return Compared(scored.take(order), *(column[order] for column in columns))
@@ -105,20 +105,20 @@ class _Kept:
 
     def look_up(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the score of each pair, float32, and whether it is only an upper bound."""
-        at, there = _places(self.keys, keys)
-        return np.where(there, self.score[at], np.float32(self.lowest)), ~there
+        places, is_stored = _places(self.keys, keys)
+        return np.where(is_stored, self.score[places], np.float32(self.lowest)), ~is_stored
 
     def truth_of(self, keys: np.ndarray) -> np.ndarray:
         """Return the known answer of each pair, (n,) int8; -1 where there is none."""
         if not len(self.known):
             return np.full(len(keys), -1, dtype=np.int8)
-        at, there = _places(self.known, keys)
-        return np.where(there, self.truth[at], np.int8(-1))
+        places, is_known = _places(self.known, keys)
+        return np.where(is_known, self.truth[places], np.int8(-1))
 
 
-def _kept(found: Round) -> _Kept:
-    best = best_pairs(found)
-    known = known_pairs(found)
+def _kept(round_: Round) -> _Kept:
+    best = best_pairs(round_)
+    known = known_pairs(round_)
     of_best = _keys(best)
     of_known = _keys(known.scored)
     keys, first = np.unique(np.concatenate([of_best, of_known]), return_index=True)
@@ -133,10 +133,10 @@ def _kept(found: Round) -> _Kept:
     )
 
 
-def _places(keys: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _places(keys: np.ndarray, searched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of each wanted key among the ascending ones, and whether it is there."""
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return at, keys[at] == wanted
+    places = np.minimum(np.searchsorted(keys, searched), len(keys) - 1)
+    return places, keys[places] == searched
 
 
 def _keys(scored: Scored) -> np.ndarray:
@@ -157,6 +157,6 @@ def missed_positives(known: Known) -> Scored:
     return positives.take(np.argsort(positives.score, kind="stable"))
 
 
-def wrong_above(scored: Scored, at: float) -> int:
-    """Return how many of the pairs score at least `at`."""
-    return int((scored.score >= at).sum())
+def wrong_above(scored: Scored, threshold: float) -> int:
+    """Return how many of the pairs score at least `threshold`."""
+    return int((scored.score >= threshold).sum())

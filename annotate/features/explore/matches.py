@@ -49,13 +49,13 @@ class Expected:
     beyond: bool
 
 
-def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
-    """Return the curve's figures for the pairs that score at least `at`; None if no measured point is as high.
+def expected_at(evaluation: Evaluation, threshold: float) -> Expected | None:
+    """Return the curve's figures for the pairs that score at least `threshold`; None if no measured point is as high.
 
     The curve has a point for each positive (thinned to some hundreds); between two points the stricter one is used.
     """
     scores = np.array(evaluation.curve.get("score", []))
-    reached = int((scores >= at).sum())
+    reached = int((scores >= threshold).sum())
     if not reached:
         return None
     point = {name: evaluation.curve[name][reached - 1] for name in evaluation.curve}
@@ -64,7 +64,7 @@ def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
         point["recall"],
         point.get("low"),
         point.get("high"),
-        beyond=reached == len(scores) and at < scores[-1],
+        beyond=reached == len(scores) and threshold < scores[-1],
     )
 
 
@@ -76,10 +76,10 @@ def over_all(precision: float, times: float) -> float:
     return precision / (precision + times * (1 - precision)) if precision > 0 else 0.0
 
 
-def start_at(found: Round, scored: Scored) -> float:
+def start_at(round_: Round, scored: Scored) -> float:
     """Return the slider's first threshold: p = 1/2; without p, the best F1 of the curve, else the hundredth pair."""
-    threshold = offered_threshold(found.matcher)
-    curve = found.evaluation.curve if found.evaluation else {}
+    threshold = offered_threshold(round_.matcher)
+    curve = round_.evaluation.curve if round_.evaluation else {}
     if threshold is None and curve.get("score"):
         precision = np.array(curve["precision"])
         recall = np.array(curve["recall"])
@@ -89,20 +89,20 @@ def start_at(found: Round, scored: Scored) -> float:
     return float(np.clip(round(threshold, DIGITS), scored.score[-1], scored.score[0]))
 
 
-def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
+def worth_a_look(round_: Round, scored: Scored) -> tuple[float, float]:
     """Return the lowest and the highest threshold to offer: below the lowest measured positive, nothing is gained."""
-    curve = found.evaluation.curve.get("score") if found.evaluation else None
+    curve = round_.evaluation.curve.get("score") if round_.evaluation else None
     low = float(scored.score[-1])
     high = float(scored.score[0])
-    return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
+    return max(low, min(curve[-1], start_at(round_, scored))) if curve else low, high
 
 
-def mean_p(found: Round, above: Scored, at: float) -> float | None:
+def mean_p(round_: Round, above: Scored, threshold: float) -> float | None:
     """Return the mean probability of those matches that score at least this: the precision that the model expects.
 
     Those that people or equal texts made matches need no model.
     """
-    p = probability(found.matcher, above.score[above.score >= np.float32(at)])
+    p = probability(round_.matcher, above.score[above.score >= np.float32(threshold)])
     return None if p is None or not len(p) else float(p.mean())
 
 
@@ -112,30 +112,30 @@ def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame
     return table[table["score"].between(low, high)] if "score" in table else table
 
 
-def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
+def write_matches(engine: Engine, round_: Round, threshold: float, path: Path) -> int:
     """Write the matches for all ids, equal texts of one list first, to the CSV file and return the number of rows.
 
     Raises Refused without the right to export the project's data.
     """
     with reading(engine) as session:
-        require(session, Right.CHANGE, found.matcher.project_id)
-    return write_table(path, COLUMNS, _rows(engine, found, at), for_people=True)
+        require(session, Right.CHANGE, round_.matcher.project_id)
+    return write_table(path, COLUMNS, _rows(engine, round_, threshold), for_people=True)
 
 
-def _rows(engine: Engine, found: Round, at: float) -> Iterator[tuple[Any, ...]]:
-    best = best_pairs(found)
-    answered = answered_pairs(engine, found, best)
-    pairs = matches_at(best, at, answered)
-    alone = answered.texts.tolist() if kind_of(engine, found.matcher.project_id) == Kind.SYMMETRIC else []
+def _rows(engine: Engine, round_: Round, threshold: float) -> Iterator[tuple[Any, ...]]:
+    best = best_pairs(round_)
+    answered = answered_pairs(engine, round_, best)
+    pairs = matches_at(best, threshold, answered)
+    equal_texts = answered.texts.tolist() if kind_of(engine, round_.matcher.project_id) == Kind.SYMMETRIC else []
     with reading(engine) as session:
-        ids = identifiers_of(session, {*alone, *pairs.left.tolist(), *pairs.right.tolist()})
-        texts = item_texts(session, alone)
-    for item in alone:
+        ids = identifiers_of(session, {*equal_texts, *pairs.left.tolist(), *pairs.right.tolist()})
+        texts = item_texts(session, equal_texts)
+    for item in equal_texts:
         for names in id_pairs(ids, item, item):
             yield *names, texts[item], texts[item], None, 1.0, EQUAL, None, None
     reasons = dict.fromkeys(map(tuple, answered.yes.tolist()), KNOWN)
     reasons |= dict.fromkeys(map(tuple, answered.equal.tolist()), EQUAL)
-    for pair in shown_pairs(engine, found.matcher, pairs):
+    for pair in shown_pairs(engine, round_.matcher, pairs):
         reason = reasons.get((pair.left_id, pair.right_id), MODEL)
         p = 1.0 if reason == EQUAL else pair.p
         answers = NUMBERS.get(pair.label) if pair.label else None, None if pair.gold is None else int(pair.gold)

@@ -16,7 +16,7 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 
 LONGEST = 10_000  # characters in a typed text
-FOUND = 20  # items to show
+MOST_ITEMS = 20  # items to show
 
 
 @dataclass(frozen=True)
@@ -86,4 +86,4 @@ def _pair(item_id: int, other_id: int, kind: Kind, left: bool) -> tuple[int, int
 def items_by_words(engine: Engine, project_id: int, words: str) -> list[Item]:
     """Return the first 20 items of the project that contain all these words, in any order."""
     with reading(engine) as session:
-        return items_with(session, project_id, words.split(), FOUND) if words.split() else []
+        return items_with(session, project_id, words.split(), MOST_ITEMS) if words.split() else []

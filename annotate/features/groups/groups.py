@@ -48,8 +48,8 @@ class ItemGroups:
         """Return the items of the group: the most central first, then ascending."""
         texts = self.groups.texts(group)
         central = self.groups.central[group]
-        found: list[int] = self.ids[np.concatenate([[central], texts[texts != central]])].tolist()
-        return found
+        item_ids: list[int] = self.ids[np.concatenate([[central], texts[texts != central]])].tolist()
+        return item_ids
 
     def weakest(self, groups: np.ndarray) -> Scored:
         """Return the weakest link of each of these groups that has one, in their order."""
@@ -77,9 +77,9 @@ class Answered:
         return np.array(list(self.several), dtype=np.int64)
 
 
-def answered_pairs(engine: Engine, found: Round, best: Scored) -> Answered:
+def answered_pairs(engine: Engine, answered_round: Round, best: Scored) -> Answered:
     """Return what people say of pairs now, and gold where nobody does. best: the round's best pairs."""
-    known = known_pairs(found)
+    known = known_pairs(answered_round)
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
     named = np.flatnonzero(known.gold >= 0)
     gold = zip(known.scored.take(named).pairs, (known.gold[named] == 1).tolist(), strict=True)
@@ -87,12 +87,12 @@ def answered_pairs(engine: Engine, found: Round, best: Scored) -> Answered:
     labels = dict.fromkeys(equal, AnswerKind.POSITIVE)
     labels |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
     with reading(engine) as session:
-        labels |= labelled_pairs(session, found.matcher.project_id)
-        several = id_counts(session, found.matcher.project_id)
+        labels |= labelled_pairs(session, answered_round.matcher.project_id)
+        several = id_counts(session, answered_round.matcher.project_id)
     yes = [pair for pair, answer in labels.items() if answer == AnswerKind.POSITIVE]
     no = [pair for pair, answer in labels.items() if answer == AnswerKind.NEGATIVE]
-    held = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
-    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), held, best), _rows(equal), several)
+    yes_scores = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
+    return Answered(_rows(yes), _rows(no), _scored(_rows(yes), yes_scores, best), _rows(equal), several)
 
 
 def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:
@@ -104,15 +104,15 @@ def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:
     return score
 
 
-def matches_at(scored: Scored, at: float, answered: Answered) -> Scored:
-    """Return the matches, best first: pairs that score at least `at`, less each no, and each yes that has a score."""
-    pairs = _with_answers(scored.take(slice(count_above(scored, at))), answered)
+def matches_at(scored: Scored, threshold: float, answered: Answered) -> Scored:
+    """Return the matches, best first: pairs that score at least the threshold, minus each no, plus each scored yes."""
+    pairs = _with_answers(scored.take(slice(count_above(scored, threshold))), answered)
     return pairs.take(np.argsort(-pairs.score, kind="stable"))
 
 
-def count_above(scored: Scored, at: float) -> int:
-    """Return how many of the pairs, the best first, score at least `at`."""
-    return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
+def count_above(scored: Scored, threshold: float) -> int:
+    """Return how many of the pairs, the best first, score at least `threshold`."""
+    return int(np.searchsorted(-scored.score, -np.float32(threshold), side="right"))
 
 
 def _rows(pairs: list[Pair]) -> np.ndarray:
@@ -120,34 +120,39 @@ def _rows(pairs: list[Pair]) -> np.ndarray:
 
 
 def groups_of(
-    matcher: Matcher, matches: Scored, at: float, kind: Kind, answered: Answered, how: Clustering = Clustering.CONNECTED
+    matcher: Matcher,
+    matches: Scored,
+    threshold: float,
+    kind: Kind,
+    answered: Answered,
+    clustering: Clustering = Clustering.CONNECTED,
 ) -> ItemGroups:
     """Return the groups that the matches of `matches_at` and the answers make."""
-    every = [matches.left, matches.right, *answered.yes.T]
-    ids = np.unique(np.concatenate([*every, answered.texts]))
-    left, right, *yes = (np.searchsorted(ids, items) for items in every)
+    sides = [matches.left, matches.right, *answered.yes.T]
+    ids = np.unique(np.concatenate([*sides, answered.texts]))
+    left, right, *yes = (np.searchsorted(ids, items) for items in sides)
     no = answered.no[np.isin(answered.no, ids).all(axis=1)]
     second = np.isin(ids, np.concatenate([matches.right, answered.yes[:, 1]])) if kind == Kind.BIPARTITE else None
-    found = probability(matcher, np.append(matches.score, at))
-    p = np.append(matches.score.astype(np.float64), at) if found is None else found
+    probabilities = probability(matcher, np.append(matches.score, threshold))
+    p = np.append(matches.score.astype(np.float64), threshold) if probabilities is None else probabilities
     links = Links(len(ids), left, right, p[:-1], np.column_stack(yes), np.searchsorted(ids, no), second)
     # Rounding may put the last match below the threshold, but a yes stands for itself.
     unsaid = np.append(~_among(matches, answered.yes), True)
     least = float(p[unsaid].min())
-    group = clustered(links, how, least)
-    before = group if how == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
+    group = clustered(links, clustering, least)
+    before = group if clustering == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
     counts = np.array([answered.several.get(item, 1) for item in ids.tolist()], dtype=np.int64)
     return ItemGroups(ids, with_equal_texts(described(links, matches.score, group), counts), changes(before, group))
 
 
 def _with_answers(matches: Scored, answered: Answered) -> Scored:
     """Return the matches without what people said no to, and with each yes that has a score."""
-    kept = matches.take(~_among(matches, answered.no))
+    unrefuted = matches.take(~_among(matches, answered.no))
     scored = ~np.isnan(answered.score)
     more = Scored(answered.yes[scored, 0], answered.yes[scored, 1], answered.score[scored].astype(np.float32))
-    more = more.take(~_among(more, np.column_stack([kept.left, kept.right])))
+    more = more.take(~_among(more, np.column_stack([unrefuted.left, unrefuted.right])))
     return Scored(
-        *(np.concatenate([getattr(one, name) for one in (kept, more)]) for name in ("left", "right", "score"))
+        *(np.concatenate([getattr(part, name) for part in (unrefuted, more)]) for name in ("left", "right", "score"))
     )
 
 
@@ -190,9 +195,9 @@ def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]
     return pairs
 
 
-def _too_many(what: str) -> str:
+def _too_many(size: str) -> str:
     return (
-        f"the group has {what}, but at most {MOST_PAIRS:,} pairs can be answered at once: raise the threshold until "
+        f"the group has {size}, but at most {MOST_PAIRS:,} pairs can be answered at once: raise the threshold until "
         "the group splits into smaller ones"
     )
 

@@ -51,19 +51,19 @@ def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: i
     """
     with reading(engine) as session:
         if only is not None:
-            found = texts_of(session, project_id, [only])
+            texts_by_group = texts_of(session, project_id, [only])
         else:
-            found = page_of_groups(session, project_id, after, limit)
-        texts = [text for group in found.values() for text in group]
+            texts_by_group = page_of_groups(session, project_id, after, limit)
+        texts = [text for group in texts_by_group.values() for text in group]
         ids = identifiers_of(session, texts)
         sides = sides_of(session, texts)
         groups = [
             KeptGroup(group_id(number), [(sides[text], ids[text]) for text in group if text in ids])
-            for number, group in found.items()
+            for number, group in texts_by_group.items()
         ]
         update = newest_update(session, project_id)
         changes = newest_change(session, project_id)
-    return KeptGroups(groups, update, max(found, default=after), changes)
+    return KeptGroups(groups, update, max(texts_by_group, default=after), changes)
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,13 @@ def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarra
         before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
         unused = highest_number(session, project_id) + 1
     inside = group >= 0
-    found = list(changes(before, renumbered(before, items[inside], group[inside], unused)))
-    made = sum(one.event == GroupEvent.MADE for one in found)
-    ended = sum(one.event == GroupEvent.ENDED for one in found)
-    of_before = sorted((one for one in found if one.number < unused), key=_moved, reverse=True)
+    group_changes = list(changes(before, renumbered(before, items[inside], group[inside], unused)))
+    new_count = sum(change.event == GroupEvent.MADE for change in group_changes)
+    ended = sum(change.event == GroupEvent.ENDED for change in group_changes)
+    of_before = sorted((change for change in group_changes if change.number < unused), key=_moved, reverse=True)
     same = len(np.unique(before.number)) - len(of_before)
-    largest = [_became(one, unused) for one in of_before[:LARGEST]]
-    return GroupsPreview(same, len(found) - made - ended, ended, made, largest)
+    largest = [_became(change, unused) for change in of_before[:LARGEST]]
+    return GroupsPreview(same, len(group_changes) - new_count - ended, ended, new_count, largest)
 
 
 def _moved(change: Change) -> int:
@@ -75,17 +75,17 @@ def _named(numbers: Sequence[int], unused: int) -> list[str]:
     return [*old, *([NEW] if new == 1 else [f"{new:,} new groups"] if new else [])]
 
 
-def preview_in_words(found: GroupsPreview) -> str:
+def preview_in_words(groups_preview: GroupsPreview) -> str:
     """Return how many groups become what."""
-    every = counted(found.same + found.changed + found.ended, "group")
+    old_groups = counted(groups_preview.same + groups_preview.changed + groups_preview.ended, "group")
     become = [
-        f"{count:,} {one if count == 1 else many}"
-        for count, one, many in (
-            (found.same, "stays as it is", "stay as they are"),
-            (found.changed, "changes", "change"),
-            (found.ended, "ends", "end"),
+        f"{count:,} {singular if count == 1 else plural}"
+        for count, singular, plural in (
+            (groups_preview.same, "stays as it is", "stay as they are"),
+            (groups_preview.changed, "changes", "change"),
+            (groups_preview.ended, "ends", "end"),
         )
         if count
     ]
-    made = f"; {counted(found.made, 'new group')}" if found.made else ""
-    return f"If these were the project's groups: of its {every}, {', '.join(become)}{made}."
+    new_groups = f"; {counted(groups_preview.made, 'new group')}" if groups_preview.made else ""
+    return f"If these were the project's groups: of its {old_groups}, {', '.join(become)}{new_groups}."

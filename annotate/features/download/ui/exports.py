@@ -23,7 +23,7 @@ TITLES = {
     Form.IMPLIED.value: "Implied pairs",
     Form.VERDICTS.value: "Verdicts of machine raters",
 }
-WHAT = {form.value: about for form, about in ABOUT.items()} | {
+DESCRIPTIONS = {form.value: description for form, description in ABOUT.items()} | {
     DATASET: "A zipped folder with a dataset card and all of these exports as Parquet. Unpack it, and load it with "
     "`datasets.load_dataset(folder)`."
 }
@@ -51,12 +51,12 @@ def exports(project: Project) -> None:
 def labels(project: Project) -> None:
     """Draw the choice of labels, layout and format, and the download."""
     st.subheader("Labels", anchor=False)
-    one, other = st.columns(2)
+    form_column, format_column = st.columns(2)
     forms = [form for form in TITLES if form != Form.IMPLIED or project.kind == Kind.SYMMETRIC]
-    form = one.selectbox("What", forms, format_func=TITLES.__getitem__, key="take_form")
-    one.caption(WHAT[form])
+    form = form_column.selectbox("What", forms, format_func=TITLES.__getitem__, key="take_form")
+    form_column.caption(DESCRIPTIONS[form])
     only_noted = False
-    with other:
+    with format_column:
         suffix = st.segmented_control(
             "Format",
             list(SUFFIXES),
@@ -90,5 +90,5 @@ def whole(project_id: int) -> None:
     _download("Download project", project_address(project_id, with_models, with_models and with_vectors))
 
 
-def _download(title: str, where: str) -> None:
-    st.link_button(title, where, icon=":material/download:", type="primary")
+def _download(title: str, address: str) -> None:
+    st.link_button(title, address, icon=":material/download:", type="primary")

@@ -74,9 +74,9 @@ def labels(project: Project) -> None:
     replace = st.checkbox("Where labels differ, replace the project's with the file's", key="bring_replace")
     if path is None:
         return
-    asked = (project.id, str(path), replace)
-    last: Checked = st.session_state.get("bring_checked", Checked(asked))
-    last = last if last.asked == asked else Checked(asked)
+    request = (project.id, str(path), replace)
+    last: Checked = st.session_state.get("bring_checked", Checked(request))
+    last = last if last.asked == request else Checked(request)
     with st.container(horizontal=True):
         check = st.button("Check file", key="bring_check", icon=":material/fact_check:")
         title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store labels"
@@ -84,7 +84,7 @@ def labels(project: Project) -> None:
         off = not last.storable
         store = st.button(title, key="bring_store", type="primary", icon=icon, disabled=off)
     if check or store:
-        st.session_state["bring_checked"] = _import(project, path, asked, dry=not store)
+        st.session_state["bring_checked"] = _import(project, path, request, dry=not store)
         st.rerun()  # so that the button shows the number of labels
     if last.error:
         st.error(literal(sentence(last.error)))
@@ -92,31 +92,31 @@ def labels(project: Project) -> None:
         report(last.report, last.stored)
 
 
-def _import(project: Project, path: Path, asked: tuple[int, str, bool], dry: bool) -> Checked:
-    choices = Choices(skip=True, replace=asked[2], dry=dry)
+def _import(project: Project, path: Path, request: tuple[int, str, bool], dry: bool) -> Checked:
+    choices = Choices(skip=True, replace=request[2], dry=dry)
     try:
         with st.spinner("Checking the file …" if dry else "Storing the labels …"):
-            found = import_labels(engine(), project.name, path, choices, uploads() / PROBLEMS)
+            report = import_labels(engine(), project.name, path, choices, uploads() / PROBLEMS)
     except InputError as error:
-        return Checked(asked, error=str(error))
-    return Checked(asked, found, stored=not dry)
+        return Checked(request, error=str(error))
+    return Checked(request, report, stored=not dry)
 
 
-def report(found: Report, stored: bool) -> None:
+def report(label_report: Report, stored: bool) -> None:
     """Draw what was or would be stored, and the rows that were or would be left out."""
-    say = st.success if found.stored else st.info
+    say = st.success if label_report.stored else st.info
     verb = "stored" if stored else "can be stored"
-    say(f"{counted(found.stored, 'label')} {verb}.", icon=":material/label:")
-    if not found.total:
+    say(f"{counted(label_report.stored, 'label')} {verb}.", icon=":material/label:")
+    if not label_report.total:
         return
-    st.markdown(f"**{counted(found.total, 'row')} not stored:**")
-    for trouble, about in TROUBLES.items():
-        if count := found.counts.get(trouble, 0):
-            first = found.first[trouble]
+    st.markdown(f"**{counted(label_report.total, 'row')} not stored:**")
+    for trouble, description in TROUBLES.items():
+        if count := label_report.counts.get(trouble, 0):
+            first = label_report.first[trouble]
             more = f", the first {len(first)}" if count > len(first) else ""
-            with st.expander(f"{counted(count, 'row')}: {about}{more}"):
+            with st.expander(f"{counted(count, 'row')}: {description}{more}"):
                 table = pd.DataFrame(first).drop(columns="trouble")
-                st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
+                st.dataframe(table, hide_index=True, alt=f"Rows of the file: {description}")
     st.download_button(
         "Download these rows as CSV",
         lambda: BOM_UTF8 + (uploads() / PROBLEMS).read_bytes(),

@@ -20,7 +20,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.matches import Matches
 from allpairs.learner.light.groups.grouping import Grouping
 
-ABOUT = (
+EXPLANATION = (
     "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "
     "override the model: known negatives are left out, known positives are included."
 )
@@ -40,7 +40,7 @@ def match_search(project_id: int) -> None:
 
 def _search(project_id: int, was_under_way: bool) -> None:
     work = match_export.work(engine(), project_id)
-    st.caption(ABOUT)
+    st.caption(EXPLANATION)
     if work.job is not None and work.job.state in OPEN:
         progress(work.job, "Matches: ")
     elif was_under_way:
@@ -77,8 +77,8 @@ def _ask(project_id: int, work: MatchWork) -> None:
         reranker = _order(project_id)
         grouping = _grouping(work, has_p=work.thresholds[number] is not None)
         keep = st.checkbox("Make these the project's groups", value=True, key="match_keep", help=KEEP)
-        asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
-    if not asked or threshold is None:
+        pressed = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
+    if not pressed or threshold is None:
         return
     with told():
         jobs.request_matches(engine(), project_id, number, threshold, reranker, grouping, keep)
@@ -87,13 +87,13 @@ def _ask(project_id: int, work: MatchWork) -> None:
 
 def _order(project_id: int) -> str | None:
     """Draw the choice of a re-ranker, where a pipeline made one; return its folder, or None for the order by score."""
-    found = match_export.rerankers(engine(), project_id)
-    if not found:
+    titles = match_export.rerankers(engine(), project_id)
+    if not titles:
         return None
     chosen: str | None = st.selectbox(
         "Order by",
-        [None, *found],
-        format_func=lambda folder: found.get(folder, "score"),
+        [None, *titles],
+        format_func=lambda folder: titles.get(folder, "score"),
         key="match_order",
         width=260,
         help="A re-ranker reads both texts of every match, the left one as the query: about 100 pairs a second on a "
@@ -104,7 +104,7 @@ def _order(project_id: int) -> str | None:
 
 def _grouping(work: MatchWork, has_p: bool) -> Grouping:
     """Draw the choices of the clustering and of the text that stands for each group."""
-    how = choose_clustering(work.kind, has_p, "match_groups")
+    clustering = choose_clustering(work.kind, has_p, "match_groups")
     stands = {"Most central": (Representative.CENTRAL, ""), "Longest": (Representative.LONGEST, "")}
     stands |= {f"Newest by {column}": (Representative.NEWEST, column) for column in work.columns}
     chosen = st.selectbox(
@@ -115,41 +115,41 @@ def _grouping(work: MatchWork, has_p: bool) -> Grouping:
         help="The text that stands for its group: the one with the most probable matches in all, the longest, or the "
         "one with the largest number or latest date in a text column.",
     )
-    return Grouping(how, *stands[chosen])
+    return Grouping(clustering, *stands[chosen])
 
 
-def _apart(found: Matches) -> list[str]:
+def _apart(result: Matches) -> list[str]:
     """Return what the number of pairs holds, and how many rows the file has for them."""
-    words = [f"The file of pairs has {counted(found.rows, 'row')}, one for each pair of ids."]
-    if found.below:
-        words.insert(0, f"{found.below:,} of the pairs score below the threshold: they are known to match.")
-    if found.alike:
-        words.append(f"{counted(found.alike, 'text')} with several ids: these ids match, with the reason “equal”.")
-    if found.left_out:
+    words = [f"The file of pairs has {counted(result.rows, 'row')}, one for each pair of ids."]
+    if result.below:
+        words.insert(0, f"{result.below:,} of the pairs score below the threshold: they are known to match.")
+    if result.alike:
+        words.append(f"{counted(result.alike, 'text')} with several ids: these ids match, with the reason “equal”.")
+    if result.left_out:
         words.append(
-            f"{counted(found.left_out, 'row')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
+            f"{counted(result.left_out, 'row')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
             "each id stands beside the first one of the other text. Groups name every id."
         )
     return words
 
 
-def _files(project_id: int, found: Matches, texts: int) -> None:
+def _files(project_id: int, result: Matches, texts: int) -> None:
     """Draw what the last search found, and its files."""
-    model = round_name(found.matcher)
-    order = ", ordered by a re-ranker" if found.reranker else ""
+    model = round_name(result.matcher)
+    order = ", ordered by a re-ranker" if result.reranker else ""
     st.markdown(
-        f"**{counted(found.pairs, 'pair')} of texts, {found.groups:,} groups of {found.grouped:,} texts** "
-        f"({literal(model)}, threshold {found.threshold:.4f}{order}, {TITLES[Clustering(found.clustering)].lower()})"
+        f"**{counted(result.pairs, 'pair')} of texts, {result.groups:,} groups of {result.grouped:,} texts** "
+        f"({literal(model)}, threshold {result.threshold:.4f}{order}, {TITLES[Clustering(result.clustering)].lower()})"
     )
-    st.caption(" ".join(_apart(found)))
-    if found.changed is not None:
-        st.caption(f"Changed groups of the project: {found.changed:,}. See Explore → Groups.")
-    if found.note:
-        st.caption(literal(found.note))
-    if found.texts != texts:
+    st.caption(" ".join(_apart(result)))
+    if result.changed is not None:
+        st.caption(f"Changed groups of the project: {result.changed:,}. See Explore → Groups.")
+    if result.note:
+        st.caption(literal(result.note))
+    if result.texts != texts:
         st.caption("The project's texts have changed since. Find the matches again to include the changes.")
     with st.container(horizontal=True):
-        for what in match_export.COLUMNS:
+        for table in match_export.COLUMNS:
             for suffix, title in SUFFIXES.items():
-                where = matches_address(project_id, what, suffix)
-                st.link_button(f"{what.capitalize()} as {title}", where, icon=":material/download:")
+                address = matches_address(project_id, table, suffix)
+                st.link_button(f"{table.capitalize()} as {title}", address, icon=":material/download:")

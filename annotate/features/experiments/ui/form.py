@@ -13,7 +13,7 @@ from allpairs.db.schema.tables import Project
 from allpairs.learner.light.catalog import STRATEGIES
 
 DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")
-WHAT = (
+EXPLANATION = (
     "Simulates the labelling of this project, with its known pairs as answers, once for each strategy and seed. It "
     "compares what each strategy finds, and how good its matcher is, at the same number of labels."
 )
@@ -33,7 +33,7 @@ def experiment_form(project: Project) -> None:
     if reason := experiments.hindrance(engine(), project.id):
         st.info(literal(reason), icon=":material/straighten:")
         return
-    st.caption(WHAT)
+    st.caption(EXPLANATION)
     settings = Settings.model_validate(project.settings)
     key = f"experiment_{project.id}"
     name = st.text_input("Name", f"Strategies on {project.name}", key=f"{key}_name", max_chars=200, persist_state=DRAFT)
@@ -63,8 +63,8 @@ def encoder_form(project: Project) -> None:
         st.info(reason, icon=":material/straighten:")
         return
     st.caption(f"{COMPARED} {COST}")
-    own = Settings.model_validate(project.settings).encoder
-    known = list(dict.fromkeys([own, DEFAULT_ENCODER]))
+    current = Settings.model_validate(project.settings).encoder
+    known = list(dict.fromkeys([current, DEFAULT_ENCODER]))
     chosen = st.multiselect(
         "Encoders",
         known,

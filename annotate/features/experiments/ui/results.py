@@ -19,7 +19,7 @@ from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.experiments import experiment_folder
 
-SHOWN = 5  # failed runs shown with their errors
+MOST_FAILURES = 5  # failed runs shown with their errors
 ABOUT_TABLES = (
     "Means over seeds, ± half of the 95% interval. “paper”: Mussmann, Jia and Liang (2020); letters: what differs, see "
     "Conditions."
@@ -28,48 +28,48 @@ ABOUT_TABLES = (
 
 def standing(experiment: ExperimentRow) -> None:
     """Draw the experiment's progress, and what has failed."""
-    of = f" on {literal(experiment.project)}" if experiment.project else ""
-    done = sum(run.state == "done" for run in experiment.runs)
-    counted = f", {done} of {len(experiment.runs)} runs done" if experiment.runs else ""
-    st.caption(f"{experiment.state.capitalize()}{counted}{of}, {ago(experiment.at)}")
+    project = f" on {literal(experiment.project)}" if experiment.project else ""
+    done_count = sum(run.state == "done" for run in experiment.runs)
+    counted = f", {done_count} of {len(experiment.runs)} runs done" if experiment.runs else ""
+    st.caption(f"{experiment.state.capitalize()}{counted}{project}, {ago(experiment.at)}")
     if experiment.job is not None and experiment.job.state in OPEN:
         progress(experiment.job)
     elif experiment.job is not None and experiment.job.state == "failed":
         failure(experiment.job)
-    for run in experiment.failed[:SHOWN]:
-        what = f"{run.dataset}, {run.row}, seed {run.seed}: {run.error}"
-        st.warning(literal(what), icon=":material/error:")
-    if len(experiment.failed) > SHOWN:
-        st.caption(f"{len(experiment.failed) - SHOWN} more runs failed.")
+    for run in experiment.failed[:MOST_FAILURES]:
+        failure_text = f"{run.dataset}, {run.row}, seed {run.seed}: {run.error}"
+        st.warning(literal(failure_text), icon=":material/error:")
+    if len(experiment.failed) > MOST_FAILURES:
+        st.caption(f"{len(experiment.failed) - MOST_FAILURES} more runs failed.")
 
 
 def results(experiment: ExperimentRow) -> None:
     """Draw the finished curves and tables, and the downloads."""
-    found = read_results(experiment_folder(experiment.id))
+    experiment_output = read_results(experiment_folder(experiment.id))
     compared = experiments.compared_encoders(experiment.id)
-    draw_results(found, "" if compared else ABOUT_TABLES)
+    draw_results(experiment_output, "" if compared else ABOUT_TABLES)
     _adoption(experiment, compared)
     _runs(experiment)
-    _end(experiment, found.report)
+    _end(experiment, experiment_output.report)
 
 
-def _adoption(experiment: ExperimentRow, found: Sequence[Compared]) -> None:
+def _adoption(experiment: ExperimentRow, encoders: Sequence[Compared]) -> None:
     """Draw the choice of an encoder of a comparison, the best by default, and the button that uses it."""
     job = experiment.job
-    if not found or job is None or not may(Right.CHANGE, job.project_id):
+    if not encoders or job is None or not may(Right.CHANGE, job.project_id):
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        at = st.selectbox(
+        place = st.selectbox(
             "Encoder",
-            range(len(found)),
-            format_func=lambda place: found[place].encoder,
+            range(len(encoders)),
+            format_func=lambda place: encoders[place].encoder,
             width=420,
             key=f"compared_{experiment.id}",
         )
         adopt(
-            f"adopt_{experiment.id}_{at}",
-            lambda: plan_change(engine(), job.project_id, found[at].encoder),
-            lambda: use_compared(engine(), job.project_id, found[at].encoder),
+            f"adopt_{experiment.id}_{place}",
+            lambda: plan_change(engine(), job.project_id, encoders[place].encoder),
+            lambda: use_compared(engine(), job.project_id, encoders[place].encoder),
         )
 
 
@@ -77,8 +77,8 @@ def _runs(experiment: ExperimentRow) -> None:
     if not experiment.runs:
         return
     with st.expander(f"{len(experiment.runs)} runs", icon=":material/grid_on:"):
-        shown = [{"Data": run.dataset, "Row": run.row, "Seed": run.seed, "State": run.state} for run in experiment.runs]
-        st.dataframe(pd.DataFrame(shown), hide_index=True, alt="The runs and their states")
+        rows = [{"Data": run.dataset, "Row": run.row, "Seed": run.seed, "State": run.state} for run in experiment.runs]
+        st.dataframe(pd.DataFrame(rows), hide_index=True, alt="The runs and their states")
 
 
 def _end(experiment: ExperimentRow, report: str) -> None:

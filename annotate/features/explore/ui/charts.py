@@ -8,7 +8,7 @@ from allpairs.annotate.kit.charts import EARLIER, HEIGHT, LINES, MATCHER, NEGATI
 MEASURES = {"precision": MATCHER, "recall": EARLIER}
 
 
-def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> Plot:
+def threshold_chart(table: pd.DataFrame, threshold: float, low: float, high: float) -> Plot:
     """Plot precision and recall by threshold and mark the chosen one. table: columns of an evaluation's curve."""
     measures = list(MEASURES)
     points = table.melt(id_vars=["score"], value_vars=measures, var_name="measure")
@@ -29,7 +29,7 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
             ],
         )
     )
-    rule = alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
+    rule = alt.Chart(pd.DataFrame({"at": [threshold]})).mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
     layers = [lines, rule.encode(x="at:Q")]
     if "low" in table:
         band = alt.Chart(table).mark_area(interpolate="step-before", opacity=0.16, color=MATCHER)

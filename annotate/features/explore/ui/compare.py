@@ -6,7 +6,7 @@ import streamlit as st
 from allpairs.annotate.features.explore import compare as exploring_compare
 from allpairs.annotate.features.explore.compare import Compared
 from allpairs.annotate.features.explore.ui.charts import KINDS, change_chart, describe_changes
-from allpairs.annotate.features.explore.ui.matches import SHOWN, paged
+from allpairs.annotate.features.explore.ui.matches import PAGE_SIZE, paged
 from allpairs.annotate.features.explore.ui.round import choose_round, preparation
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
 from allpairs.annotate.features.quality.rounds import round_name
@@ -24,23 +24,23 @@ LEAST = 0.0005  # the least change of p that is visible with three decimals
 TABLE = 200  # rows of the table behind the plot
 
 
-def compare_view(project_id: int, found: Round) -> None:
+def compare_view(project_id: int, first_round: Round) -> None:
     """Draw the comparison of this round with another one."""
-    trained = [one for one in prepared.rounds_of(engine(), project_id) if one.matcher.w is not None]
+    trained = [round_ for round_ in prepared.rounds_of(engine(), project_id) if round_.matcher.w is not None]
     if len(trained) < NEEDED:
-        how = "Complete a batch on the page “Label” to train the next one."
-        st.info(f"This takes two trained rounds; there {_so_far(len(trained))}. {how}", icon=":material/hourglass:")
+        advice = "Complete a batch on the page “Label” to train the next one."
+        st.info(f"This takes two trained rounds; there {_so_far(len(trained))}. {advice}", icon=":material/hourglass:")
         return
-    if found.matcher.w is None:
+    if first_round.matcher.w is None:
         st.info(UNTRAINED, icon=":material/info:")
         return
-    others = [one for one in trained if one.matcher.number != found.matcher.number]
-    other = choose_round(project_id, others, "Compared with", f"compare_{found.matcher.number}")
-    lacking = next((one for one in (found, other) if one.exploration is None), None)
-    preparation(project_id, lacking or found)
+    comparable = [round_ for round_ in trained if round_.matcher.number != first_round.matcher.number]
+    second_round = choose_round(project_id, comparable, "Compared with", f"compare_{first_round.matcher.number}")
+    lacking = next((round_ for round_ in (first_round, second_round) if round_.exploration is None), None)
+    preparation(project_id, lacking or first_round)
     if lacking is not None:
         return
-    earlier, later = sorted((found, other), key=lambda one: one.matcher.number)
+    earlier, later = sorted((first_round, second_round), key=lambda round_: round_.matcher.number)
     _differences(project_id, earlier, later)
 
 
@@ -60,8 +60,8 @@ def _differences(project_id: int, earlier: Round, later: Round) -> None:
         f"All known pairs and the best {exploring_compare.TOP:,} of each round, {len(compared):,} in total, largest "
         "change first."
     )
-    page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", SHOWN, "largest change first")
-    part = compared.take(slice(page * SHOWN, (page + 1) * SHOWN))
+    page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", PAGE_SIZE, "largest change first")
+    part = compared.take(slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE))
     pairs = shown_pairs(engine(), later.matcher, part.scored)
     changes = zip(part.before, part.after, part.bound, strict=True)
     pair_rows(project_id, list(zip(pairs, (_change(*change) for change in changes), strict=True)))

@@ -21,49 +21,49 @@ from allpairs.annotate.kit.ui.figure import figure
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.schema.tables import Evaluation
 
-SHOWN = 20  # pairs on one page
+PAGE_SIZE = 20  # pairs on one page
 STEP = 10**-DIGITS
 
 
 @st.fragment
-def matches_view(project_id: int, found: Round) -> None:
+def matches_view(project_id: int, round_: Round) -> None:
     """Draw the matches of the round."""
-    scored = best_pairs(found)
+    scored = best_pairs(round_)
     if not len(scored):
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
-    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    answered = answered_now(found, scored)
-    above = matches_at(scored, at, answered)
-    expectation(found, scored, above, at)
-    st.caption(" ".join(_apart(above, at, len(answered.several))))
-    if found.evaluation is not None:
-        _curve(found, found.evaluation, scored, at)
-    _table(project_id, found, above, at)
+    threshold = threshold_slider(round_, scored, f"threshold_{round_.folder.name}")
+    answered = answered_now(round_, scored)
+    above = matches_at(scored, threshold, answered)
+    expectation(round_, scored, above, threshold)
+    st.caption(" ".join(_apart(above, threshold, len(answered.several))))
+    if round_.evaluation is not None:
+        _curve(round_, round_.evaluation, scored, threshold)
+    _table(project_id, round_, above, threshold)
 
 
-def answered_now(found: Round, scored: Scored) -> Answered:
+def answered_now(round_: Round, scored: Scored) -> Answered:
     """Return what people say of pairs now; read anew after each answer, not at each move of the slider."""
-    return _answered(prepared_state(found), found, scored)
+    return _answered(prepared_state(round_), round_, scored)
 
 
-def prepared_state(found: Round) -> str:
+def prepared_state(round_: Round) -> str:
     """Return what names a round's pairs as they are: what is prepared, the last answer, and the texts."""
-    last, texts = state_of_labels(engine(), found.matcher.project_id)
-    return f"{found.folder} {found.exploration} {last} {texts}"
+    last, texts = state_of_labels(engine(), round_.matcher.project_id)
+    return f"{round_.folder} {round_.exploration} {last} {texts}"
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _answered(state: str, _found: Round, _scored: Scored) -> Answered:
-    return answered_pairs(engine(), _found, _scored)
+def _answered(state: str, _round: Round, _scored: Scored) -> Answered:
+    return answered_pairs(engine(), _round, _scored)
 
 
-def threshold_slider(found: Round, scored: Scored, key: str) -> float:
+def threshold_slider(round_: Round, scored: Scored, key: str) -> float:
     """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
-    low, high = matches.worth_a_look(found, scored)
+    low, high = matches.worth_a_look(round_, scored)
     low = floor(low / STEP) * STEP
     high = ceil(high / STEP) * STEP
-    start = min(high, max(low, matches.start_at(found, scored)))
+    start = min(high, max(low, matches.start_at(round_, scored)))
     return st.slider(
         "Threshold",
         low,
@@ -77,9 +77,9 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     )
 
 
-def _apart(above: Scored, at: float, several: int) -> list[str]:
+def _apart(above: Scored, threshold: float, several: int) -> list[str]:
     """Return what the number of matches holds, and what it does not."""
-    below = int((above.score < np.float32(at)).sum())
+    below = int((above.score < np.float32(threshold)).sum())
     words = ["Pairs of texts, without known non-matches."]
     if below:
         words.append(f"{below:,} of them score below the threshold: they are known to match, or equal.")
@@ -88,13 +88,13 @@ def _apart(above: Scored, at: float, several: int) -> list[str]:
     return words
 
 
-def expectation(found: Round, scored: Scored, above: Scored, at: float) -> None:
+def expectation(round_: Round, scored: Scored, above: Scored, threshold: float) -> None:
     """Draw the number of matches, and the precision and recall that the stored evaluation estimates for them."""
-    evaluation = found.evaluation
-    expected = matches.expected_at(evaluation, at) if evaluation else None
-    p = probability(found.matcher, np.array([at]))
+    evaluation = round_.evaluation
+    expected = matches.expected_at(evaluation, threshold) if evaluation else None
+    p = probability(round_.matcher, np.array([threshold]))
     figures = {
-        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, scored) else ""),
+        "Matches": f"{len(above):,}" + ("+" if threshold < _lowest(round_, scored) else ""),
         "Estimated precision": "–" if expected is None else _at_most(expected.precision, expected.beyond),
         "Estimated recall": "–" if expected is None else f"{expected.recall:.1%}",
         "p at the threshold": "–" if p is None else f"{p[0]:.3f}",
@@ -102,36 +102,41 @@ def expectation(found: Round, scored: Scored, above: Scored, at: float) -> None:
     with st.container(horizontal=True):
         for title, value in figures.items():
             st.metric(title, value, width=160)
-    st.caption(" ".join(_words(found, expected, matches.mean_p(found, above, at))))
+    st.caption(" ".join(_words(round_, expected, matches.mean_p(round_, above, threshold))))
 
 
-def _lowest(found: Round, scored: Scored) -> float:
+def _lowest(round_: Round, scored: Scored) -> float:
     """Return the score down to which the list is complete; pairs that score lower were not kept."""
-    kept = found.exploration
-    return -1e9 if kept is None or kept.kept == kept.pairs else float(scored.score[-1])
+    exploration = round_.exploration
+    return -1e9 if exploration is None or exploration.kept == exploration.pairs else float(scored.score[-1])
 
 
 def _at_most(precision: float, beyond: bool) -> str:
     return f"{'≤ ' if beyond else ''}{precision:.1%}"
 
 
-def _words(found: Round, expected: matches.Expected | None, mean: float | None) -> list[str]:
+def _words(round_: Round, expected: matches.Expected | None, mean: float | None) -> list[str]:
     """Return what the figures mean, and how far they can be trusted. mean: probability of the model's matches."""
-    evaluation = found.evaluation
-    own = f"The model's own probabilities predict a precision of {mean:.1%}; that is not a measurement." if mean else ""
+    evaluation = round_.evaluation
+    model_estimate = (
+        f"The model's own probabilities predict a precision of {mean:.1%}; that is not a measurement." if mean else ""
+    )
     if evaluation is None or not evaluation.curve.get("score"):
-        return ["This round has not been measured, so precision and recall are unknown.", own]
+        return ["This round has not been measured, so precision and recall are unknown.", model_estimate]
     if expected is None:
-        return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
+        return [
+            "No measured match scores that high, so precision and recall are unknown at this threshold.",
+            model_estimate,
+        ]
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
-    times = found.exploration.times if found.exploration else 1.0
+    times = round_.exploration.times if round_.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)
         words.append(
             f"This list covers all items, where matches are {times:.1f} times rarer than among the evaluation items. "
             f"Precision may drop to {less:.1%}."
         )
-    return [*words, own]
+    return [*words, model_estimate]
 
 
 def _interval(expected: matches.Expected) -> str:
@@ -141,27 +146,27 @@ def _interval(expected: matches.Expected) -> str:
     return f" (95% interval of precision: {expected.low:.1%} to {expected.high:.1%})"
 
 
-def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> None:
-    low, high = matches.worth_a_look(found, scored)
+def _curve(round_: Round, evaluation: Evaluation, scored: Scored, threshold: float) -> None:
+    low, high = matches.worth_a_look(round_, scored)
     table = matches.curve_table(evaluation, low, high)
     if len(table) > 1:
-        figure(threshold_chart(table, at, low, max(high, at)), describe_thresholds(table))
+        figure(threshold_chart(table, threshold, low, max(high, threshold)), describe_thresholds(table))
 
 
-def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
+def _table(project_id: int, round_: Round, above: Scored, threshold: float) -> None:
     """Draw one page of the matches, best first, and for those who may export, the download of all of them."""
     if not len(above):
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
-    page = paged(len(above), f"matches_page_{found.folder.name}")
-    part = above.take(slice(page * SHOWN, (page + 1) * SHOWN))
-    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
+    page = paged(len(above), f"matches_page_{round_.folder.name}")
+    part = above.take(slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE))
+    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), round_.matcher, part)])
     if not may(Right.CHANGE, project_id):
         return
-    name = f"matches-round-{found.matcher.number}.csv"
+    name = f"matches-round-{round_.matcher.number}.csv"
     st.download_button(
         f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV",
-        partial(_csv, found, at, name),
+        partial(_csv, round_, threshold, name),
         file_name=name,
         mime="text/csv",
         icon=":material/download:",
@@ -170,9 +175,9 @@ def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
     )
 
 
-def paged(length: int, key: str, each: int = SHOWN, order: str = "best first") -> int:
+def paged(length: int, key: str, page_size: int = PAGE_SIZE, order: str = "best first") -> int:
     """Draw the choice of a page, where there are several; return the chosen one, counted from 0."""
-    pages = ceil(length / each)
+    pages = ceil(length / page_size)
     if pages < 2:
         return 0
     if st.session_state.get(key, 1) > pages:
@@ -183,8 +188,8 @@ def paged(length: int, key: str, each: int = SHOWN, order: str = "best first") -
     return page - 1
 
 
-def _csv(found: Round, at: float, name: str) -> bytes:
+def _csv(round_: Round, threshold: float, name: str) -> bytes:
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / name
-        matches.write_matches(engine(), found, at, path)
+        matches.write_matches(engine(), round_, threshold, path)
         return path.read_bytes()

@@ -10,46 +10,47 @@ from allpairs.annotate.kit.jobs.prepared import Round, known_pairs, shown_pairs
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.state import engine
 
-SHOWN = 10
+PAGE_SIZE = 10
 CONFIDENT = "Confident mistakes"
 MISSED = "Missed positives"
-WHAT = {
+DESCRIPTIONS = {
     CONFIDENT: "Known negatives, starting with those that the model is surest are matches.",
     MISSED: "Known positives, starting with those that the model finds least likely.",
 }
-HOW = "Label pairs on the page “Label”, or import labels on the page “Export”."
+ADVICE = "Label pairs on the page “Label”, or import labels on the page “Export”."
 NONE = {
-    CONFIDENT: f"No pair is known to be a non-match yet. {HOW}",
-    MISSED: f"No pair is known to be a match yet. {HOW}",
+    CONFIDENT: f"No pair is known to be a non-match yet. {ADVICE}",
+    MISSED: f"No pair is known to be a match yet. {ADVICE}",
 }
 
 
 @st.fragment
-def mistakes_view(project_id: int, found: Round) -> None:
+def mistakes_view(project_id: int, round_: Round) -> None:
     """Draw the pairs that the round gets most wrong."""
-    known = known_pairs(found)
-    which = st.segmented_control(
+    known = known_pairs(round_)
+    kind = st.segmented_control(
         "Mistakes",
-        list(WHAT),
+        list(DESCRIPTIONS),
         default=CONFIDENT,
         required=True,
         key="mistakes",
         label_visibility="collapsed",
         persist_state="session",
     )
-    scored = mistakes.confident_mistakes(known) if which == CONFIDENT else mistakes.missed_positives(known)
+    scored = mistakes.confident_mistakes(known) if kind == CONFIDENT else mistakes.missed_positives(known)
     if not len(scored):
-        st.info(NONE[which], icon=":material/inbox:")
+        st.info(NONE[kind], icon=":material/inbox:")
         return
-    at = threshold(found.matcher)
-    st.caption(f"{WHAT[which]} {'' if at is None else _share(which, mistakes.wrong_above(scored, at), len(scored))}")
-    page = paged(len(scored), f"mistakes_page_{which}_{found.folder.name}", SHOWN, "worst first")
-    part = scored.take(slice(page * SHOWN, (page + 1) * SHOWN))
-    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), found.matcher, part)])
+    half_score = threshold(round_.matcher)
+    share = "" if half_score is None else _share(kind, mistakes.wrong_above(scored, half_score), len(scored))
+    st.caption(f"{DESCRIPTIONS[kind]} {share}")
+    page = paged(len(scored), f"mistakes_page_{kind}_{round_.folder.name}", PAGE_SIZE, "worst first")
+    part = scored.take(slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE))
+    pair_rows(project_id, [(pair, "") for pair in shown_pairs(engine(), round_.matcher, part)])
 
 
-def _share(which: str, above: int, of: int) -> str:
+def _share(kind: str, above: int, total: int) -> str:
     """Return how many of the pairs lie on the wrong side of p = 1/2, in words."""
-    if which == CONFIDENT:
-        return f"{above:,} of {counted(of, 'pair')} have p ≥ ½."
-    return f"{of - above:,} of {counted(of, 'pair')} have p < ½."
+    if kind == CONFIDENT:
+        return f"{above:,} of {counted(total, 'pair')} have p ≥ ½."
+    return f"{total - above:,} of {counted(total, 'pair')} have p < ½."

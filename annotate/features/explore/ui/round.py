@@ -19,7 +19,7 @@ LEFT = {"failed": "Try again", "cancelled": "Prepare it"}  # what to offer after
 
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:
     """Draw the choice of a round, the newest by default, and return it."""
-    by_number = {one.matcher.number: one for one in rounds}
+    by_number = {round_.matcher.number: round_ for round_ in rounds}
     number = st.selectbox(
         label, list(by_number), format_func=round_name, key=f"{key}_{project_id}", persist_state="session"
     )
@@ -42,21 +42,21 @@ def preparation(project_id: int, chosen: Round) -> None:
 
 def _ended(project_id: int, chosen: Round) -> None:
     """Draw what is prepared, and the button that prepares the round again if there is news, or at all if it failed."""
-    found = chosen.exploration
-    since = prepared.answers_since(engine(), project_id, found) if found else 0
+    exploration = chosen.exploration
+    since = prepared.answers_since(engine(), project_id, exploration) if exploration else 0
     last = prepared.work(engine(), chosen.matcher).job
-    title = LEFT.get(last.state, "Prepare it") if last is not None and not found else "Prepare again"
+    title = LEFT.get(last.state, "Prepare it") if last is not None and not exploration else "Prepare again"
     with st.container(horizontal=True, vertical_alignment="center"):
-        if not found or since:
+        if not exploration or since:
             st.button(
                 title,
                 key=f"prepare_{chosen.matcher.number}",
                 icon=":material/manage_search:",
                 on_click=_ask,
                 args=(chosen,),
-                type="tertiary" if found else "primary",
+                type="tertiary" if exploration else "primary",
             )
-        st.caption(_prepared(chosen, since) if found else f"This round is not prepared. {cost(chosen)}")
+        st.caption(_prepared(chosen, since) if exploration else f"This round is not prepared. {cost(chosen)}")
 
 
 def _ask(chosen: Round) -> None:
@@ -66,12 +66,14 @@ def _ask(chosen: Round) -> None:
 
 def _prepared(chosen: Round, since: int) -> str:
     """Return what is prepared, and what has changed since, in words."""
-    found = chosen.exploration
-    assert found is not None
-    whole = found.kept == found.pairs
-    what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
+    exploration = chosen.exploration
+    assert exploration is not None
+    whole = exploration.kept == exploration.pairs
+    pairs = f"{exploration.pairs:,} pairs"
+    contents = f"All {pairs}" if whole else f"The best {exploration.kept:,} of {pairs}"
     news = f" {counted(since, 'answer')} came later. Prepare again to include them in the mistakes." if since else ""
-    return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
+    contents = f"{contents} and {counted(exploration.known, 'known pair')}"
+    return f"{contents} are prepared (it took {_time(exploration.seconds)}).{news}"
 
 
 def _time(seconds: float) -> str:
@@ -84,5 +86,5 @@ def cost(chosen: Round) -> str:
     if prepared.vectors_are_kept(chosen.matcher):
         return "The texts are encoded already, so this takes seconds."
     took = f" The first time took {_time(seconds)}." if seconds else ""
-    which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"
-    return f"All texts are encoded again with {which}.{took}"
+    model = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"
+    return f"All texts are encoded again with {model}.{took}"

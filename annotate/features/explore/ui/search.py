@@ -20,24 +20,24 @@ from allpairs.db.domain import Kind
 from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.explorations import Search
 
-SHOWN = 20  # of its hits
+MOST_HITS = 20  # of its hits
 TYPED = "New text"
 ITEM = "Text of the project"
 
 
-def search_view(project_id: int, found: Round) -> None:
+def search_view(project_id: int, round_: Round) -> None:
     """Draw the search, which needs no preparation."""
     kind = prepared.kind_of(engine(), project_id)
-    how = st.segmented_control(
+    search_kind = st.segmented_control(
         "Search for", [TYPED, ITEM], default=TYPED, required=True, key="search_how", persist_state="session"
     )
-    if how == TYPED:
-        _typed(project_id, found, kind)
+    if search_kind == TYPED:
+        _typed(project_id, round_, kind)
     else:
-        _of_project(project_id, found)
+        _of_project(project_id, round_)
     job_id = st.session_state.get(_key(project_id))
     if job_id is None:
-        st.caption(f"{round_name(found.matcher.number)}. {cost(found)}")
+        st.caption(f"{round_name(round_.matcher.number)}. {cost(round_)}")
         return
     work = partial(searching.work, engine(), project_id, job_id)
     watch(work, "Searching: ", partial(_result, project_id, kind, job_id))
@@ -48,7 +48,7 @@ def _key(project_id: int) -> str:
     return f"search_{project_id}"
 
 
-def _typed(project_id: int, found: Round, kind: Kind) -> None:
+def _typed(project_id: int, round_: Round, kind: Kind) -> None:
     text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST, persist_state=DRAFT)
     side = "Right list"
     if kind == Kind.BIPARTITE:
@@ -56,11 +56,11 @@ def _typed(project_id: int, found: Round, kind: Kind) -> None:
     if not st.button("Search", key="search_text_ask", icon=":material/search:", type="primary"):
         return
     with told():
-        job_id = searching.ask_text(engine(), project_id, found.matcher.number, text, of_left=side == "Right list")
+        job_id = searching.ask_text(engine(), project_id, round_.matcher.number, text, of_left=side == "Right list")
         st.session_state[_key(project_id)] = job_id
 
 
-def _of_project(project_id: int, found: Round) -> None:
+def _of_project(project_id: int, round_: Round) -> None:
     """Draw a field for words, and a button for each text that contains them."""
     words = st.text_input("Words in the text", key="search_words", max_chars=LONGEST_SEARCH, persist_state="session")
     items = searching.items_by_words(engine(), project_id, words)
@@ -68,7 +68,7 @@ def _of_project(project_id: int, found: Round) -> None:
         st.caption("No text of the project contains all these words.")
     with st.container(key="search_items", gap="xsmall"):
         for item in items:
-            arguments = (project_id, found.matcher.number, item.id)
+            arguments = (project_id, round_.matcher.number, item.id)
             st.button(
                 literal(beginning(item.text)),
                 key=f"search_item_{item.id}",
@@ -77,8 +77,8 @@ def _of_project(project_id: int, found: Round) -> None:
                 args=arguments,
                 icon=":material/search:",
             )
-    if len(items) == searching.FOUND:
-        st.caption(f"These are the first {searching.FOUND} texts. Add words to narrow the search.")
+    if len(items) == searching.MOST_ITEMS:
+        st.caption(f"These are the first {searching.MOST_ITEMS} texts. Add words to narrow the search.")
 
 
 def _ask_item(project_id: int, number: int, item_id: int) -> None:
@@ -101,7 +101,7 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
         st.caption("No model is trained yet: the encoder's similarity alone decides which texts are near.")
     if search.item_id is None:
         st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
-    nearest = searching.nearest(engine(), project_id, kind, search, slice(SHOWN))
+    nearest = searching.nearest(engine(), project_id, kind, search, slice(MOST_HITS))
     pair_rows(project_id, [(near.pair, "") for near in nearest if near.pair is not None])
     for near in nearest:
         if near.pair is None:

@@ -26,13 +26,13 @@ from allpairs.db.projects.items import identifiers_of, item_texts
 from allpairs.db.schema.engine import reading
 from allpairs.learner.light.groups.description import Changes
 
-SHOWN = 10  # groups on one page
+PAGE_SIZE = 10  # groups on one page
 TEXTS = 50  # of a group that are shown, as many as one click can label
 LARGEST = "Largest first"
 LOOSEST = "Least coherent first"
 WEAKEST = "Weakest link first"
 LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
-WHAT = (
+EXPLANATION = (
     "Matches and people's answers form groups; the most central text comes first. *Coherence* is the share of a "
     "group's pairs that match: 1 if all do, low in a chain. The *weakest link* is the match of the lowest score that "
     "holds the group together: if it is wrong, it has joined two groups."
@@ -41,29 +41,30 @@ SURE = "Each is stored as your answer “yes” and used for training."
 
 
 @st.fragment
-def groups_view(project_id: int, found: Round) -> None:
+def groups_view(project_id: int, round_: Round) -> None:
     """Draw the groups of the round's matches."""
-    scored = best_pairs(found)
+    scored = best_pairs(round_)
     if not len(scored):
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
     news(project_id)
-    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
-    answered = answered_now(found, scored)
-    above = grouping.matches_at(scored, at, answered)
-    expectation(found, scored, above, at)
+    threshold = threshold_slider(round_, scored, f"threshold_{round_.folder.name}")
+    answered = answered_now(round_, scored)
+    above = grouping.matches_at(scored, threshold, answered)
+    expectation(round_, scored, above, threshold)
     _undo(project_id)
     if not len(above) and not answered.several:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
-    how = choose_clustering(kind_of(engine(), project_id), found.matcher.w is not None, "explore_groups")
-    state = prepared_state(found)
-    found_groups = _groups(state, at, how, found, above, answered)
+    clustering = choose_clustering(kind_of(engine(), project_id), round_.matcher.w is not None, "explore_groups")
+    state = prepared_state(round_)
+    found_groups = _groups(state, threshold, clustering, round_, above, answered)
     groups = found_groups.groups
-    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(int(groups.size.sum()), 'text')}.")
-    if how != Clustering.CONNECTED:
+    text_count = counted(int(groups.size.sum()), "text")
+    st.caption(f"{EXPLANATION} Here: {counted(len(groups.size), 'group')} of {text_count}.")
+    if clustering != Clustering.CONNECTED:
         st.caption(_changes(found_groups.changes))
-    what_would_change(project_id, found_groups, (state, at, how))
+    what_would_change(project_id, found_groups, (state, threshold, clustering))
     orders = {LARGEST: groups.largest_first, LOOSEST: groups.least_coherent_first, WEAKEST: groups.weakest_first}
     order = st.segmented_control(
         "Order",
@@ -75,50 +76,54 @@ def groups_view(project_id: int, found: Round) -> None:
         label_visibility="collapsed",
     )
     ordered = orders[str(order)]()
-    page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
-    shown = ordered[page * SHOWN : (page + 1) * SHOWN]
-    links = iter(shown_pairs(engine(), found.matcher, found_groups.weakest(shown)))
-    texts = [item for group in shown.tolist() for item in found_groups.items(group)]
-    kept = kept_groups.kept_ids(engine(), project_id, texts)
-    for group in shown.tolist():
-        _group(project_id, found_groups, group, kept, next(links) if groups.joined[group, 0] >= 0 else None)
+    page = paged(len(ordered), f"groups_page_{round_.folder.name}", PAGE_SIZE, str(order).lower())
+    page_groups = ordered[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
+    links = iter(shown_pairs(engine(), round_.matcher, found_groups.weakest(page_groups)))
+    texts = [item for group in page_groups.tolist() for item in found_groups.items(group)]
+    kept_ids = kept_groups.kept_ids(engine(), project_id, texts)
+    for group in page_groups.tolist():
+        _group(project_id, found_groups, group, kept_ids, next(links) if groups.joined[group, 0] >= 0 else None)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _groups(state: str, at: float, how: Clustering, _found: Round, _above: Scored, _answered: Answered) -> ItemGroups:
+def _groups(
+    state: str, threshold: float, clustering: Clustering, _round: Round, _above: Scored, _answered: Answered
+) -> ItemGroups:
     """Return the groups of a round's matches; `state` names what they depend on."""
-    kind = kind_of(engine(), _found.matcher.project_id)
-    return grouping.groups_of(_found.matcher, _above, at, kind, _answered, how)
+    kind = kind_of(engine(), _round.matcher.project_id)
+    return grouping.groups_of(_round.matcher, _above, threshold, kind, _answered, clustering)
 
 
-def _changes(found: Changes) -> str:
+def _changes(changes: Changes) -> str:
     """Return in words what becomes of the groups of connected matches."""
-    stay = "stays" if found.same == 1 else "stay"
-    divide = "divides" if found.divided == 1 else "divide"
-    others = f", {found.joined:,} join other texts" if found.joined else ""
+    stay = "stays" if changes.same == 1 else "stay"
+    divide = "divides" if changes.divided == 1 else "divide"
+    joins = f", {changes.joined:,} join other texts" if changes.joined else ""
     return (
-        f"Against connected matches: {counted(found.same, 'group')} {stay}, {found.divided:,} {divide}{others}. "
+        f"Against connected matches: {counted(changes.same, 'group')} {stay}, {changes.divided:,} {divide}{joins}. "
         "Answers count in both."
     )
 
 
-def _group(project_id: int, found: ItemGroups, group: int, kept: dict[int, str], weakest: ShownPair | None) -> None:
-    """Draw one group, its most central text first, and the link that holds it by the least. kept: ids that stay."""
-    items = found.items(group)
-    groups = found.groups
+def _group(
+    project_id: int, item_groups: ItemGroups, group: int, kept_ids: dict[int, str], weakest: ShownPair | None
+) -> None:
+    """Draw one group, its most central text first, and the link that holds it by the least. kept_ids: ids that stay."""
+    items = item_groups.items(group)
+    groups = item_groups.groups
     with reading(engine()) as session:
         texts = item_texts(session, items[:TEXTS])
         ids_of = identifiers_of(session, items)
     with st.container(border=True, key=f"group_{min(items)}"):
         matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
-        named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept)) else ""
+        named = f"**{ids}** · " if (ids := kept_groups.ids_in_words(items, kept_ids)) else ""
         count = sum(map(len, ids_of.values()))
         ids_in_all = f" with {counted(count, 'id')}" if count > len(items) else ""
         score = f" · {matching} (coherence {groups.coherence[group]:.2f}) · mean score {groups.score[group]:.3f}"
         equal_texts = " · equal texts"
         st.caption(f"{named}**{counted(len(items), 'text')}**{ids_in_all}{score if len(items) > 1 else equal_texts}")
-        first, *others = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])
-        lines = [f"- **{first}**", *(f"- {text}" for text in others)]
+        first, *more_texts = (literal(beginning(texts[id_])) for id_ in items[:TEXTS])
+        lines = [f"- **{first}**", *(f"- {text}" for text in more_texts)]
         more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
         st.markdown("\n".join([*lines, *more]))
         if weakest is not None:
@@ -133,12 +138,12 @@ def _answer(project_id: int, items: list[int]) -> None:
     if not may(Right.LABEL, project_id):
         return
     key = f"group_{project_id}_{min(items)}_{len(items)}"
-    number, why = _left(project_id, items)
+    number, problem = _left(project_id, items)
     acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
     if acted == key and outcome:
         st.caption(literal(outcome))
     if not number:
-        st.caption(literal(why))
+        st.caption(literal(problem))
         return
     if not st.session_state.get(f"{key}_asked"):
         label = "Label all pairs as matches"
@@ -166,9 +171,9 @@ def _ask(key: str) -> None:
     st.session_state[f"{key}_asked"] = True
 
 
-def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
+def _store(key: str, project_id: int, annotator_name: str, items: list[int]) -> None:
     try:
-        number = grouping.answer_group(engine(), project_id, who, items)
+        number = grouping.answer_group(engine(), project_id, annotator_name, items)
         _close(key, f"{counted(number, 'pair')} answered with yes.")
     except InputError as problem:
         _close(key, f"Nothing was answered: {problem}.")
@@ -196,6 +201,6 @@ def _undo(project_id: int) -> None:
         st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
 
 
-def _take_back(project_id: int, who: str, act: str) -> None:
-    grouping.undo(engine(), project_id, who, act)
+def _take_back(project_id: int, annotator_name: str, act: str) -> None:
+    grouping.undo(engine(), project_id, annotator_name, act)
     st.session_state[LAST_ACT] = "", ""

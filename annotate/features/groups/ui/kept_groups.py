@@ -20,63 +20,63 @@ from allpairs.db.domain import Clustering
 from allpairs.db.projects.stable_groups import Named
 from allpairs.db.schema.tables import GroupUpdate
 
-SHOWN = 20  # changes
+MOST_CHANGES = 20  # changes
 NAMED = 5  # texts of a change
 NONE_YET = "The project keeps no groups yet: find matches on the page Export, and each group gets an id that stays."
 
 
 def news(project_id: int) -> None:
     """Draw how the project's groups were made, and what changed last."""
-    found = read_news(engine(), project_id, SHOWN)
-    if found is None:
+    group_news = read_news(engine(), project_id, MOST_CHANGES)
+    if group_news is None:
         st.caption(NONE_YET)
         return
     with st.expander("What changed", icon=":material/history:", key="groups_news"):
-        st.caption(_made(found.update))
-        for at, changes in _by_update(found.changes).items():
-            st.markdown("\n".join([f"**{at}**", "", *map(_line, changes)]))
-        if len(found.changes) == SHOWN:
-            st.caption(f"The last {SHOWN} changes. The REST API has all of them.")
+        st.caption(_made(group_news.update))
+        for title, changes in _by_update(group_news.changes).items():
+            st.markdown("\n".join([f"**{title}**", "", *map(_line, changes)]))
+        if len(group_news.changes) == MOST_CHANGES:
+            st.caption(f"The last {MOST_CHANGES} changes. The REST API has all of them.")
 
 
-def what_would_change(project_id: int, found: ItemGroups, key: tuple[object, ...]) -> None:
+def what_would_change(project_id: int, item_groups: ItemGroups, key: tuple[object, ...]) -> None:
     """Draw what would become of the project's groups, if there are any, by the found ones. key: tells these apart."""
     update = update_to_preview(engine(), project_id)
     if update is None:
         return
-    become = _preview(project_id, update, key, found)
+    become = _preview(project_id, update, key, item_groups)
     st.caption(preview_in_words(become))
     if become.largest:
         with st.expander("What would change", icon=":material/preview:", key="groups_preview"):
-            st.markdown("\n".join(f"- **{one.group}** {change_in_words(one)}" for one in become.largest))
+            st.markdown("\n".join(f"- **{change.group}** {change_in_words(change)}" for change in become.largest))
             if len(become.largest) == LARGEST:
                 st.caption(f"The {LARGEST} groups with the most texts that come or go.")
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _preview(project_id: int, update: int, key: tuple[object, ...], _found: ItemGroups) -> GroupsPreview:
+def _preview(project_id: int, update: int, key: tuple[object, ...], _item_groups: ItemGroups) -> GroupsPreview:
     """Return the preview; it changes with the project's groups and with the found ones."""
-    return preview(engine(), project_id, _found.ids, _found.groups.of)
+    return preview(engine(), project_id, _item_groups.ids, _item_groups.groups.of)
 
 
 def _made(update: GroupUpdate) -> str:
     """Return the numbers of groups and how they were made."""
     p = "" if update.p is None else f" (p {update.p:.3f})"
-    how = TITLES[Clustering(update.clustering)].lower()
+    clustering = TITLES[Clustering(update.clustering)].lower()
     return (
         f"The project keeps {counted(update.groups, 'group')} of {counted(update.texts, 'text')}: "
-        f"{literal(round_name(update.matcher))}, threshold {update.threshold:.4f}{p}, {how}. "
+        f"{literal(round_name(update.matcher))}, threshold {update.threshold:.4f}{p}, {clustering}. "
         "An id stays with the group that has the most of its texts, and is never given to another one."
     )
 
 
 def _by_update(changes: list[Told]) -> dict[str, list[Told]]:
     """Return the changes by the moment and the round of their update, the newest first."""
-    found: dict[str, list[Told]] = {}
+    changes_by_title: dict[str, list[Told]] = {}
     for change in changes:
         title = f"{change.at:%d %b %Y %H:%M}, {literal(round_name(change.matcher))}"
-        found.setdefault(title, []).append(change)
-    return found
+        changes_by_title.setdefault(title, []).append(change)
+    return changes_by_title
 
 
 def _line(change: Told) -> str:
@@ -87,8 +87,8 @@ def _line(change: Told) -> str:
     return f"- **{change.group}** {change_in_words(change)}" + (f" · {'; '.join(texts)}" if texts else "")
 
 
-def _named(what: str, texts: list[Named], count: int) -> list[str]:
+def _named(verb: str, texts: list[Named], count: int) -> list[str]:
     """Return the first ids of these texts in words; nothing if there are none."""
-    shown = [literal(name) for _, name in texts[:NAMED]]
-    more = [f"{count - len(shown):,} more"] if count > len(shown) else []
-    return [f"{what}: {', '.join([*shown, *more])}"] if texts else []
+    names = [literal(name) for _, name in texts[:NAMED]]
+    more = [f"{count - len(names):,} more"] if count > len(names) else []
+    return [f"{verb}: {', '.join([*names, *more])}"] if texts else []
