@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
 
     from allpairs.learner.data.fields import RecordTexts
     from allpairs.learner.scoring.any_pairs import Seen
-    from allpairs.learner.scoring.matcher import Matcher as Loaded
+    from allpairs.learner.scoring.matcher import PairModel
 
     Texts: TypeAlias = "Iterable[str] | pd.DataFrame"
 
@@ -31,7 +31,7 @@ class Matcher:
     model was trained on several text columns, data frames with these columns, which it compares one by one.
     """
 
-    def __init__(self, loaded: Loaded, path: str) -> None:
+    def __init__(self, loaded: PairModel, path: str) -> None:
         self.loaded = loaded
         self.path = path
 

@@ -26,14 +26,13 @@ from allpairs.db.progress import no_progress
 from allpairs.db.projects.items import add_rows
 from allpairs.db.projects.projects import add_project
 from allpairs.db.schema.engine import artifacts, make_engine, migrate, reading, writing
-from allpairs.db.schema.tables import Identifier, Item, Matcher
+from allpairs.db.schema.tables import Identifier, Item, StoredModel
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_vectors import FILE, pretrained_vectors, save_vectors, vectors_of
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.make_reference import make_reference
-from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
-from allpairs.learner.scoring.matcher import save_matcher
+from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.score import Blend
 from tests.helpers.services.installation import installation
 from tests.helpers.tiny import tiny_tokenizer
@@ -64,7 +63,7 @@ def make_large(engine: Engine, texts: int, encoder: str) -> int:
         return project.id
 
 
-def make_model(engine: Engine, project_id: int, data: ProjectData, encoder: str) -> Matcher:
+def make_model(engine: Engine, project_id: int, data: ProjectData, encoder: str) -> StoredModel:
     """Store a trained model with its reference, and random vectors of all texts under it; return its row."""
     folder = artifacts() / f"project-{project_id}" / "job" / "model"
     rng = np.random.default_rng(0)
@@ -74,10 +73,10 @@ def make_model(engine: Engine, project_id: int, data: ProjectData, encoder: str)
     layer = OutputLayer(9.0, -8.0)
     reference = make_reference(data.dataset, vectors, BLEND, layer, rng)
     folder.mkdir(parents=True)
-    save_matcher(TrainedMatcher(load_encoder(encoder), layer, BLEND, reference=reference), folder)
+    save_matcher(PairModel(load_encoder(encoder), layer, BLEND, reference=reference), folder)
     save_vectors(folder.parent / FILE, vectors)
     with writing(engine) as session:
-        row = Matcher(
+        row = StoredModel(
             project_id=project_id,
             number=1,
             folder=f"project-{project_id}/job/model",

@@ -14,7 +14,7 @@ from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.items import CHUNK, add_corpus
 from allpairs.db.projects.projects import add_project
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Evaluation, Round, StoredModel, Task
 from allpairs.db.schema.tables import Item as StoredItem
 from tests.helpers.figures.measured import make_measured_project
 
@@ -64,7 +64,7 @@ def _gold(items: int) -> list[GoldPair]:
 
 
 def _add_matcher(session: Session, project_id: int, number: int, figures: Evaluation) -> None:
-    matcher = Matcher(project_id=project_id, number=number, encoder="all-MiniLM-L6-v2", w=15.0, b=-9.0)
+    matcher = StoredModel(project_id=project_id, number=number, encoder="all-MiniLM-L6-v2", w=15.0, b=-9.0)
     session.add(matcher)
     session.flush()
     names = ("pairs", "positives", "estimates", "curve", "histogram")

@@ -33,13 +33,12 @@ from allpairs.db.projects.items import add_corpus
 from allpairs.db.projects.projects import add_project
 from allpairs.db.schema.engine import artifacts, make_engine, migrate, reading, writing
 from allpairs.db.schema.tables import Item as StoredItem
-from allpairs.db.schema.tables import Matcher as Row
-from allpairs.db.schema.tables import MatchServer, Project, Round
+from allpairs.db.schema.tables import MatchServer, Project, Round, StoredModel
 from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
 from allpairs.learner.data.lexical_features import lexicon_by
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.matcher import Matcher, save_matcher
+from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.reference import ListReference, Reference, digests_of
 from allpairs.learner.scoring.score import Blend
 from benchmarks.common import questions
@@ -99,7 +98,9 @@ def make(engine: Engine, items: int) -> None:
                 for at in range(TASKS)
             ),
         )
-        row = Row(project_id=project_id, number=1, folder=f"{folder}/model", encoder=DEFAULT_ENCODER, w=20.0, b=-12.0)
+        row = StoredModel(
+            project_id=project_id, number=1, folder=f"{folder}/model", encoder=DEFAULT_ENCODER, w=20.0, b=-12.0
+        )
         session.add(row)
     publish(engine, project_id, 1)
 
@@ -132,7 +133,7 @@ def write_model(
     sample = np.sort(rng.choice(len(texts), min(10_000, len(texts)), replace=False))
     one = ListReference(known, np.full(len(known), 0.04, np.float32), vectors[sample].astype(np.float16), BLEND.hubness)
     reference = Reference(one, one, terms, {})
-    save_matcher(Matcher(load_encoder(), OutputLayer(20.0, -12.0), BLEND, None, reference), folder)
+    save_matcher(PairModel(load_encoder(), OutputLayer(20.0, -12.0), BLEND, None, reference), folder)
 
 
 class Labelling(threading.Thread):

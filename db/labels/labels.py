@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import counting_ids
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Round, StoredModel, Task
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ def noted(session: Session, project_id: int) -> int:
 def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """Select the columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
-    asked = (Round.number, Matcher.number, Task.strategy, Task.score)
+    asked = (Round.number, StoredModel.number, Task.strategy, Task.score)
     return (
         select(*act, Answer.note, Answer.guidelines, *asked, _audited(project_id), counts, Answer.id)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
-        .outerjoin(Matcher, Matcher.id == Round.matcher_id)
+        .outerjoin(StoredModel, StoredModel.id == Round.matcher_id)
         .order_by(Answer.id)
     )
 

@@ -23,7 +23,7 @@ from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.results.pipelines import FOLDER as PIPELINES
 from allpairs.db.results.previews import FOLDER as PREVIEWS
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Design, Job, Matcher, Project
+from allpairs.db.schema.tables import Design, Job, Project, StoredModel
 
 AGE = timedelta(days=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -115,7 +115,7 @@ def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]
 
 def _named(session: Session) -> set[str]:
     """Return the places that rows name: models, designs, jobs, and the encoders that projects use."""
-    folders = {folder for column in (Matcher.folder, Design.folder) for folder in session.scalars(select(column))}
+    folders = {folder for column in (StoredModel.folder, Design.folder) for folder in session.scalars(select(column))}
     jobs = {f"{PIPELINES}/{job.id}" for job in session.scalars(select(Job))}
     jobs |= {f"project-{job.project_id}/{job.id}" for job in session.scalars(select(Job).where(Job.state.in_(OPEN)))}
     encoders = [settings.get("encoder") or "" for settings in session.scalars(select(Project.settings))]

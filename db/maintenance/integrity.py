@@ -15,7 +15,7 @@ from allpairs.db.files.object_store import Store
 from allpairs.db.labels.answers import counting_ids
 from allpairs.db.projects.stable_groups import group_id, wrong_groups
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Base, Design, Matcher, PairLabel, Project
+from allpairs.db.schema.tables import Base, Design, PairLabel, Project, StoredModel
 
 ALL = 2**31 - 1  # no answer's id is above it
 SHOWN = 5
@@ -71,14 +71,16 @@ def _groups(session: Session, project: Project) -> Iterator[str]:
 
 
 def _files(session: Session) -> Iterator[str]:
-    for model, what in ((Matcher, "model"), (Design, "design")):
+    for model, what in ((StoredModel, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
         if model is Design:  # other kinds keep no files
             rows = rows.where(Design.kind == DesignKind.AUDIT)
         for name, number, folder in session.execute(rows):
             if folder is not None and not _is_there(artifacts() / folder):
                 yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
-    for matcher in session.scalars(select(Matcher).where(Matcher.folder.is_not(None), Matcher.w.is_not(None))):
+    for matcher in session.scalars(
+        select(StoredModel).where(StoredModel.folder.is_not(None), StoredModel.w.is_not(None))
+    ):
         yield from _output_layer(matcher)
 
 
@@ -90,7 +92,7 @@ def _is_there(folder: Path) -> bool:
         return True
 
 
-def _output_layer(matcher: Matcher) -> Iterator[str]:
+def _output_layer(matcher: StoredModel) -> Iterator[str]:
     """Check that the model's own file, which has no checksum, has the same w and b as the row."""
     file = artifacts() / str(matcher.folder) / "matcher.json"
     try:

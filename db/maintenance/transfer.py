@@ -39,7 +39,6 @@ from allpairs.db.schema.tables import (
     Login,
     LoginAttempt,
     MachineRater,
-    Matcher,
     MatchServer,
     Membership,
     Notice,
@@ -51,6 +50,7 @@ from allpairs.db.schema.tables import (
     Rating,
     Round,
     ShadowCounts,
+    StoredModel,
     Study,
     StudyUnit,
     Task,
@@ -67,7 +67,7 @@ _MOVED: tuple[type[Base], ...] = (
     TextChange,
     IdentifierChange,
     Gold,
-    Matcher,
+    StoredModel,
     Evaluation,
     Publication,
     ShadowCounts,
@@ -132,7 +132,7 @@ def _of_project(table: Table, project_id: int) -> Select[Any]:
     ordered = select(table).order_by(*table.primary_key.columns)
     if "project_id" in table.c:
         return ordered.where(table.c.project_id == project_id)
-    return ordered.where(table.c.matcher_id.in_(select(Matcher.id).where(Matcher.project_id == project_id)))
+    return ordered.where(table.c.matcher_id.in_(select(StoredModel.id).where(StoredModel.project_id == project_id)))
 
 
 class Numbering:
@@ -202,10 +202,10 @@ class Arrival:
 
     def set_cutoffs(self) -> None:
         """Update the answers that matchers name to their new ids: no foreign key does."""
-        mine = select(Matcher.id, Matcher.cutoff).where(Matcher.project_id == self.project_id)
+        mine = select(StoredModel.id, StoredModel.cutoff).where(StoredModel.project_id == self.project_id)
         for matcher_id, cutoff in self.session.execute(mine).all():
             new = self.numbers[Answer.__tablename__].last(cutoff)
-            self.session.execute(update(Matcher).where(Matcher.id == matcher_id).values(cutoff=new))
+            self.session.execute(update(StoredModel).where(StoredModel.id == matcher_id).values(cutoff=new))
 
 
 def _new(row: Row, columns: Mapping[str, Callable[[Any], Any]], numbered: bool) -> Row:

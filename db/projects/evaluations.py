@@ -5,16 +5,16 @@ from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import Split
 from allpairs.db.projects.items import present
-from allpairs.db.schema.tables import Evaluation, Gold, Item, Matcher
+from allpairs.db.schema.tables import Evaluation, Gold, Item, StoredModel
 
 
-def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[Matcher, Evaluation | None]]:
+def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[StoredModel, Evaluation | None]]:
     """Return every matcher of the project with its evaluation, if any; the pre-trained encoder first."""
     rows = session.execute(
-        select(Matcher, Evaluation)
-        .outerjoin(Evaluation, Evaluation.matcher_id == Matcher.id)
-        .where(Matcher.project_id == project_id)
-        .order_by(Matcher.number)
+        select(StoredModel, Evaluation)
+        .outerjoin(Evaluation, Evaluation.matcher_id == StoredModel.id)
+        .where(StoredModel.project_id == project_id)
+        .order_by(StoredModel.number)
     )
     return [(matcher, evaluation) for matcher, evaluation in rows]
 

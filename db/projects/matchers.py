@@ -3,27 +3,27 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 
 SCORES = "scores.npz"  # beside the model: left, right (item ids, in this order) and score of the labelled pairs
 GROUP_FIGURES = "groups"  # among a matcher's details: by clustering, the exact figures of its groups by known pairs
 
 
-def matcher_of(session: Session, project_id: int, number: int) -> Matcher | None:
+def matcher_of(session: Session, project_id: int, number: int) -> StoredModel | None:
     """Return the matcher trained on batches 1 … number."""
-    return session.scalar(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
+    return session.scalar(select(StoredModel).where(StoredModel.project_id == project_id, StoredModel.number == number))
 
 
-def matchers_of(session: Session, project_id: int) -> list[Matcher]:
+def matchers_of(session: Session, project_id: int) -> list[StoredModel]:
     """Return the project's matchers, the newest first."""
-    mine = select(Matcher).where(Matcher.project_id == project_id)
-    return list(session.scalars(mine.order_by(Matcher.number.desc())))
+    mine = select(StoredModel).where(StoredModel.project_id == project_id)
+    return list(session.scalars(mine.order_by(StoredModel.number.desc())))
 
 
-def newest_matcher(session: Session, project_id: int) -> Matcher | None:
+def newest_matcher(session: Session, project_id: int) -> StoredModel | None:
     """Return the matcher with the highest number."""
     return session.scalar(
-        select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
+        select(StoredModel).where(StoredModel.project_id == project_id).order_by(StoredModel.number.desc()).limit(1)
     )
 
 

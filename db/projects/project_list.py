@@ -10,7 +10,7 @@ from sqlalchemy import CTE, Select, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind, Purpose
-from allpairs.db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task, TextChange
+from allpairs.db.schema.tables import Answer, Evaluation, PairLabel, Project, Round, StoredModel, Task, TextChange
 
 UNCHANGED = 0, 0  # the state of texts as they were imported
 
@@ -84,23 +84,29 @@ def _answered(session: Session, newest: CTE) -> dict[int, int]:
 
 def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int, NewestMatcher]:
     """Return the newest model of each project that has one."""
-    last = select(Matcher.project_id, func.max(Matcher.number).label("number"))
-    last_of = last.where(Matcher.project_id.in_(project_ids)).group_by(Matcher.project_id).subquery()
-    same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
+    last = select(StoredModel.project_id, func.max(StoredModel.number).label("number"))
+    last_of = last.where(StoredModel.project_id.in_(project_ids)).group_by(StoredModel.project_id).subquery()
+    same = and_(last_of.c.project_id == StoredModel.project_id, last_of.c.number == StoredModel.number)
     rows = session.execute(
-        select(Matcher.project_id, Matcher.number, Matcher.labels, Matcher.created_at).join(last_of, same)
+        select(StoredModel.project_id, StoredModel.number, StoredModel.labels, StoredModel.created_at).join(
+            last_of, same
+        )
     )
     return {id_: NewestMatcher(number, labels, made) for id_, number, labels, made in rows}
 
 
 def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, NewestFigures]:
     """Return the figures of each project's newest evaluated model, without curve and histogram."""
-    measured = select(Matcher.project_id, func.max(Matcher.number).label("number"))
-    measured = measured.join(Evaluation, Evaluation.matcher_id == Matcher.id).where(Matcher.project_id.in_(project_ids))
-    last_of = measured.group_by(Matcher.project_id).subquery()
-    same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
-    columns = select(Matcher.project_id, Matcher.number, Evaluation.pairs, Evaluation.estimates, Evaluation.audit)
-    rows = session.execute(columns.join(Evaluation, Evaluation.matcher_id == Matcher.id).join(last_of, same))
+    measured = select(StoredModel.project_id, func.max(StoredModel.number).label("number"))
+    measured = measured.join(Evaluation, Evaluation.matcher_id == StoredModel.id).where(
+        StoredModel.project_id.in_(project_ids)
+    )
+    last_of = measured.group_by(StoredModel.project_id).subquery()
+    same = and_(last_of.c.project_id == StoredModel.project_id, last_of.c.number == StoredModel.number)
+    columns = select(
+        StoredModel.project_id, StoredModel.number, Evaluation.pairs, Evaluation.estimates, Evaluation.audit
+    )
+    rows = session.execute(columns.join(Evaluation, Evaluation.matcher_id == StoredModel.id).join(last_of, same))
     return {
         id_: NewestFigures(number, pairs, estimates, (audit.get("reached") or {}).get("reached"))
         for id_, number, pairs, estimates, audit in rows

@@ -25,12 +25,12 @@ from allpairs.db.schema.tables import (
     Item,
     Job,
     Lease,
-    Matcher,
     Membership,
     PairLabel,
     Person,
     Project,
     Round,
+    StoredModel,
     Task,
 )
 
@@ -202,7 +202,7 @@ def round_count(session: Session, project_id: int) -> int:
 
 def artifact_folders(session: Session, project_id: int) -> list[str]:
     """Return the artifact folders of the project's vectors, matchers, designs and jobs."""
-    matchers = select(Matcher.folder).where(Matcher.project_id == project_id)
+    matchers = select(StoredModel.folder).where(StoredModel.project_id == project_id)
     designs = select(Design.folder).where(Design.project_id == project_id)
     jobs = select(Job.kind, Job.id).where(Job.project_id == project_id, Job.kind.in_(HOLDERS))
     found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import PublicationKind
-from allpairs.db.schema.tables import Matcher, Publication, ShadowCounts, now
+from allpairs.db.schema.tables import Publication, ShadowCounts, StoredModel, now
 
 NOTHING_PUBLISHED = (
     "no model is published: publish a trained round's on the page Monitor, tab Model, or with `allpairs publish`"
@@ -37,7 +37,7 @@ def end_publications(session: Session, project_id: int) -> list[PublicationKind]
 def folders_in_service(session: Session, project_id: int) -> set[str]:
     """Return the folders of the models that answer requests or are compared: these keep their vectors."""
     found = (in_service(session, project_id, kind) for kind in PublicationKind)
-    matchers = (session.get(Matcher, one.matcher_id) for one in found if one is not None)
+    matchers = (session.get(StoredModel, one.matcher_id) for one in found if one is not None)
     return {matcher.folder for matcher in matchers if matcher is not None and matcher.folder is not None}
 
 

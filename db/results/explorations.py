@@ -14,7 +14,7 @@ from pathlib import Path
 from allpairs.db.files.artifacts import children, discard
 from allpairs.db.files.json_file import read_json, write_json
 from allpairs.db.schema.engine import artifacts
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 
 FOLDER = "explore"  # below the project's
 PAIRS = "pairs.npz"
@@ -67,7 +67,7 @@ class Search:
     hits: list[Hit]
 
 
-def exploration_folder(matcher: Matcher) -> Path:
+def exploration_folder(matcher: StoredModel) -> Path:
     """Return the folder of the exploration under this matcher; a matcher that replaces it has another one."""
     made = matcher.created_at.astimezone(UTC)
     return _project(matcher.project_id) / f"{matcher.number}-{made:%Y%m%d%H%M%S%f}"

@@ -42,10 +42,10 @@ from allpairs.learner.scorers.scorer import (
     load_rerank_scorer,
 )
 from allpairs.learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
-from allpairs.learner.scoring.matcher import Matcher, columns_in, load_matcher, read_details
+from allpairs.learner.scoring.matcher import PairModel, columns_in, load_matcher, read_details
 from allpairs.learner.search.exact import count_pairs, pairs_numbered
 
-Model = str | Matcher  # the folder or name of a model, or a matcher that is loaded: no folder is read for it again
+Model = str | PairModel  # the folder or name of a model, or a matcher that is loaded: no folder is read for it again
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
 GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
@@ -144,7 +144,7 @@ def reads_pairs(model: Model) -> bool:
 
 def has_vectors(model: Model) -> bool:
     """Return whether the model is a matcher or an encoder: it gives each text a vector."""
-    if isinstance(model, Matcher):
+    if isinstance(model, PairModel):
         return True
     return not (reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model))
 
@@ -184,7 +184,7 @@ def load_scorer(
     model: the folder of a cross-encoder or re-ranker; a matcher, or an encoder; or `bertscore:NAME`, which compares
     tokens, alone or weighted together with the cosine by the labelled pairs.
     """
-    if isinstance(model, Matcher):
+    if isinstance(model, PairModel):
         return load_vectors(model, dataset, progress)
     if is_feature_scorer(model):
         return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
@@ -199,7 +199,7 @@ def load_scorer(
 
 def load_vectors(model: Model, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
     """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
-    matcher = model if isinstance(model, Matcher) else load_matcher(model)
+    matcher = model if isinstance(model, PairModel) else load_matcher(model)
     vectors = matcher.vectors(dataset, _encode(matcher, dataset, progress), progress)
     return VectorScorer(vectors, matcher.layer, matcher.space, matcher.rescored(dataset, vectors, progress))
 
@@ -250,7 +250,7 @@ def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
 
 def population_of(dataset: Dataset, base: str, progress: Progress = no_progress) -> Population:
     """Return all evaluation pairs with the vectors of the encoder that tells near ones from far ones."""
-    cheap = _encode(Matcher(load_encoder(base), None), dataset, progress)
+    cheap = _encode(PairModel(load_encoder(base), None), dataset, progress)
     left = cheap[dataset.evaluation_left]
     right = cheap[dataset.evaluation_right]
     return Population(left, right, dataset.evaluation_positives, dataset.symmetric)
@@ -282,12 +282,12 @@ def dataset_for(model: Model, corpus: Corpus) -> Dataset:
 
 def is_trained(model: Model) -> bool:
     """Return whether the model is a matcher that was trained, and no bare encoder."""
-    return model.layer is not None if isinstance(model, Matcher) else bool(read_details(Path(model)))
+    return model.layer is not None if isinstance(model, PairModel) else bool(read_details(Path(model)))
 
 
 def training_columns(model: Model) -> TextColumns | None:
     """Return the text columns that the model was trained on, if there were several."""
-    return model.columns if isinstance(model, Matcher) else columns_in(Path(model))
+    return model.columns if isinstance(model, PairModel) else columns_in(Path(model))
 
 
 def all_evaluation(corpus: Corpus) -> Corpus:
@@ -297,7 +297,7 @@ def all_evaluation(corpus: Corpus) -> Corpus:
     return replace(corpus, items=[replace(item, split=Split.EVALUATION) for item in corpus.items])
 
 
-def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
+def _encode(matcher: PairModel, dataset: Dataset, progress: Progress) -> np.ndarray:
     """Return vectors (len(texts), d), of the evaluation items only unless other items affect their scores."""
     rows = _evaluated(dataset)
     if matcher.needs_all:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from allpairs.db.corpus.fields import note_on_long_texts
 from allpairs.learner.files.evaluate import Model
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 
 
 def long_texts_in_words(model: Model, texts: Sequence[str]) -> str:
@@ -12,6 +12,6 @@ def long_texts_in_words(model: Model, texts: Sequence[str]) -> str:
 
     model: as `load_model` returns it.
     """
-    if not isinstance(model, Matcher):
+    if not isinstance(model, PairModel):
         return ""
     return note_on_long_texts(model.encoder.count_longer(texts), model.encoder.most_tokens)

@@ -23,7 +23,7 @@ from allpairs.learner.files.groups import column_order, group_table
 from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.scoring.explanation import explained
-from allpairs.learner.scoring.matcher import Matcher, load_matcher
+from allpairs.learner.scoring.matcher import PairModel, load_matcher
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import as_left, as_right, scores
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
@@ -51,7 +51,7 @@ class Matches:
 
 
 def match_corpus(
-    model: str | Matcher,
+    model: str | PairModel,
     corpus: Corpus,
     cut: Cut,
     out: Path,
@@ -68,7 +68,7 @@ def match_corpus(
     """
     require_writable(out)
     check_cut(cut)
-    matcher = model if isinstance(model, Matcher) else load_matcher(model)
+    matcher = model if isinstance(model, PairModel) else load_matcher(model)
     threshold = threshold_of(matcher, cut)
     if grouping is not None:
         grouping.require_possible(corpus.kind, matcher.layer is not None)
@@ -111,7 +111,7 @@ def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
         )
 
 
-def _least(matcher: Matcher, pairs: Pairs, threshold: float) -> float:
+def _least(matcher: PairModel, pairs: Pairs, threshold: float) -> float:
     """Return the p, or without one the score, at the threshold; without a threshold that of the last pair."""
     ends = np.append(pairs.score[-1:], [threshold] if threshold > LOWEST else [])  # rounding may put either below
     held = ends if matcher.layer is None else matcher.layer.probability(ends)
@@ -124,7 +124,7 @@ def groups_file(out: Path) -> Path:
 
 
 def matches_of(
-    matcher: Matcher, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float
+    matcher: PairModel, left: RecordTexts, right: RecordTexts | None, cut: Cut, threshold: float
 ) -> pd.DataFrame:
     """Return the best pairs of two lists, or within the left one, equal ones first, then the best.
 
@@ -152,7 +152,7 @@ def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
 
 
 def _best_matches(
-    matcher: Matcher, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
+    matcher: PairModel, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
 ) -> Matches:
     vectors = matcher.vectors(dataset, encoded, progress)
     space = matcher.space
@@ -203,7 +203,7 @@ def check_cut(cut: Cut) -> None:
         raise InputError(f"precision is a share between 0 and 1, not {cut.precision:g}")
 
 
-def threshold_of(matcher: Matcher, cut: Cut) -> float:
+def threshold_of(matcher: PairModel, cut: Cut) -> float:
     """Return the lowest score that the cut keeps. Raises InputError as `check_cut`, and if precision is not known."""
     check_cut(cut)
     if cut.precision is not None:
@@ -211,7 +211,7 @@ def threshold_of(matcher: Matcher, cut: Cut) -> float:
     return cut.threshold if cut.threshold is not None else LOWEST
 
 
-def _score_at_precision(matcher: Matcher, precision: float) -> float:
+def _score_at_precision(matcher: PairModel, precision: float) -> float:
     """Return the lowest score at or above which the matcher's measured precision was reached."""
     name = matcher.encoder.name
     curve = matcher.curve
@@ -255,7 +255,7 @@ def _of_ids(matches: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> t
     return pairs, names, columns | {"reason": np.where(equal, EQUAL, MODEL)}
 
 
-def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:
+def _reasons(matcher: PairModel, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:
     """Return in words what each part adds to the log-odds of each pair, or to the score of a bare encoder."""
     vectors = matcher.vectors(dataset, encoded)
     first = replace(pairs, score=scores(vectors, pairs.left, pairs.right, matcher.space))

@@ -20,7 +20,7 @@ from allpairs.db.labels.tasks import may_add_audit_batch
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Design, Matcher, Round
+from allpairs.db.schema.tables import Design, Round, StoredModel
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
 from allpairs.learner.jobs.correction_figures import store_figures
@@ -109,7 +109,7 @@ def measure_corrections(job_id: str, project_id: int) -> str:
     return told
 
 
-def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, Matcher]:
+def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, StoredModel]:
     matcher = matcher_of(session, project_id, number)
     if matcher is None:
         raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
@@ -122,7 +122,7 @@ def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, 
     return data, matcher
 
 
-def _design(data: ProjectData, matcher: Matcher, found: Putative, sizes: list[int], recall: float) -> Design:
+def _design(data: ProjectData, matcher: StoredModel, found: Putative, sizes: list[int], recall: float) -> Design:
     """Return the design without its number and folder. sizes: the putative false positives in each stratum."""
     dataset = data.dataset
     high = float(found.false.score.max(initial=found.threshold))

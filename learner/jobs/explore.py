@@ -24,7 +24,7 @@ from allpairs.db.results.explorations import (
     write_exploration,
 )
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Answer, Matcher
+from allpairs.db.schema.tables import Answer, StoredModel
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_arrays import save_arrays
@@ -80,7 +80,7 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
     return f"{len(best):,} of {pairs:,} pairs, {len(known):,} known pairs"
 
 
-def matcher_numbered(session: Session, project_id: int, number: int) -> Matcher:
+def matcher_numbered(session: Session, project_id: int, number: int) -> StoredModel:
     """Return the matcher of this round. Raises InputError if it is gone."""
     matcher = matcher_of(session, project_id, number)
     if matcher is None:

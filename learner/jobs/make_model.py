@@ -11,7 +11,7 @@ from allpairs.db.progress import Progress, part_of
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, has_model
 from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, with_implied
 from allpairs.learner.jobs.data.round_files import (
@@ -38,8 +38,7 @@ from allpairs.learner.scoring.bare import bare_details
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import make_reference
 from allpairs.learner.scoring.matcher import FILE as MATCHER
-from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
-from allpairs.learner.scoring.matcher import add_reference, save_matcher
+from allpairs.learner.scoring.matcher import PairModel, add_reference, save_matcher
 from allpairs.learner.scoring.reference import FILE as REFERENCE
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.inner_product import BLENDED
@@ -69,7 +68,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     model = round_folder(project_id, job_id) / "model"
     require_own(this_run())
     with publishing(model):
-        trained = TrainedMatcher(encoder, layer, columns=data.dataset.columns)
+        trained = PairModel(encoder, layer, columns=data.dataset.columns)
         save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **taught_by(plan))
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
@@ -161,7 +160,7 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
         bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings, progress)
         add_round_details(round_folder(project_id, job_id) / "model", **bare)
         with writing(engine) as session:
-            matcher = session.get_one(Matcher, matcher_id)
+            matcher = session.get_one(StoredModel, matcher_id)
             matcher.details = matcher.details | bare
 
 
@@ -174,6 +173,6 @@ def _hubness(project_id: int, data: ProjectData, progress: Progress) -> np.ndarr
     return vectors[:, -1].copy()
 
 
-def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
+def _is_pretrained(matcher: StoredModel, settings: Settings) -> bool:
     """Return whether the matcher is these settings' pre-trained encoder, scored as they say."""
     return matcher.encoder == settings.encoder and blend_of(matcher).hubness == settings.hubness

@@ -26,7 +26,7 @@ from allpairs.db.projects.records import column_values, require_column
 from allpairs.db.results.matches import GROUP_COLUMNS, GROUPS, PAIRS, Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import GroupUpdate, Matcher
+from allpairs.db.schema.tables import GroupUpdate, StoredModel
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
@@ -234,7 +234,7 @@ def _with_known(found: Pairs, known: Known, vectors: np.ndarray, rescored: Resco
     return whole.take(np.argsort(-whole.score, kind="stable"))
 
 
-def _layer(matcher: Matcher) -> OutputLayer | None:
+def _layer(matcher: StoredModel) -> OutputLayer | None:
     return None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
 
 

@@ -22,7 +22,7 @@ from allpairs.db.projects.stable_groups import Asked
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.raters.training import teaching_of
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.data.evaluation_snapshot import look
@@ -117,7 +117,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
             of_entities = newest_design(session, project_id, DesignKind.ENTITIES) or has_group_figures(
                 session, project_id
             )
-            matcher = session.get_one(Matcher, matcher_id)
+            matcher = session.get_one(StoredModel, matcher_id)
         fresh = load_vectors(vectors_path(project_id, job_id)) if design or of_entities or is_audited(data) else None
         if design or is_audited(data):
             measure_models(engine, project_id, data, progress, {} if fresh is None else {matcher_id: fresh})
@@ -176,7 +176,9 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
-                session.get_one(Matcher, matcher_id).cutoff = plan["cutoff"]  # that of round 0 chooses again and again
+                session.get_one(StoredModel, matcher_id).cutoff = plan[
+                    "cutoff"
+                ]  # that of round 0 chooses again and again
     tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 

@@ -8,7 +8,7 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import SEARCH
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
@@ -67,7 +67,7 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
 
 
 def _typed(
-    matcher: Matcher, data: ProjectData, vectors: np.ndarray, text: str, lists: Lists, progress: Progress
+    matcher: StoredModel, data: ProjectData, vectors: np.ndarray, text: str, lists: Lists, progress: Progress
 ) -> np.ndarray:
     progress("load", 0.0)
     encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
@@ -83,7 +83,7 @@ def _asked(data: ProjectData, text: str, item_id: int | None, query: np.ndarray,
 
 
 def _again(
-    matcher: Matcher, data: ProjectData, vectors: np.ndarray, asked: Seen, found: np.ndarray, first: np.ndarray
+    matcher: StoredModel, data: ProjectData, vectors: np.ndarray, asked: Seen, found: np.ndarray, first: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return the rows found in the order of the whole score, these scores, and why the first of them have theirs."""
     if not matcher.folder or not len(found):

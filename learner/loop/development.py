@@ -11,7 +11,7 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.sampling_designs import Population, near_negatives
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import evaluate
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 
 NEAR = "near_negatives"
 
@@ -29,7 +29,7 @@ class Development:
         known = {text: row for row, text in enumerate(dataset.texts)}
         self.row = np.array([known.get(text, -1) for text in self.dataset.texts], dtype=np.int64)
 
-    def measure(self, matcher: Matcher, encoded: np.ndarray, progress: Progress = no_progress) -> dict[str, Any]:
+    def measure(self, matcher: PairModel, encoded: np.ndarray, progress: Progress = no_progress) -> dict[str, Any]:
         """Return the figures of a matcher by name; encoded: (texts, d) of the other dataset, by its encoder."""
         new = np.flatnonzero(self.row < 0)
         own = encoded[self.row]

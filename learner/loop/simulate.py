@@ -31,7 +31,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import VectorScorer
 from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import with_reference
-from allpairs.learner.scoring.matcher import Matcher, save_matcher
+from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.nearest import BYTES, SHARE, Near, most_neighbours
 from allpairs.learner.search.rescored import NOTHING
@@ -63,7 +63,7 @@ class _State:
     output layer of the first score; staged: that of the whole score, and its second stage.
     """
 
-    matcher: Matcher
+    matcher: PairModel
     encoded: np.ndarray
     vectors: np.ndarray
     layer: OutputLayer | None = None
@@ -160,7 +160,7 @@ class _Simulation:
             encoded = start(encoder, dataset.texts, progress)
             blend = Blend(settings.hubness)
             self.pretrained = blended(dataset, encoded, blend, settings.distance, progress)
-        self.state = _State(Matcher(encoder, None, blend, columns=dataset.columns), encoded, self.pretrained)
+        self.state = _State(PairModel(encoder, None, blend, columns=dataset.columns), encoded, self.pretrained)
         self.measured = self._measure(watch)
         self.row = self._row(0, watch, near_by(dataset, encoded, progress))
 
@@ -252,7 +252,7 @@ class _Simulation:
         return row | more | beside
 
     def save(self, folder: Path) -> None:
-        """Save the newest matcher as `allpairs match` and `Matcher` read it."""
+        """Save the newest matcher as `allpairs match` and `allpairs.Matcher` read it."""
         dataset = self.dataset
         settings = self.settings
         state = self.state

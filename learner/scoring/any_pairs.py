@@ -9,7 +9,7 @@ from allpairs.db.corpus.equal_texts import EQUAL, MODEL, same_texts
 from allpairs.learner.data.fields import Field, joined_fields
 from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 from allpairs.learner.scoring.explanation import Part, explained
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.scoring.reference import candidates_of
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import scores
@@ -45,10 +45,10 @@ class Seen:
         return Seen([self.texts[row] for row in rows], self.vectors[rows], places, self.of_left, fields)
 
 
-def see(matcher: Matcher, texts: Sequence[str], of_left: bool, fields: Sequence[Field] = ()) -> Seen:
+def see(matcher: PairModel, texts: Sequence[str], of_left: bool, fields: Sequence[Field] = ()) -> Seen:
     """Encode texts of the left list, or of the right one; fields: their columns, if they have several.
 
-    Raises InputError as `Matcher.vectors_of`.
+    Raises InputError as `PairModel.vectors_of`.
     """
     records = list(zip(texts, *(field.values for field in fields), strict=True))
     rows = {record: row for row, record in enumerate(dict.fromkeys(records))}
@@ -58,7 +58,7 @@ def see(matcher: Matcher, texts: Sequence[str], of_left: bool, fields: Sequence[
     return Seen(list(distinct), vectors, np.array([rows[each] for each in records], dtype=np.int64), of_left, own)
 
 
-def score_pairs(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def score_pairs(matcher: PairModel, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the score (n,) float32 of pairs of given texts, by their positions in the left and in the right ones.
 
     Raises InputError if the matcher lacks the reference that its score needs.
@@ -75,7 +75,7 @@ def score_pairs(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, othe
 
 
 def explain_pairs(
-    matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray
+    matcher: PairModel, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray
 ) -> Iterator[list[Part]]:
     """Yield what each part adds to the log-odds of the same pairs. Raises InputError as `score_pairs`."""
     vectors, pairs = _first(matcher, left, right, one, other)
@@ -95,7 +95,7 @@ def equal_first(
     return ids, score, np.where(equal, EQUAL, MODEL)
 
 
-def _first(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, Pairs]:
+def _first(matcher: PairModel, left: Seen, right: Seen, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, Pairs]:
     """Return the vectors of both, the left ones first, and the pairs as rows of them with their first scores."""
     matcher.require_reference()
     vectors = np.concatenate([left.vectors, right.vectors])
@@ -104,7 +104,7 @@ def _first(matcher: Matcher, left: Seen, right: Seen, one: np.ndarray, other: np
     return vectors, Pairs(rows, columns, scores(vectors, rows, columns, matcher.space))
 
 
-def _features(matcher: Matcher, left: Seen, right: Seen) -> PairFeatures:
+def _features(matcher: PairModel, left: Seen, right: Seen) -> PairFeatures:
     """Return the features of pairs of the rows of both, under a matcher that has a second stage."""
     reference = matcher.reference
     second = matcher.second
@@ -122,7 +122,7 @@ def _features(matcher: Matcher, left: Seen, right: Seen) -> PairFeatures:
     )
 
 
-def _lexicon(matcher: Matcher, left: Seen, right: Seen) -> Lexicon:
+def _lexicon(matcher: PairModel, left: Seen, right: Seen) -> Lexicon:
     """Return the lexical features of the rows of both, under a matcher that has any."""
     assert matcher.reference is not None and matcher.reference.terms is not None
     return lexicon_by(matcher.reference.terms, [*left.texts, *right.texts])

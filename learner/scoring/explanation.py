@@ -8,7 +8,7 @@ import numpy as np
 from allpairs.learner.data.lexical_features import KINDS, Lexicon
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.lexical_weights import total
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space, scores
@@ -34,7 +34,7 @@ class Part:
 
 
 def explained(
-    matcher: Matcher, vectors: np.ndarray, pairs: Pairs, lexicon: Lexicon | None, features: PairFeatures | None
+    matcher: PairModel, vectors: np.ndarray, pairs: Pairs, lexicon: Lexicon | None, features: PairFeatures | None
 ) -> Iterator[list[Part]]:
     """Yield what each part adds to the log-odds of each pair, or to the score of a matcher that was not trained.
 

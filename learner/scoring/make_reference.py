@@ -8,7 +8,7 @@ from allpairs.db.domain import Distance
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.hubness import NEIGHBOURS, weight_of
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.scoring.reference import MOVES, NOTHING, ListReference, Reference, digests_of, near_sample
 from allpairs.learner.scoring.score import Blend, lacking_of
 from allpairs.learner.search.exact import neighbours
@@ -150,12 +150,12 @@ def _summary(moved: np.ndarray) -> dict[str, float]:
 
 
 def with_reference(
-    matcher: Matcher,
+    matcher: PairModel,
     dataset: Dataset,
     vectors: np.ndarray,
     rng: np.random.Generator,
     competition: Competition | None = None,
-) -> Matcher:
+) -> PairModel:
     """Return the matcher with the reference of its corpus, where its score needs one; vectors: its blended ones.
 
     competition: of the corpus's texts, if the matcher has a second stage.

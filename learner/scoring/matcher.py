@@ -35,8 +35,8 @@ CURVE = ("score", "precision")  # of a matcher's measured curve, what is read
 
 
 @dataclass(frozen=True)
-class Matcher:
-    """An encoder and, once trained, its output layer; blend: the components of its first score.
+class PairModel:
+    """What scores pairs: an encoder and, once trained, its output layer; blend: the components of its first score.
 
     second: its second stage, if it has one; reference: what the score needs of the corpus that it was trained on, where
     it needs any; columns: the text columns of that corpus, if it had several; curve: precision and recall by score,
@@ -116,7 +116,7 @@ class Matcher:
         return lexicon_by(terms, dataset.texts) if terms else dataset.lexicon
 
 
-def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
+def save_matcher(matcher: PairModel, folder: Path, **details: Any) -> None:
     """Save the matcher to the folder by an atomic write, replacing what is there.
 
     Its checksums leave out the matcher's own file, to which details are added later.
@@ -139,7 +139,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     partial.replace(folder)
 
 
-def load_matcher(name: str, device: str | None = None) -> Matcher:
+def load_matcher(name: str, device: str | None = None) -> PairModel:
     """Load the matcher of a folder, or a bare encoder by name or folder, whose cosine ranks pairs without w and b.
 
     A matcher scores by the distance it was trained with; a bare encoder by its cosine, whatever its folder says.
@@ -154,7 +154,7 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
         reference = read_reference(folder)
         if read_details(folder) != known:
             raise InputError(f"another model was written to {name} while it was loaded: load it again")
-    matcher = Matcher(
+    matcher = PairModel(
         encoder.variant(distance=encoder.saved_distance) if known else encoder, reference=reference, **parts
     )
     _require_fit(matcher, folder)
@@ -188,7 +188,7 @@ def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _require_fit(matcher: Matcher, folder: Path) -> None:
+def _require_fit(matcher: PairModel, folder: Path) -> None:
     """Raise InputError unless the reference is of vectors, and of scores, as this matcher makes them."""
     if matcher.reference is None:
         return

@@ -10,7 +10,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_vectors import FILE, are_of, load_vectors, vectors_of
 from allpairs.learner.scoring.matcher import load_matcher
@@ -54,16 +54,16 @@ def load_served(
     return ProjectTexts(data.item_ids, dataset.symmetric, columns), ServedModel(matcher, vectors, rows, indexes)
 
 
-def _row(engine: Engine, matcher_id: int) -> tuple[Matcher, str]:
+def _row(engine: Engine, matcher_id: int) -> tuple[StoredModel, str]:
     """Return the matcher and its folder. Raises InputError if it is gone."""
     with reading(engine) as session:
-        row = session.get(Matcher, matcher_id)
+        row = session.get(StoredModel, matcher_id)
     if row is None or row.folder is None:
         raise InputError("the published model is gone: publish another round's")
     return row, row.folder
 
 
-def _vectors(row: Matcher, data: ProjectData, progress: Progress) -> np.ndarray:
+def _vectors(row: StoredModel, data: ProjectData, progress: Progress) -> np.ndarray:
     """Return the model's blended vectors (items, d), memory-mapped."""
     path = (artifacts() / str(row.folder)).parent / FILE
     with suppress(InputError):

@@ -11,7 +11,7 @@ from allpairs.db.corpus.equal_texts import same_texts
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs, see
 from allpairs.learner.scoring.explanation import Part
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.search.inner_product import as_left, as_right
 from allpairs.learner.serving.candidates import Candidates
 
@@ -42,7 +42,7 @@ class ServedModel:
     rows: for each side of a query, True for the left one, the rows among which it looks, in the order of its index.
     """
 
-    matcher: Matcher
+    matcher: PairModel
     vectors: np.ndarray
     rows: dict[bool, np.ndarray]
     indexes: dict[bool, Candidates]

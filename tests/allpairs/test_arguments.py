@@ -22,8 +22,7 @@ from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Side
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
-from allpairs.learner.scoring.matcher import save_matcher
+from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.tables import read_corpus
 from tests.helpers.projects.rounds import texts
 from tests.helpers.tiny import tiny_encoder
@@ -63,7 +62,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def matcher(encoder: Path) -> Matcher:
-    return Matcher(TrainedMatcher(load_encoder(str(encoder)), OutputLayer(5.0, -2.0), curve=CURVE), "m")
+    return Matcher(PairModel(load_encoder(str(encoder)), OutputLayer(5.0, -2.0), curve=CURVE), "m")
 
 
 @pytest.fixture
@@ -235,7 +234,7 @@ def test_what_is_loaded_is_all_there_is(
         return [evaluate(of, TEXTS, gold=gold), of.match(TEXTS, precision=0.9).to_dict(), drawn.to_dict("list")]
 
     before = repr(figures(loaded))
-    another = TrainedMatcher(matcher.loaded.encoder, OutputLayer(-5.0, 2.0))
+    another = PairModel(matcher.loaded.encoder, OutputLayer(-5.0, 2.0))
     save_matcher(another, folder, curve={"score": [-1.0], "precision": [1.0], "recall": [1.0]})
     assert repr(figures(Matcher.load("model"))) != before
     assert repr(figures(loaded)) == before
@@ -253,7 +252,7 @@ def test_what_is_loaded_is_all_there_is(
 def test_a_model_of_records_is_measured_on_records(matcher: Matcher) -> None:
     kinds = {Side.LEFT: (FieldKind.TEXT, FieldKind.PRICE)}
     columns = TextColumns({Side.LEFT: ("title", "price")}, kinds)
-    records = Matcher(TrainedMatcher(matcher.loaded.encoder, matcher.loaded.layer, columns=columns), "r")
+    records = Matcher(PairModel(matcher.loaded.encoder, matcher.loaded.layer, columns=columns), "r")
     table = pd.DataFrame({"id": range(COUNT), "title": TEXTS, "price": [1.0, *[2.5] * (COUNT - 1)]})
     found = evaluate(records, table, gold=[(0, 1), (2, 3)])
     assert found == evaluate(matcher, TEXTS, gold=[(0, 1), (2, 3)])  # no model reads a price

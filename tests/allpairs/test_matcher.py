@@ -15,8 +15,7 @@ from sqlalchemy import Engine, select
 from allpairs import InputError, Matcher
 from allpairs.annotate.features.publish.model_export import matcher_archive
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Item
-from allpairs.db.schema.tables import Matcher as Row
+from allpairs.db.schema.tables import Item, StoredModel
 from allpairs.learner.jobs.data.stored_rescored import load_rescored
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring import make_reference
@@ -52,7 +51,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_encoder(folder, texts(150))
 
 
-def unpacked(name: str, row: Row, folder: Path) -> Path:
+def unpacked(name: str, row: StoredModel, folder: Path) -> Path:
     with matcher_archive(name, row, "# Card") as path, ZipFile(path) as bundle:
         bundle.extractall(folder)
     (found,) = folder.iterdir()

@@ -15,8 +15,7 @@ from allpairs.db.corpus.corpus import Columns, load_corpus
 from allpairs.db.domain import Settings
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Item
-from allpairs.db.schema.tables import Matcher as Row
+from allpairs.db.schema.tables import Item, StoredModel
 from allpairs.learner.files.match import Cut, match_corpus
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.data.stored_rescored import load_rescored
@@ -39,7 +38,7 @@ def table() -> pd.DataFrame:
 WIDE = {code: code + 0xFEE0 for code in range(ord("!"), ord("~") + 1)}  # NFKC takes full width back
 
 
-def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
+def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> StoredModel:
     """Return the matcher of a project of these records after a labelled batch."""
     table.to_csv(folder / "records.csv", index=False)
     encoder = tiny_encoder(folder, [*table["title"], "0 1 2 3 4 5 6 7 8 9 . x"])
@@ -52,7 +51,9 @@ def trained(engine: Engine, table: pd.DataFrame, folder: Path) -> Row:
     answer_batch(engine, project_id, half)
     run(engine, project_id)
     with reading(engine) as session:
-        return session.scalars(select(Row).where(Row.project_id == project_id, Row.number == 1)).one()
+        return session.scalars(
+            select(StoredModel).where(StoredModel.project_id == project_id, StoredModel.number == 1)
+        ).one()
 
 
 def test_a_model_of_records_scores_data_frames_like_its_project(

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, func, select
 from allpairs.annotate.features.label.queue import record
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import make_engine, reading
-from allpairs.db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
+from allpairs.db.schema.tables import Answer, Gold, Job, Project, Round, StoredModel, Task
 from tests.helpers.browser import DESKTOP, PAUSE, App, Picture, drawn, open_card, press, settle
 from tests.helpers.machine import free_port
 from tests.helpers.services.workers import wait_for
@@ -86,7 +86,7 @@ def _wait_for(engine: Engine, matcher: int, batch: int) -> None:
 
     def reached() -> bool:
         with reading(engine) as session:
-            made = session.scalar(select(func.max(Matcher.number))), session.scalar(select(func.max(Round.number)))
+            made = session.scalar(select(func.max(StoredModel.number))), session.scalar(select(func.max(Round.number)))
             at_work = session.scalar(select(func.count()).select_from(Job).where(Job.state.in_(OPEN)))
         return made == (matcher, batch) and not at_work
 
@@ -128,7 +128,7 @@ def test_the_demo_is_labelled_by_keys_and_trained(explored: tuple[App, Engine]) 
     _, engine = explored
     with reading(engine) as session:
         said = {task: answer == "positive" for task, answer in session.execute(select(Answer.task_id, Answer.answer))}
-        labels = session.scalars(select(Matcher.labels).order_by(Matcher.number)).all()
+        labels = session.scalars(select(StoredModel.labels).order_by(StoredModel.number)).all()
     first = gold_answers(engine, 1)
     assert len(first) == 40 and all(said[task] == positive for task, positive in first)
     assert labels == [0, 40]

@@ -12,7 +12,7 @@ from allpairs.annotate.features.projects.lifecycle import archive_project, bin_p
 from allpairs.annotate.features.projects.projects import list_projects
 from allpairs.db.domain import AnswerKind
 from allpairs.db.schema.engine import make_engine, migrate, writing
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task, Worker, now
+from allpairs.db.schema.tables import Answer, Round, StoredModel, Task, Worker, now
 from tests.helpers.browser import PHONE, App, MakeDesk, Picture
 from tests.helpers.factories import drop_project, make_project, make_round
 from tests.helpers.figures.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
@@ -48,7 +48,7 @@ def spread(engine: Engine, project_id: int, days: int) -> None:
         answers = session.scalars(select(Answer).where(Answer.project_id == project_id).order_by(Answer.id)).all()
         for place, answer in enumerate(answers):
             answer.created_at = now() - timedelta(days=days * (1 - place / len(answers)) ** 1.5)
-        for matcher in session.scalars(select(Matcher).where(Matcher.project_id == project_id)):
+        for matcher in session.scalars(select(StoredModel).where(StoredModel.project_id == project_id)):
             matcher.created_at = now() - timedelta(hours=3 * (5 - matcher.number))
 
 

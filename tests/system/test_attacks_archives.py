@@ -20,7 +20,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Evaluation, Matcher, Project
+from allpairs.db.schema.tables import Evaluation, Project, StoredModel
 from tests.helpers.factories import make_design, row_counts
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.machine import ROOT
@@ -212,7 +212,7 @@ def kept(engine: Engine, project_id: int) -> tuple[str, list[str]]:
     """Return the project's encoder and its matchers' encoders."""
     with reading(engine) as session:
         found = session.get_one(Project, project_id).settings
-        encoders = select(Matcher.encoder).where(Matcher.project_id == project_id).order_by(Matcher.number)
+        encoders = select(StoredModel.encoder).where(StoredModel.project_id == project_id).order_by(StoredModel.number)
         return found["encoder"], list(session.scalars(encoders))
 
 
@@ -235,7 +235,7 @@ def test_values_of_earlier_exports_are_read_alike_on_both(engine: Engine, archiv
     project_id = import_project(engine, path).project_id
     with reading(engine) as session:
         assert session.get_one(Project, project_id).created_at == datetime(2026, 1, 1, tzinfo=UTC)
-        evaluations = select(Evaluation.estimates).join(Matcher).order_by(Matcher.number)
+        evaluations = select(Evaluation.estimates).join(StoredModel).order_by(StoredModel.number)
         assert {found["value"] for found in session.scalars(evaluations).first().values()} == {None}
 
 

@@ -24,7 +24,7 @@ from allpairs.db.domain import Role, Scope
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema import engine as engines
 from allpairs.db.schema.engine import make_engine, migrate, reading
-from allpairs.db.schema.tables import Answer, Matcher, Round
+from allpairs.db.schema.tables import Answer, Round, StoredModel
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.machine import Require
 from tests.helpers.people import START, make_person
@@ -220,5 +220,5 @@ def require_done(engine: Engine, project: int, job: str) -> None:
     wait_for_state(engine, job, "done")
     with reading(engine) as session:
         assert session.scalars(select(Round.number).where(Round.project_id == project)).all() == [1, 2]
-        assert sorted(session.scalars(select(Matcher.number).where(Matcher.project_id == project))) == [0, 1]
+        assert sorted(session.scalars(select(StoredModel.number).where(StoredModel.project_id == project))) == [0, 1]
     assert list(problems(engine)) == []

@@ -40,7 +40,7 @@ from allpairs.db.people.logins import ROTATED
 from allpairs.db.projects import jobs
 from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, make_engine, reading, writing
-from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Matcher, Project
+from allpairs.db.schema.tables import Base, Design, Evaluation, Item, Job, Project, StoredModel
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.light.stats.precision_by_rank import precision
 from tests.helpers.factories import make_project, make_round
@@ -124,7 +124,7 @@ def await_locks(engine: Engine, number: int) -> None:
 def test_more_pairs_are_counted_than_32_bits_hold(postgres: Engine, project: int) -> None:
     pairs = 3 * 2**31
     with writing(postgres) as session:
-        matcher = Matcher(project_id=project, number=0, encoder="e")
+        matcher = StoredModel(project_id=project, number=0, encoder="e")
         session.add(matcher)
         session.flush()
         figures: dict[str, Any] = {"estimates": {}, "curve": {}, "histogram": {}}

@@ -14,7 +14,7 @@ from allpairs.annotate.kit.jobs.requests import request_round, workers
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Answer, Matcher, Round
+from allpairs.db.schema.tables import Answer, Round, StoredModel
 from tests.helpers.projects.rounds import answer_by_turns, make_trainable
 from tests.helpers.services.workers import job_of, started, taken_by, wait_for, wait_for_stage, wait_for_state
 
@@ -44,7 +44,9 @@ def rows(engine: Engine, project: int) -> tuple[list[int | None], list[int], int
     """Return the numbers of rounds and matchers, and how many answers there are."""
     with reading(engine) as session:
         rounds = session.scalars(select(Round.number).where(Round.project_id == project).order_by(Round.id)).all()
-        matchers = session.scalars(select(Matcher.number).where(Matcher.project_id == project).order_by(Matcher.id))
+        matchers = session.scalars(
+            select(StoredModel.number).where(StoredModel.project_id == project).order_by(StoredModel.id)
+        )
         return list(rounds), list(matchers), len(session.scalars(select(Answer.id)).all())
 
 

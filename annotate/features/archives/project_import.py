@@ -31,7 +31,7 @@ from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import checked_name, numbered_name
 from allpairs.db.projects.publications import end_publications
 from allpairs.db.schema.engine import artifacts, person_of
-from allpairs.db.schema.tables import Design, Item, MachineRater, Matcher, Project, Task, now
+from allpairs.db.schema.tables import Design, Item, MachineRater, Project, StoredModel, Task, now
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
@@ -176,7 +176,7 @@ class _Import:
             for row in rows:
                 if name == Task.__tablename__:
                     row["alike"] = _renumbered(row.get("alike"), arrival.numbers[Item.__tablename__])
-                if name in (Matcher.__tablename__, Design.__tablename__):
+                if name in (StoredModel.__tablename__, Design.__tablename__):
                     row["folder"] = _folder(arrival.project_id, name, row)
                 if name == MachineRater.__tablename__:
                     self._end_rater(row)
@@ -197,7 +197,7 @@ class _Import:
                 row = json.loads(line, parse_constant=lambda _: None)  # NaN, which PostgreSQL does not take in JSON
                 if wrong := wrong_in(row, checks):
                     raise self._refused(name, number, *wrong)
-                if name == Matcher.__tablename__:
+                if name == StoredModel.__tablename__:
                     try:
                         row["encoder"] = arrived_encoder(row["encoder"], self.encoder)
                     except InputError as error:
@@ -238,7 +238,7 @@ class _Import:
 def _folder(project_id: int, table: str, row: Row) -> str | None:
     if row["folder"] is None:
         return None
-    kind = "round-{}/model" if table == Matcher.__tablename__ else "design-{}"
+    kind = "round-{}/model" if table == StoredModel.__tablename__ else "design-{}"
     return f"project-{project_id}/{kind.format(int(row['number']))}"
 
 

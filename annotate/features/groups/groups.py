@@ -21,7 +21,7 @@ from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
 from allpairs.db.projects.items import id_counts
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import Changes, Groups, changes, described
 from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
@@ -120,7 +120,7 @@ def _rows(pairs: list[Pair]) -> np.ndarray:
 
 
 def groups_of(
-    matcher: Matcher,
+    matcher: StoredModel,
     matches: Scored,
     threshold: float,
     kind: Kind,

@@ -21,7 +21,7 @@ from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.matchers import SCORES, matchers_of
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Matcher, Round, Task
+from allpairs.db.schema.tables import Round, StoredModel, Task
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
         if task is None or task.project_id != project_id:
             raise InputError(f"this project has no task {task_id}: reload the page")
         batch = session.get_one(Round, task.round_id)
-        chosen_by = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
+        chosen_by = session.get(StoredModel, batch.matcher_id) if batch.matcher_id else None
         texts = item_texts(session, [task.left_id, task.right_id])
         audited = task.purpose == Purpose.AUDIT
         sees = is_allowed(session, Right.SEE, project_id)
@@ -103,7 +103,7 @@ def _alike(session: Session, task: Task) -> list[Alike]:
     return [Alike(texts[left], texts[right], labels.get((left, right)), how) for left, right, how in pairs]
 
 
-def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Scored]:
+def _scores(session: Session, task: Task, chosen_by: StoredModel | None) -> list[Scored]:
     """Return the scores under the matcher that chose the pair, and under each one since its label."""
     first = chosen_by.number if chosen_by else 0
     found = [Scored(first, task.score, task.p)]
@@ -115,7 +115,7 @@ def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Sco
     return found
 
 
-def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
+def read_score(matcher: StoredModel, left_id: int, right_id: int) -> float | None:
     """Return the pair's score under the matcher; None if it was not labelled when the matcher was trained.
 
     Also None if the file of scores is damaged.

@@ -32,7 +32,7 @@ from allpairs.db.projects.projects import (
     project_of,
 )
 from allpairs.db.schema.engine import artifacts, person_of, reading
-from allpairs.db.schema.tables import Item, Matcher, now
+from allpairs.db.schema.tables import Item, StoredModel, now
 
 KEPT = timedelta(days=7)  # in the bin
 
@@ -161,7 +161,10 @@ def holdings(engine: Engine, project_id: int) -> Holdings:
     """Return what would be deleted with the project."""
     with reading(engine) as session:
         items = session.scalar(select(func.count()).where(Item.project_id == project_id)) or 0
-        models = session.scalar(select(func.count()).where(Matcher.project_id == project_id, Matcher.number > 0)) or 0
+        models = (
+            session.scalar(select(func.count()).where(StoredModel.project_id == project_id, StoredModel.number > 0))
+            or 0
+        )
         labels = sum(label_counts(session, project_id).values())
         folders = artifact_folders(session, project_id)
     outermost = {

@@ -15,7 +15,7 @@ from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side
 from allpairs.db.estimate import stored_estimate
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Evaluation, Matcher, Project
+from allpairs.db.schema.tables import Evaluation, Project, StoredModel
 
 AP = "average_precision"
 ORGANIZATION = "sentence-transformers"  # the default encoder's organisation on model hubs
@@ -61,7 +61,7 @@ class Usage:
     bare: str
 
 
-def model_readme(engine: Engine, matcher: Matcher, folder: str, usage: Usage) -> str:
+def model_readme(engine: Engine, matcher: StoredModel, folder: str, usage: Usage) -> str:
     """Return the README.md of the matcher's folder: YAML for model hubs, then Markdown.
 
     folder: its name in the exported archive; usage: the Python that uses it.
@@ -104,7 +104,7 @@ def base_licence(encoder: str) -> str | None:
     return stated[1] if stated else None
 
 
-def _yaml(matcher: Matcher) -> str:
+def _yaml(matcher: StoredModel) -> str:
     lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
     base = f"{ORGANIZATION}/{DEFAULT_ENCODER}" if matcher.encoder == DEFAULT_ENCODER else matcher.encoder
     lines += [f"base_model: {json.dumps(base)}", "license: other", "tags:"]
@@ -124,7 +124,7 @@ def _data(project: Project, contents: Contents, report: Report) -> str:
     return "\n".join([*lines, ""])
 
 
-def _rounds(report: Report, matcher: Matcher) -> str:
+def _rounds(report: Report, matcher: StoredModel) -> str:
     """Return the batches whose labels the model was trained on."""
     lines = [
         "## Labels and rounds",
@@ -142,7 +142,7 @@ def _rounds(report: Report, matcher: Matcher) -> str:
     return "\n".join([*lines, ""])
 
 
-def _taught(matcher: Matcher) -> str:
+def _taught(matcher: StoredModel) -> str:
     """Say how many verdicts of a machine rater the model has learned from, if it has."""
     found = matcher.details.get("rater")
     if not found:
@@ -153,7 +153,7 @@ def _taught(matcher: Matcher) -> str:
     )
 
 
-def _figures(report: Report, matcher: Matcher) -> str:
+def _figures(report: Report, matcher: StoredModel) -> str:
     evaluation = next((found for one, found in report.measured if one.id == matcher.id), None)
     lines = ["## Evaluation", ""]
     if evaluation is None:
@@ -172,7 +172,7 @@ def _method(evaluation: Evaluation) -> str:
     return f"Average precision: {how} The figures use the whole score, as computed by the command below."
 
 
-def _score(matcher: Matcher, kind: str) -> str:
+def _score(matcher: StoredModel, kind: str) -> str:
     details = matcher.details
     lexical = details.get("lexical", {})
     hubness = details.get("hubness", 0.0)
@@ -209,13 +209,13 @@ def _score(matcher: Matcher, kind: str) -> str:
     return "\n".join([*lines, "- All these numbers are in `matcher.json`.", ""])
 
 
-def bare_figure(matcher: Matcher) -> str:
+def bare_figure(matcher: StoredModel) -> str:
     """Return the average precision of the matcher's bare score, with its interval or method."""
     found = stored_estimate(matcher.details["bare"], AP)
     return "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
 
 
-def _bare(matcher: Matcher, usage: Usage) -> str:
+def _bare(matcher: StoredModel, usage: Usage) -> str:
     """Return the section on the bare cosine, with its own figures."""
     bare = matcher.details.get("bare")
     if not bare:

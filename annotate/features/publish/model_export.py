@@ -24,7 +24,7 @@ from allpairs.db.files.artifacts import held, is_there
 from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import artifacts, make_engine, reading
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Project, StoredModel
 from allpairs.db.version import VERSION
 
 ADDRESS = "download/matchers"
@@ -67,7 +67,7 @@ p = 1 / (1 + exp(-(bare["w"] * cosine + bare["b"])))
 """
 
 
-def bundle_name(project: str, matcher: Matcher) -> str:
+def bundle_name(project: str, matcher: StoredModel) -> str:
     """Return the name of the folder in the archive: the project's name, made safe for a file, and the round."""
     return f"{safe_name(project)}-round-{matcher.number}"
 
@@ -77,7 +77,7 @@ def safe_name(project: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
-def usage(project: Project, matcher: Matcher) -> Usage:
+def usage(project: Project, matcher: StoredModel) -> Usage:
     """Return the lines of Python that use the unpacked matcher of this project."""
     folder = bundle_name(project.name, matcher)
     cutoff = threshold(matcher)
@@ -93,13 +93,13 @@ def _examples(columns: TextColumns) -> dict[str, str]:
     return {side.value: json.dumps(dict.fromkeys(names[side], "…"), ensure_ascii=False) for side in Side}
 
 
-def address(matcher: Matcher) -> str:
+def address(matcher: StoredModel) -> str:
     """Return the archive's address, relative to any page."""
     return f"{ADDRESS}/{matcher.id}"
 
 
 @contextmanager
-def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]:
+def matcher_archive(project: str, matcher: StoredModel, card: str) -> Iterator[Path]:
     """Write a zip file with the matcher's folder and model card to disk; remove it afterwards.
 
     Raises InputError if the matcher has no folder of its own, or if its folder is missing.
@@ -118,7 +118,7 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
         yield archive
 
 
-def _details(file: Path, matcher: Matcher) -> str:
+def _details(file: Path, matcher: StoredModel) -> str:
     """Return the contents of the matcher's file, with what later labels say of its bare score.
 
     Raises InputError if it is damaged: it may have come in an archive.
@@ -131,7 +131,7 @@ def _details(file: Path, matcher: Matcher) -> str:
     return json.dumps(known | newest | {"allpairs": VERSION}, indent=2)
 
 
-def _folder_of(matcher: Matcher) -> str:
+def _folder_of(matcher: StoredModel) -> str:
     if not matcher.folder:
         raise InputError(f"round {matcher.number} is the encoder {matcher.encoder} itself: there is nothing to export")
     return matcher.folder
@@ -152,7 +152,7 @@ def download(request: Request) -> Response:
     return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
 
 
-def _card(project: Project, matcher: Matcher) -> str:
+def _card(project: Project, matcher: StoredModel) -> str:
     """Return the model card, with the current figures."""
     engine = make_engine()
     try:
@@ -161,13 +161,13 @@ def _card(project: Project, matcher: Matcher) -> str:
         engine.dispose()
 
 
-def _requested(request: Request) -> tuple[Project, Matcher] | Response:
+def _requested(request: Request) -> tuple[Project, StoredModel] | Response:
     """Return the project and the matcher; or the response that says why it cannot be downloaded."""
     engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:
             number = request.path_params["matcher_id"]
-            matcher = session.get(Matcher, number) if number <= MOST_ID else None
+            matcher = session.get(StoredModel, number) if number <= MOST_ID else None
             project = project_of(session, matcher.project_id) if matcher is not None else None
             if matcher is None or project is None or project.deleted_at is not None:
                 raise InputError("no such matcher")

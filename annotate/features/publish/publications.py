@@ -16,7 +16,7 @@ from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.projects.matchers import matcher_of, newest_matcher
 from allpairs.db.projects.publications import NOTHING_PUBLISHED, counts_of, in_service, publications_of
 from allpairs.db.schema.engine import as_system, person_of, reading
-from allpairs.db.schema.tables import Matcher, Person, Publication, ShadowCounts
+from allpairs.db.schema.tables import Person, Publication, ShadowCounts, StoredModel
 
 MODEL, SHADOW = PublicationKind
 
@@ -78,7 +78,7 @@ def end(engine: Engine, project_id: int, kind: PublicationKind = MODEL, note: st
         _append(session, engine, project_id, kind, None, note)
 
 
-def _trained(session: Session, project_id: int, number: int | None) -> Matcher:
+def _trained(session: Session, project_id: int, number: int | None) -> StoredModel:
     found = newest_matcher(session, project_id) if number is None else matcher_of(session, project_id, number)
     if found is None:
         said = "the project has no model yet" if number is None else f"round {number} has no model"
@@ -89,7 +89,7 @@ def _trained(session: Session, project_id: int, number: int | None) -> Matcher:
 
 
 def _append(
-    session: Session, engine: Engine, project_id: int, kind: PublicationKind, matcher: Matcher | None, note: str
+    session: Session, engine: Engine, project_id: int, kind: PublicationKind, matcher: StoredModel | None, note: str
 ) -> Publication:
     """Store the publication, or with no matcher the end of what was in service, and the event."""
     before = in_service(session, project_id, kind)

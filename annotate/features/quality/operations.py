@@ -6,7 +6,7 @@ from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.api.operation import ONE, Call, Operation
 from allpairs.annotate.kit.text.measures import TITLES, estimate
 from allpairs.db.domain import Scope
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 
 
 def metrics(call: Call) -> m.Metrics:
@@ -15,7 +15,7 @@ def metrics(call: Call) -> m.Metrics:
     return m.Metrics(evaluations=[_evaluation(*each) for each in report.measured])
 
 
-def _evaluation(matcher: Matcher, evaluation: Evaluation) -> m.Evaluation:
+def _evaluation(matcher: StoredModel, evaluation: Evaluation) -> m.Evaluation:
     found = {measure: estimate(evaluation, measure) for measure in TITLES}
     return m.Evaluation(
         round=matcher.number,

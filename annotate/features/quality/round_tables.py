@@ -6,7 +6,7 @@ import pandas as pd
 
 from allpairs.annotate.features.quality.rounds import Report
 from allpairs.annotate.kit.text.measures import TITLES, estimate
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 
 
 def estimates_table(report: Report) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
 _CURVE = ("recall", "precision", "low", "high", "score")
 
 
-def _curve(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
+def _curve(matcher: StoredModel, evaluation: Evaluation) -> pd.DataFrame:
     points = len(evaluation.curve["recall"])
     columns = {name: evaluation.curve.get(name) or [float("nan")] * points for name in _CURVE}
     return pd.DataFrame({"round": matcher.number, **columns})

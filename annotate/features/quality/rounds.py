@@ -17,7 +17,7 @@ from allpairs.db.projects.items import item_counts
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.projects.rounds import audit_counts, rounds_of
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Evaluation, Matcher, Round
+from allpairs.db.schema.tables import Evaluation, Round, StoredModel
 from allpairs.db.texts.changes import last_of_measuring, measuring_changed
 
 DIGITS = 3  # of a threshold that a page offers
@@ -31,7 +31,7 @@ BIASED = (
 class Report:
     """The rows behind the monitoring of one project, read at one moment."""
 
-    matchers: list[tuple[Matcher, Evaluation | None]]
+    matchers: list[tuple[StoredModel, Evaluation | None]]
     rounds: list[Round]
     tally: Sequence[Tally]  # labels by batch, day and annotator
     audits: dict[int, int]  # audit tasks by round
@@ -44,7 +44,7 @@ class Report:
     changed: float = 0.0  # share of the audit's texts that have come or gone since it was drawn, at the most
 
     @property
-    def measured(self) -> list[tuple[Matcher, Evaluation]]:
+    def measured(self) -> list[tuple[StoredModel, Evaluation]]:
         """The matchers that have an estimate, the pre-trained encoder first."""
         return [(m, e) for m, e in self.matchers if e is not None and estimate(e, "average_precision") is not None]
 
@@ -124,14 +124,14 @@ def _changed(session: Session, project_id: int) -> float:
     return changed / max(1, sum(count for (_, split), count in there if split != Split.TRAIN))
 
 
-def threshold(matcher: Matcher) -> float | None:
+def threshold(matcher: StoredModel) -> float | None:
     """Return the score at which the matcher's probability is one half; None where it has none."""
     if not matcher.w or matcher.b is None:
         return None
     return -matcher.b / matcher.w
 
 
-def offered_threshold(matcher: Matcher) -> float | None:
+def offered_threshold(matcher: StoredModel) -> float | None:
     """Return `threshold` as pages offer it, so that each finds the same matches: with the digits that a slider has."""
     exact = threshold(matcher)
     return None if exact is None else round(exact, DIGITS)
@@ -148,7 +148,7 @@ def why_unmeasured(report: Report) -> str:
     return ""
 
 
-def card(matcher: Matcher) -> list[tuple[str, str]]:
+def card(matcher: StoredModel) -> list[tuple[str, str]]:
     """Return what is known of a matcher, as names and values."""
     details = matcher.details
     rows = [

@@ -23,7 +23,7 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import Rows, read_records
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 from allpairs.db.texts.changes import version_of_texts
 
 Ids = np.ndarray  # (n,) int64
@@ -69,7 +69,7 @@ class Known:
 class Round:
     """A matcher with its figures and its prepared arrays."""
 
-    matcher: Matcher
+    matcher: StoredModel
     evaluation: Evaluation | None
     exploration: Exploration | None
 
@@ -109,7 +109,7 @@ def rounds_of(engine: Engine, project_id: int) -> list[Round]:
     return [Round(one, figures, _prepared(one, version)) for one, figures in reversed(found)]
 
 
-def _prepared(matcher: Matcher, version: int) -> Exploration | None:
+def _prepared(matcher: StoredModel, version: int) -> Exploration | None:
     found = read_exploration(exploration_folder(matcher))
     return found if found is not None and found.texts == version else None
 
@@ -125,7 +125,7 @@ def ask(engine: Engine, project_id: int, number: int) -> str:
     return request_exploration(engine, project_id, number)
 
 
-def work(engine: Engine, matcher: Matcher) -> JobProgress:
+def work(engine: Engine, matcher: StoredModel) -> JobProgress:
     """Return the progress of the project's newest preparation; one that ended before the matcher was made is over."""
     newest = job_progress(engine, matcher.project_id, EXPLORE)
     is_past = newest.job is not None and newest.job.state not in OPEN and newest.job.created_at < matcher.created_at
@@ -137,7 +137,7 @@ def is_due(found: Round, last: JobProgress) -> bool:
     return found.exploration is None and (last.job is None or last.job.state == "done")
 
 
-def vectors_are_kept(matcher: Matcher) -> bool:
+def vectors_are_kept(matcher: StoredModel) -> bool:
     """Return whether the texts' vectors are stored; for the pre-trained encoder this is unknown, so False."""
     return matcher.folder is not None and is_there((artifacts() / matcher.folder).with_name("vectors.npy"))
 
@@ -170,7 +170,7 @@ def read_prepared_arrays(path: Path, *names: str) -> list[np.ndarray]:
         raise InputError(f"the file {path} is damaged: prepare the round again") from None
 
 
-def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:
+def probability(matcher: StoredModel, score: np.ndarray) -> np.ndarray | None:
     """Return p = sigmoid(w·score + b), (n,) float64; None for the pre-trained encoder, which has no output layer."""
     if matcher.w is None or matcher.b is None:
         return None
@@ -179,7 +179,7 @@ def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:
     return found
 
 
-def shown_pairs(engine: Engine, matcher: Matcher, scored: Scored) -> list[ShownPair]:
+def shown_pairs(engine: Engine, matcher: StoredModel, scored: Scored) -> list[ShownPair]:
     """Return the pairs in their order, with their texts and what is known of them now."""
     p = probability(matcher, scored.score)
     ps = [None] * len(scored) if p is None else p.tolist()

@@ -13,7 +13,7 @@ from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.raters.training import verdicts_since
-from allpairs.db.schema.tables import Event, Matcher, Round, now
+from allpairs.db.schema.tables import Event, Round, StoredModel, now
 
 TEXTS = (EventKind.TEXTS, EventKind.TEXTS_BACK)
 
@@ -38,7 +38,7 @@ def why_no_training(session: Session, project_id: int) -> str:
 
 def has_changed(session: Session, batch: Round, since: datetime) -> bool:
     """Return whether labels that train, texts or settings have changed since this batch was asked for."""
-    matcher = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
+    matcher = session.get(StoredModel, batch.matcher_id) if batch.matcher_id else None
     if training_labels_changed(session, batch.project_id, matcher.cutoff if matcher is not None else 0):
         return True
     if since > now():  # the clock was ahead: the times tell nothing

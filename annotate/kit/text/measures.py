@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allpairs.db.estimate import Estimate, stored_estimate
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 
 MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
 AT_THRESHOLD = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
@@ -76,7 +76,7 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
     return f"{words[0].upper()}{words[1:]} {over}"
 
 
-def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Change | None:
+def change(measured: Sequence[tuple[StoredModel, Evaluation]], measure: str) -> Change | None:
     """Return the newest round's difference from the round before; None where there is nothing to compare with.
 
     If audit labels measure both rounds, they also give the difference, with its own interval.

@@ -5,7 +5,7 @@ from allpairs.db.schema.tables.checks import Check, CheckAnswer, FastAnswers, Fa
 from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupUpdate
 from allpairs.db.schema.tables.jobs import Job, MatchServer, Worker
 from allpairs.db.schema.tables.labels import Answer, Design, Lease, PairLabel, Round, Task
-from allpairs.db.schema.tables.models import Evaluation, Matcher, Publication, ShadowCounts
+from allpairs.db.schema.tables.models import Evaluation, Publication, ShadowCounts, StoredModel
 from allpairs.db.schema.tables.people import ApiToken, Event, Invitation, Login, LoginAttempt, Membership, Person
 from allpairs.db.schema.tables.projects import Gold, Identifier, IdentifierChange, Item, Project, TextChange
 from allpairs.db.schema.tables.raters import MachineRater, PairVerdict
@@ -39,7 +39,6 @@ __all__ = [
     "LoginAttempt",
     "MachineRater",
     "MatchServer",
-    "Matcher",
     "Membership",
     "Notice",
     "PairLabel",
@@ -50,6 +49,7 @@ __all__ = [
     "Rating",
     "Round",
     "ShadowCounts",
+    "StoredModel",
     "Study",
     "StudyUnit",
     "Task",

@@ -10,7 +10,7 @@ from allpairs.db.domain import PublicationKind
 from allpairs.db.schema.tables.base import COUNT_OF_PAIRS, Base, now, of_project
 
 
-class Matcher(Base):
+class StoredModel(Base):
     """A trained model, or the pre-trained encoder of round 0 (`w` and `b` are then empty)."""
 
     __tablename__ = "matchers"

@@ -16,7 +16,7 @@ from allpairs.db.raters.audits import rater_of_design
 from allpairs.db.raters.judged import verdicts_of
 from allpairs.db.raters.rows import setup_of
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Design, Matcher
+from allpairs.db.schema.tables import Design, StoredModel
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
@@ -120,7 +120,7 @@ def _read(design: Design) -> Drawn:
     return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
 
 
-def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
+def make_design(engine: Engine, data: ProjectData, matcher: StoredModel, seen: Seen, progress: Progress) -> None:
     """Store an audit design under this matcher, unless the project's newest design is already one of the same texts."""
     project_id = matcher.project_id
     with reading(engine) as session:

@@ -13,7 +13,7 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Evaluation, Matcher
+from allpairs.db.schema.tables import Design, Evaluation, StoredModel
 from allpairs.learner.evaluation.audit.figures import as_estimate
 from allpairs.learner.evaluation.audit.measure import (
     View,
@@ -102,7 +102,7 @@ def measure_models(
         for evaluation in rows:
             _store(session, evaluation, beside=not is_audited(data))
         if bare:
-            session.get_one(Matcher, newest.id).details = newest.details | bare
+            session.get_one(StoredModel, newest.id).details = newest.details | bare
         row = session.get_one(Design, design.id)
         row.details = row.details | {"sample": labelled.placed(), "rated": labelled.rated()}
 
@@ -116,7 +116,7 @@ def _store(session: Session, found: Evaluation, beside: bool) -> None:
         stored.audit = found.audit | ({"estimates": found.estimates} if found.estimates else {})
 
 
-def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Progress) -> dict[str, Any]:
+def _bare(data: ProjectData, matcher: StoredModel, labelled: Labelled, progress: Progress) -> dict[str, Any]:
     """Return the details of the matcher's bare score with its average precision; empty while that is unknown."""
     known = matcher.details.get(BARE)
     if not known or not is_audited(data):
@@ -133,7 +133,7 @@ def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Pro
     return {BARE: known | {"average_precision": found.as_dict()}}
 
 
-def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:
+def _unmeasured(matcher: StoredModel, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:
     """Return a row without figures, for a project that lacks labels."""
     shown = histogram(view) if len(labelled.left_ids) else {}
     return Evaluation(
@@ -148,7 +148,7 @@ def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: L
 
 
 def _measured(
-    matchers: list[Matcher],
+    matchers: list[StoredModel],
     views: list[View],
     audits: list[dict[str, Any]],
     sample: Sample,
@@ -182,7 +182,7 @@ def _measured(
 
 
 def _reliability(
-    matcher: Matcher, view: View, sample: Sample, posterior: Posterior, rng: np.random.Generator
+    matcher: StoredModel, view: View, sample: Sample, posterior: Posterior, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Return the reliability of the matcher's probabilities, by tenth; empty if it has no output layer."""
     if matcher.w is None or matcher.b is None:
@@ -190,7 +190,7 @@ def _reliability(
     return by_tenth(view.found(sample, posterior), view, OutputLayer(matcher.w, matcher.b), rng)
 
 
-def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:
+def _view(data: ProjectData, matcher: StoredModel, seen: Seen, labelled: Labelled) -> View:
     scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids, seen.rescored)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
     known = scores_of(data, seen.vectors, labelled.known[:, 0], labelled.known[:, 1], seen.rescored)

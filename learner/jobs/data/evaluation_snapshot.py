@@ -11,7 +11,7 @@ from allpairs.db.files.artifacts import children, is_there
 from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.data.lexical_features import lexical_vectors
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
@@ -45,17 +45,17 @@ def rows_of(data: ProjectData) -> np.ndarray:
     return np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
 
 
-def blend_of(matcher: Matcher) -> Blend:
+def blend_of(matcher: StoredModel) -> Blend:
     """Return the components of the matcher's score."""
     return Blend.read(matcher.details)
 
 
-def has_model(matcher: Matcher) -> bool:
+def has_model(matcher: StoredModel) -> bool:
     """Return whether the matcher's folder exists; a pre-trained encoder needs none."""
     return matcher.folder is None or is_there(artifacts() / matcher.folder)
 
 
-def knows(matcher: Matcher, data: ProjectData) -> bool:
+def knows(matcher: StoredModel, data: ProjectData) -> bool:
     """Return whether the matcher was made when all of these evaluation texts were in the project."""
     version = matcher.details.get("texts", 0)
     return data.added_in is None or bool((data.added_in[rows_of(data)] <= version).all())
@@ -125,7 +125,7 @@ def _places(data: ProjectData, left_ids: np.ndarray, right_ids: np.ndarray) -> t
     return np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
 
 
-def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
+def look(data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress) -> Seen:
     """Return the evaluation items under this matcher: stored, else from `vectors` (items, d), else encoded.
 
     They are stored then, by population: after a change of texts, those of before are taken from what is stored, if it
@@ -175,7 +175,7 @@ def _read(path: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
     return stored if np.array_equal(known, _digests(data, rows)) else None
 
 
-def _part_of_stored(matcher: Matcher, data: ProjectData, progress: Progress) -> dict[str, np.ndarray] | None:
+def _part_of_stored(matcher: StoredModel, data: ProjectData, progress: Progress) -> dict[str, np.ndarray] | None:
     """Return what is stored of a population of which this one is a part, for this one, and store it; None without."""
     folder = _folder(matcher)
     rows = rows_of(data)
@@ -204,7 +204,7 @@ def population(data: ProjectData) -> str:
     return f"-{sha256(rows.astype('<i8').tobytes()).hexdigest()[:12]}"
 
 
-def _folder(matcher: Matcher) -> Path:
+def _folder(matcher: StoredModel) -> Path:
     """Return the snapshots' folder, beside the matcher's model, so that both are deleted together."""
     if matcher.folder:
         return artifacts() / matcher.folder.removesuffix("/model")

@@ -5,7 +5,7 @@ import numpy as np
 from allpairs.db.progress import Progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.scoring.any_pairs import Seen, score_pairs
-from allpairs.learner.scoring.matcher import Matcher
+from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.search.exact import Pairs, no_pairs
 from allpairs.learner.search.inner_product import as_left, as_right
 from allpairs.learner.search.rescored import Rescored
@@ -16,7 +16,7 @@ BLOCK = 20_000  # pairs whose texts are taken apart at once
 
 
 def extended_rescored(
-    matcher: Matcher, known: Rescored, dataset: Dataset, vectors: np.ndarray, new: np.ndarray, progress: Progress
+    matcher: PairModel, known: Rescored, dataset: Dataset, vectors: np.ndarray, new: np.ndarray, progress: Progress
 ) -> Rescored | None:
     """Return the known pairs with those of the new rows, which compete with the texts that the matcher was made with.
 
@@ -39,7 +39,7 @@ def extended_rescored(
 
 
 def _best(
-    dataset: Dataset, vectors: np.ndarray, matcher: Matcher, floor: float, new: np.ndarray, progress: Progress
+    dataset: Dataset, vectors: np.ndarray, matcher: PairModel, floor: float, new: np.ndarray, progress: Progress
 ) -> Pairs:
     """Return the pairs of new rows from the floor up, each once, the best two million at most."""
     lefts = dataset.left

@@ -11,7 +11,7 @@ from allpairs.db.projects.publications import folders_in_service
 from allpairs.db.results.explorations import FOLDER as EXPLORE
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.schema.engine import artifacts, reading
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.audit.designs import FOLDER
 from allpairs.learner.jobs.data.evaluation_snapshot import BASE
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -61,7 +61,7 @@ def tidy_folders(project_id: int, job_id: str) -> None:
     Models that answer requests keep their vectors.
     """
     with database() as engine, reading(engine) as session:
-        named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
+        named = set(session.scalars(select(StoredModel.folder).where(StoredModel.project_id == project_id)))
         serving = folders_in_service(session, project_id)
     project = artifacts() / f"project-{project_id}"
     for name in children(project):

@@ -9,7 +9,7 @@ from allpairs.db.domain import NoticeKind, Settings
 from allpairs.db.estimate import stored_estimate
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.notices import add_notice
-from allpairs.db.schema.tables import Design, Evaluation, Matcher, Publication, Round, now
+from allpairs.db.schema.tables import Design, Evaluation, Publication, Round, StoredModel, now
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.jobs.data.round_files import model_name
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, taught_by
@@ -30,7 +30,7 @@ def store_matcher(
     before = matcher_of(session, project_id, number)
     if before is not None:
         _let_go(session, before, (before.folder, before.encoder) != (folder, settings.encoder))
-    row = Matcher(
+    row = StoredModel(
         id=before.id if before else None,
         project_id=project_id,
         number=number,
@@ -73,14 +73,14 @@ def store_matcher(
     return row.id
 
 
-def _let_go(session: Session, matcher: Matcher, is_replaced: bool) -> None:
+def _let_go(session: Session, matcher: StoredModel, is_replaced: bool) -> None:
     """Forget the matcher's figures and, if another model replaces it, what was drawn under it or published of it."""
     session.execute(delete(Evaluation).where(Evaluation.matcher_id == matcher.id))
     for table in (Design, Publication) if is_replaced else ():
         session.execute(update(table).where(table.matcher_id == matcher.id).values(matcher_id=None))
 
 
-def _about(job_id: str, row: Matcher, measured: AllPairs | None) -> dict[str, Any]:
+def _about(job_id: str, row: StoredModel, measured: AllPairs | None) -> dict[str, Any]:
     """Return what webhooks tell of a trained matcher; audit labels measure it later."""
     figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()} if measured else {}
     found = stored_estimate(figures, "average_precision")

@@ -8,7 +8,7 @@ import numpy as np
 from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.extended_rescored import extended_rescored
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import are_alike, load_arrays, save_arrays
@@ -24,7 +24,7 @@ FILE = "rescored.npz"  # beside the vectors
 NAMES = ("rescored_left", "rescored_right", "rescored_score")
 
 
-def second_of(matcher: Matcher) -> SecondStage | None:
+def second_of(matcher: StoredModel) -> SecondStage | None:
     """Return the second stage of a matcher, if it has one."""
     known = matcher.details.get(SECOND_STAGE, {})
     return SecondStage.read(known) if known.get("features") else None
@@ -52,7 +52,7 @@ def load_rescored(folder: Path, rows: int) -> Rescored:
     return from_arrays(load_arrays(folder / FILE, "run the job again, which creates it anew"), rows)
 
 
-def rescored_of(matcher: Matcher | None, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
+def rescored_of(matcher: StoredModel | None, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
     """Return the pairs that the matcher's second stage scores again, if it has one; vectors: (items, d), blended.
 
     Of texts that were added since, their own pairs are scored, and stored with the others. Pairs of other texts with

@@ -20,7 +20,7 @@ from allpairs.db.files.checksums import FILE as CHECKSUMS
 from allpairs.db.files.checksums import Damaged, is_whole, seal
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.evaluation_snapshot import BASE, Seen, blend_of, knows, look
 from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, extended_by_matcher
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -87,7 +87,7 @@ def _stored(path: Path, mapped: bool = False) -> np.ndarray | None:
 
 
 def vectors_of(
-    project_id: int, matcher: Matcher | None, data: ProjectData, settings: Settings, progress: Progress
+    project_id: int, matcher: StoredModel | None, data: ProjectData, settings: Settings, progress: Progress
 ) -> np.ndarray:
     """Return the matcher's blended vectors (items, d); without a matcher, the pre-trained encoder's.
 
@@ -105,7 +105,7 @@ def vectors_of(
     return pretrained_vectors(project_id, data, measured, progress)
 
 
-def see(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
+def see(data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress) -> Seen:
     """Return the evaluation items under this matcher, as `look`; of texts after it, only these are encoded."""
     if vectors is None and not knows(matcher, data):
         vectors = vectors_of(matcher.project_id, matcher, data, data.settings, progress)

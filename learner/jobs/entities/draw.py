@@ -11,7 +11,7 @@ from allpairs.db.domain import Clustering, DesignKind
 from allpairs.db.labels.audits import add_audit_tasks, newest_design
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.progress import Progress
-from allpairs.db.schema.tables import Design, Matcher, Round
+from allpairs.db.schema.tables import Design, Round, StoredModel
 from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
 from allpairs.learner.jobs.data.evaluation_snapshot import population, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -20,14 +20,14 @@ from allpairs.learner.jobs.entities.groups import groups_of
 from allpairs.learner.jobs.entities.stored import Answers, as_items, columns_of
 
 
-def corpus_of(data: ProjectData, matcher: Matcher, progress: Progress) -> Corpus:
+def corpus_of(data: ProjectData, matcher: StoredModel, progress: Progress) -> Corpus:
     """Return the evaluation texts as the matcher sees them."""
     seen = see(data, matcher, None, progress)
     return Corpus(sides(data, seen.vectors, rescored=seen.rescored), matcher.project_id)
 
 
 def plan_audit(
-    data: ProjectData, matcher: Matcher, drawn: int, progress: Progress
+    data: ProjectData, matcher: StoredModel, drawn: int, progress: Progress
 ) -> tuple[Plan, Corpus, dict[str, Any]]:
     """Draw so many texts under the matcher, by the size of their groups; return also the design's columns."""
     corpus = corpus_of(data, matcher, progress)
@@ -45,7 +45,7 @@ def drawn_before(session: Session, project_id: int) -> int:
 
 
 def store(
-    session: Session, matcher: Matcher, folder: str, columns: dict[str, Any], tasks: list[dict[str, Any]]
+    session: Session, matcher: StoredModel, folder: str, columns: dict[str, Any], tasks: list[dict[str, Any]]
 ) -> Design:
     """Store the design and, if there are tasks, their audit batch. folder: names the job, which stores it once."""
     project_id = matcher.project_id

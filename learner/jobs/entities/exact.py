@@ -10,7 +10,7 @@ from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import GROUP_FIGURES, matchers_of
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.evaluation.entities.drawing import Corpus
 from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -31,12 +31,12 @@ def measure_exactly(engine: Engine, project_id: int, data: ProjectData, progress
     found = {one.id: _by_clustering(data, one, progress) for one in matchers if one is matchers[0] or knows(one, data)}
     with writing(engine) as session:
         for matcher_id, figures in found.items():
-            row = session.get_one(Matcher, matcher_id)
+            row = session.get_one(StoredModel, matcher_id)
             row.details = row.details | {GROUP_FIGURES: figures}
     return True
 
 
-def _by_clustering(data: ProjectData, matcher: Matcher, progress: Progress) -> dict[str, Any]:
+def _by_clustering(data: ProjectData, matcher: StoredModel, progress: Progress) -> dict[str, Any]:
     corpus = corpus_of(data, matcher, progress)
     entity = entities_of(data, corpus)
     return {

@@ -9,7 +9,7 @@ from allpairs.db.domain import Clustering, Kind
 from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.evaluation.entities.drawing import Corpus
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.light.groups.clusterings import clustered
@@ -22,7 +22,7 @@ LEAST = 0.5  # probability of a match
 Groups = dict[Clustering, np.ndarray]
 
 
-def groups_of(matcher: Matcher, corpus: Corpus, of: str, progress: Progress) -> Groups:
+def groups_of(matcher: StoredModel, corpus: Corpus, of: str, progress: Progress) -> Groups:
     """Return the group of each text of the corpus, (n,) int64, by clustering; empty without an output layer.
 
     of: the corpus's `population`. They are stored beside the model. Raises InputError for more than 20 million matches.

@@ -11,7 +11,7 @@ from allpairs.db.labels.tasks import may_add_audit_batch, open_audit_batch
 from allpairs.db.projects.jobs import ENTITIES
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Matcher, Task
+from allpairs.db.schema.tables import Design, StoredModel, Task
 from allpairs.learner.jobs.audit.measure import is_measured
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.entities.draw import drawn_before, plan_audit, store, tasks_of
@@ -71,7 +71,7 @@ def update_group_figures(job_id: str, project_id: int) -> str:
         return measure_groups(engine, project_id, data, progress)
 
 
-def _read(session: Session, project_id: int) -> tuple[ProjectData, Matcher]:
+def _read(session: Session, project_id: int) -> tuple[ProjectData, StoredModel]:
     data = read_project(session, project_id)
     matcher = newest_matcher(session, project_id)
     if matcher is None:

@@ -11,7 +11,7 @@ from allpairs.db.labels.audits import designs_of
 from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Matcher
+from allpairs.db.schema.tables import Design, StoredModel
 from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
 from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
@@ -55,7 +55,7 @@ def _measure_by_audit(engine: Engine, project_id: int, data: ProjectData, progre
 
 
 def _rounds(
-    data: ProjectData, matchers: list[Matcher], sample: Sample, design: Design, progress: Progress
+    data: ProjectData, matchers: list[StoredModel], sample: Sample, design: Design, progress: Progress
 ) -> dict[str, Any]:
     """Return the figures by round and clustering, all from the same draws of what was not labelled."""
     seed = [data.settings.seed, design.number]

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from allpairs.db.estimate import wilson
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 from allpairs.learner.light.stats.forecast import expit
 
 BINS = 10  # of p, of equal width
 COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]
 
 
-def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
+def reliability_table(matcher: StoredModel, evaluation: Evaluation) -> pd.DataFrame:
     """Return one row for each tenth of p that holds pairs: mean p, share of positives, 95% interval.
 
     With audit labels, these are the worker's estimates. Otherwise they come from the bins of the score histogram, each

@@ -14,7 +14,7 @@ from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Evaluation, Job, Matcher, Task, now
+from allpairs.db.schema.tables import Evaluation, Job, StoredModel, Task, now
 from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher, add_worker
 from tests.helpers.machine import ROOT
@@ -108,7 +108,7 @@ def test_a_cancelled_preparation_waits_and_a_new_round_does_not(engine: Engine, 
     assert page.button(key="prepare_1").label == "Prepare it" and len(jobs_of(engine)) == 1
     add_matcher(engine, project, 3, FIGURES)
     with writing(engine) as session:
-        session.scalars(select(Matcher).where(Matcher.number == 3)).one().created_at = now()
+        session.scalars(select(StoredModel).where(StoredModel.number == 3)).one().created_at = now()
     open_page()
     assert jobs_of(engine)[1:] == [(EXPLORE, "waiting")]
 
@@ -154,7 +154,7 @@ def test_texts_are_shown_as_they_are(project: int) -> None:
 
 def test_no_figures_without_a_measurement(engine: Engine, project: int) -> None:
     with writing(engine) as session:
-        matcher = session.scalars(select(Matcher).where(Matcher.number == 2)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == 2)).one()
         session.delete(session.get_one(Evaluation, matcher.id))
     page = open_page("Matches")
     assert metrics(page)["Estimated precision"] == "–"

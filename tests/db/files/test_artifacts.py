@@ -22,7 +22,7 @@ from allpairs.db.files.object_store import Store
 from allpairs.db.maintenance.garbage import garbage
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import artifacts, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.program import run
 from tests.helpers.factories import make_project
 from tests.helpers.machine import flip_bit
@@ -235,8 +235,18 @@ def test_garbage_is_what_no_row_names_for_a_day(
         publish(folder)
     publish(write(f"project-{project_id}/base-1/x"))
     with writing(engine) as session:
-        session.add(Matcher(project_id=project_id, number=1, folder=f"project-{project_id}/named/model", encoder="e",
-                            w=1.0, b=0.0, cutoff=0, labels=1, positives=1, details={}))  # fmt: skip
+        session.add(
+            StoredModel(
+                project_id=project_id,
+                number=1,
+                folder=f"project-{project_id}/named/model",
+                encoder="e",
+                w=1.0,
+                b=0.0,
+                labels=1,
+                positives=1,
+            )
+        )
     (kept / "matcher.json").write_text('{"w": 1.0, "b": 0.0}')
     publish(kept / "matcher.json")
     assert list(problems(engine)) == []

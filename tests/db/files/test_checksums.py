@@ -12,13 +12,12 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.schema.engine import artifacts, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_vectors import load_vectors, save_vectors
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.matcher import Matcher as TrainedMatcher
-from allpairs.learner.scoring.matcher import add_details, load_matcher, save_matcher
+from allpairs.learner.scoring.matcher import PairModel, add_details, load_matcher, save_matcher
 from tests.helpers.factories import make_project
 from tests.helpers.machine import flip_bit
 from tests.helpers.tiny import tiny_encoder
@@ -46,7 +45,7 @@ def test_a_folder_knows_what_was_written_in_it(tmp_path: Path) -> None:
 def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
     encoder = load_encoder(str(tiny_encoder(tmp_path, ["one two"])))
     folder = tmp_path / "model"
-    save_matcher(TrainedMatcher(encoder, OutputLayer(2.0, -1.0)), folder)
+    save_matcher(PairModel(encoder, OutputLayer(2.0, -1.0)), folder)
     add_details(folder, labels=3)  # which changes the one file that has no checksum
     assert load_matcher(str(folder)).layer == OutputLayer(2.0, -1.0)
     flip_bit(folder / "model.safetensors")
@@ -107,7 +106,7 @@ def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> Non
 def test_a_model_whose_numbers_are_not_the_rows_is_found(engine: Engine) -> None:
     project, folder = make_project(engine, ["a", "b"]), artifacts() / "project-1" / "job" / "model"
     with writing(engine) as session:
-        session.add(Matcher(project_id=project, number=1, folder="project-1/job/model", encoder="e", w=2.0, b=-1.0))
+        session.add(StoredModel(project_id=project, number=1, folder="project-1/job/model", encoder="e", w=2.0, b=-1.0))
     folder.mkdir(parents=True)
     for content, whole in (('{"w": 2.0, "b": -1.0}', True), ('{"w": 3.0, "b": -1.0}', False), ("{", False)):
         (folder / "matcher.json").write_text(content)

@@ -10,7 +10,7 @@ from allpairs.db.labels.answers import answer_at_once, store_answers
 from allpairs.db.projects.jobs import add_job, fail_job
 from allpairs.db.projects.notices import add_notice, announce_batch, announcing_target
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Delivery, Evaluation, Item, Matcher, Notice, Round, now
+from allpairs.db.schema.tables import Delivery, Evaluation, Item, Notice, Round, StoredModel, now
 from tests.helpers.factories import make_project
 from tests.helpers.services.webhooks import add_webhook, notices
 
@@ -114,7 +114,7 @@ def test_many_pairs_of_one_act_are_one_notice(engine: Engine, project: int) -> N
 
 def measure(session: Session, project: int, number: int, precision: float) -> None:
     """Store a round's model with this exact precision."""
-    row = Matcher(project_id=project, number=number, encoder="x")
+    row = StoredModel(project_id=project, number=number, encoder="x")
     session.add(row)
     session.flush()
     estimates = {"precision": Estimate(precision, precision, precision, "exact").as_dict()}

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from allpairs.db.domain import AnswerKind, DesignKind, Split
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Round, StoredModel, Task
 from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
 from allpairs.learner.evaluation.audit.sample import Sample
 from allpairs.learner.evaluation.audit.sides import Sides
@@ -57,7 +57,7 @@ def add_model(
         (artifacts() / folder).symlink_to(encoder)
     made: dict[str, Any] = {"folder": folder, "details": dict(blend)} | ({"w": 9.0, "b": -8.0} if number else {})
     with writing(engine) as session:
-        row = Matcher(project_id=project_id, number=number, encoder=str(encoder), **made)
+        row = StoredModel(project_id=project_id, number=number, encoder=str(encoder), **made)
         session.add(row)
         session.flush()
         return row.id
@@ -116,7 +116,7 @@ def pair_of(task: Task) -> tuple[int, int]:
 def evaluation_of(engine: Engine, number: int) -> Evaluation:
     """Return the figures of the matcher of this number."""
     with reading(engine) as session:
-        return session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one()
+        return session.scalars(select(Evaluation).join(StoredModel).where(StoredModel.number == number)).one()
 
 
 def designs_of(engine: Engine) -> list[Design]:
@@ -135,7 +135,7 @@ def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, i
     """Return every evaluation pair's score under the matcher of this number."""
     with reading(engine) as session:
         data = read_project(session, project_id)
-        matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == number)).one()
     pairs = list(truth(engine))
     left, right = np.array(pairs).T
     seen = look(data, matcher, None, lambda stage, done: None)
@@ -146,7 +146,7 @@ def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, i
     """Return the figures of the matcher of this number over all pairs, with exactly these positives as gold."""
     with reading(engine) as session:
         data = read_project(session, project_id)
-        matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == number)).one()
     seen = look(data, matcher, None, lambda stage, done: None)
     both = sides(data, seen.vectors, rescored=seen.rescored)
     positives = np.searchsorted(both.left_ids, [pair for pair, positive in known.items() if positive])

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import AnswerKind, Queue, Side, Split
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Item, Job, Round, StoredModel, Task, Worker
 from tests.helpers.factories import make_project, make_round
 
 SIZES = (40, 60, 90, 135)  # n1 = 40, growth 3/2
@@ -97,7 +97,7 @@ def add_matcher(engine: Engine, project_id: int, number: int, evaluation: dict[s
     """Add a matcher with an evaluation of these columns and return its id."""
     w, b = _layer(number)
     with writing(engine) as session:
-        matcher = Matcher(
+        matcher = StoredModel(
             project_id=project_id,
             number=number,
             folder=f"matchers/{project_id}-{number}" if number else None,

@@ -27,7 +27,7 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema import engine
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Base, Matcher
+from allpairs.db.schema.tables import Base, StoredModel
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import CHEAP, PASSWORD
 
@@ -45,7 +45,7 @@ def label_some(engine: Engine, name: str = "Questions") -> int:
     assert record(engine, project, "ann", events).refused == {}
     with writing(engine) as session:
         add_job(session, project, "round")
-        session.add(Matcher(project_id=project, number=0, folder=f"{project}/model", encoder="e", w=None, b=None))
+        session.add(StoredModel(project_id=project, number=0, folder=f"{project}/model", encoder="e", w=None, b=None))
     folder = artifacts() / str(project) / "model"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "weights").write_text("weights")

@@ -15,7 +15,7 @@ from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
 from allpairs.db.results.previews import Preview, PreviewPair, write_preview
 from allpairs.db.schema.engine import as_system, reading, writing
-from allpairs.db.schema.tables import Item, Matcher, MatchServer
+from allpairs.db.schema.tables import Item, MatchServer, StoredModel
 
 Row = tuple[int, int, float]  # positions of two items of the project, and their score
 KnownRow = tuple[int, int, float, int, int]  # and the pair's label and gold answer
@@ -29,7 +29,7 @@ def explore(
     ids = np.array(item_ids(engine, project_id))
     with reading(engine) as session:
         matcher = session.scalars(
-            select(Matcher).where(Matcher.project_id == project_id, Matcher.number == number)
+            select(StoredModel).where(StoredModel.project_id == project_id, StoredModel.number == number)
         ).one()
     folder = exploration_folder(matcher)
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,9 @@ ANSWER = {
 def make_trained(engine: Engine, project_id: int, number: int = 1) -> None:
     """Give this round a model, of which there is nothing but its row."""
     with writing(as_system(engine)) as session:
-        row = matcher_of(session, project_id, number) or Matcher(project_id=project_id, number=number, encoder="tiny")
+        row = matcher_of(session, project_id, number) or StoredModel(
+            project_id=project_id, number=number, encoder="tiny"
+        )
         row.folder, row.w, row.b = f"project-{project_id}/job-{number}/model", 20.0, -12.0
         session.add(row)
 

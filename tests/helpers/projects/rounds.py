@@ -12,7 +12,7 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Base, Gold, Item, Job, Round, StoredModel, Task
 from allpairs.learner.jobs import next_round as steps
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.tiny import tiny_encoder
@@ -103,9 +103,9 @@ def pairs(tasks: list[Task]) -> set[tuple[int, int]]:
     return {(task.left_id, task.right_id) for task in tasks}
 
 
-def matcher_of(engine: Engine, number: int) -> Matcher:
+def matcher_of(engine: Engine, number: int) -> StoredModel:
     with reading(engine) as session:
-        return session.scalars(select(Matcher).where(Matcher.number == number)).one()
+        return session.scalars(select(StoredModel).where(StoredModel.number == number)).one()
 
 
 def half(position: int) -> AnswerKind:
@@ -121,7 +121,7 @@ def rows(engine: Engine) -> dict[str, list[Any]]:
 
 def trained(
     engine: Engine, encoder: Path, name: str = "Questions", right: int = 0, rounds: int = 1, **settings: Any
-) -> Matcher:
+) -> StoredModel:
     """Return the last matcher of a project of 60 texts and `right` more, after so many labelled batches."""
     whole = texts(60 + right)
     project_id = make_project(
@@ -133,7 +133,9 @@ def trained(
         answer_batch(engine, project_id, half)
         run(engine, project_id)
     with reading(engine) as session:
-        row = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == rounds)).one()
+        row = session.scalars(
+            select(StoredModel).where(StoredModel.project_id == project_id, StoredModel.number == rounds)
+        ).one()
     assert ("features" in row.details.get("second_stage", {})) == (settings.get("second_stage") == "on")
     return row
 
@@ -162,6 +164,6 @@ def make_trainable(engine: Engine, folder: Path) -> int:
     project_id = make_slow_project(engine, folder, 1200, first=16, epochs=30)
     make_round(engine, project_id, 16)
     with writing(engine) as session:
-        session.add(Matcher(project_id=project_id, number=0, encoder="tiny"))
+        session.add(StoredModel(project_id=project_id, number=0, encoder="tiny"))
     answer_by_turns(engine, project_id)
     return project_id

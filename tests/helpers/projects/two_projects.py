@@ -27,8 +27,8 @@ from allpairs.db.schema.tables import (
     Invitation,
     Item,
     MachineRater,
-    Matcher,
     Publication,
+    StoredModel,
     StudyUnit,
     Task,
     TextChange,
@@ -115,7 +115,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
             Answer(project_id=project_id, left_id=left[at], right_id=right[at], annotator=WHO,
                    answer=AnswerKind.POSITIVE, key=f"{name}-{at}") for at in (1, 2)
         ]  # fmt: skip
-        matcher = Matcher(project_id=project_id, number=0, encoder="e", cutoff=0, labels=2, positives=2, details={},
+        matcher = StoredModel(project_id=project_id, number=0, encoder="e", cutoff=0, labels=2, positives=2, details={},
                           w=20.0, b=-12.0, folder=f"project-{project_id}/round/model")  # fmt: skip
         none = dict.fromkeys(("added", "changed", "withdrawn", "measuring"), 0)
         change = TextChange(project_id=project_id, number=1, who=WHO, source="texts.csv", **none)

@@ -19,7 +19,7 @@ from allpairs.db.files.artifacts import publish, store
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import artifacts, database_url, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.explore import prepare
 from tests.helpers.factories import make_project
@@ -85,7 +85,7 @@ def test_archives_and_back_ups_go_into_a_store_and_out_of_it(
     project_id = make_measured_project(engine, "Questions", rounds=2)
     folder = f"project-{project_id}/job/model"
     with writing(engine) as session:
-        session.execute(update(Matcher).where(Matcher.number == 1).values(folder=folder))
+        session.execute(update(StoredModel).where(StoredModel.number == 1).values(folder=folder))
     publish(write_model_folder(artifacts().parent, folder))
     move("app")
     exported = export_project(engine, "Questions", tmp_path / "p.zip")

@@ -15,7 +15,7 @@ from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Design, Gold, Item, Job, Round, StoredModel, Task
 from allpairs.learner.evaluation import false_negatives as correction
 from allpairs.learner.evaluation.exact import evaluate_exact
 from allpairs.learner.jobs import correction as steps
@@ -48,9 +48,9 @@ def project(engine: Engine, encoders: list[Path], monkeypatch: pytest.MonkeyPatc
         session.add_all(
             Gold(project_id=project_id, left_id=items[i], right_id=items[i + 6], positive=True) for i in range(20)
         )
-        session.add(Matcher(project_id=project_id, number=0, encoder=str(encoders[0])))
+        session.add(StoredModel(project_id=project_id, number=0, encoder=str(encoders[0])))
         session.add(
-            Matcher(project_id=project_id, number=1, encoder=str(encoders[0]), folder="one/model", w=9.0, b=-6.0)
+            StoredModel(project_id=project_id, number=1, encoder=str(encoders[0]), folder="one/model", w=9.0, b=-6.0)
         )
     return project_id
 
@@ -272,7 +272,7 @@ def test_a_replaced_matchers_correction_stays_as_it_was(engine: Engine, project:
     answer(engine, newest(engine)[1], lambda i: NEGATIVE)
     with writing(engine) as session:
         session.execute(Round.__table__.update().values(matcher_id=None))
-        session.delete(session.scalars(select(Matcher).where(Matcher.number == 1)).one())
+        session.delete(session.scalars(select(StoredModel).where(StoredModel.number == 1)).one())
     run(engine, project, draw=0)
     assert "result" not in newest(engine)[0].details
 
@@ -284,7 +284,7 @@ def test_a_project_of_two_lists(engine: Engine, encoders: list[Path]) -> None:
         session.add_all(
             Gold(project_id=project, left_id=items[10 + i], right_id=items[20 + i], positive=True) for i in range(8)
         )
-        session.add(Matcher(project_id=project, number=0, encoder=str(encoders[0])))
+        session.add(StoredModel(project_id=project, number=0, encoder=str(encoders[0])))
     run(engine, project, draw=3)
     with reading(engine) as session:
         sides = {item.id: (item.side, item.split) for item in session.scalars(select(Item))}

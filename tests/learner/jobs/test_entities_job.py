@@ -14,7 +14,7 @@ from allpairs.db.labels.tasks import free_tasks
 from allpairs.db.projects.jobs import ENTITIES, add_job
 from allpairs.db.projects.matchers import GROUP_FIGURES
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Gold, Item, Matcher, Round, Task, now
+from allpairs.db.schema.tables import Design, Gold, Item, Round, StoredModel, Task, now
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
@@ -178,7 +178,7 @@ def test_known_pairs_give_exact_figures_without_a_draw(engine: Engine, encoders:
     assert run(engine, project_id).endswith("measured exactly")
     with reading(engine) as session:
         data = read_project(session, project_id)
-        matchers = session.scalars(select(Matcher).order_by(Matcher.number)).all()
+        matchers = session.scalars(select(StoredModel).order_by(StoredModel.number)).all()
     assert [set(one.details[GROUP_FIGURES]) for one in matchers[:1]] == [set()]  # no probabilities, so no groups
     for matcher in matchers[1:]:
         corpus = corpus_of(data, matcher, lambda stage, done: None)
@@ -241,7 +241,10 @@ def test_each_training_measures_groups_once_known_pairs_have(engine: Engine, enc
 
     def measured() -> list[bool]:
         with reading(engine) as session:
-            return [GROUP_FIGURES in one.details for one in session.scalars(select(Matcher).order_by(Matcher.number))]
+            return [
+                GROUP_FIGURES in one.details
+                for one in session.scalars(select(StoredModel).order_by(StoredModel.number))
+            ]
 
     assert measured() == [False]  # nobody has asked for them
     run(engine, project_id)

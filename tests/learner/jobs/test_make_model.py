@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Evaluation, Gold, Item, Matcher, Project
+from allpairs.db.schema.tables import Evaluation, Gold, Item, Project, StoredModel
 from allpairs.learner.jobs import make_model
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.models.cosine_bert import train
@@ -51,7 +51,7 @@ def test_hubness_is_subtracted_from_training_scores_too(
     offset = 0.3 * np.sort(cosines, axis=1)[:, -3:].mean(1)
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
-        matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.project_id == project_id)).one()
     scores = {
         (items[i], items[j]): cosines[i, j] - offset[i] - offset[j] for i, j in itertools.combinations(range(20), 2)
     }
@@ -137,7 +137,9 @@ def other_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def base_of(engine: Engine, project_id: int) -> tuple[int, str, float, list[float]]:
     """Return id, encoder, hubness and the curve's scores of the pre-trained encoder's row."""
     with reading(engine) as session:
-        matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == 0)).one()
+        matcher = session.scalars(
+            select(StoredModel).where(StoredModel.project_id == project_id, StoredModel.number == 0)
+        ).one()
         evaluation = session.get_one(Evaluation, matcher.id)
         hubness = matcher.details.get("hubness", 0.0)
         return matcher.id, matcher.encoder, hubness, evaluation.curve["score"]

@@ -17,7 +17,7 @@ from allpairs.db.projects.stable_groups import changes_after, group_id, page_of_
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Gold, GroupChange, Identifier, Item, Matcher, Project, Task
+from allpairs.db.schema.tables import Answer, Gold, GroupChange, Identifier, Item, Project, StoredModel, Task
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
@@ -219,7 +219,7 @@ def test_average_groups_hold_no_pair_that_people_rejected(engine: Engine, projec
     scores = sorted(float(str(row["score"])) for row in rows(project, PAIRS))
     threshold = scores[-60]
     with writing(engine) as session:  # p is 1/2 there, however sure the trained model is
-        matcher = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == 1)).one()
         matcher.w = 4 / (scores[-1] - threshold)
         matcher.b = -matcher.w * threshold
     plain = find(engine, project, 1, threshold)

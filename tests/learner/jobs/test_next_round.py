@@ -23,7 +23,7 @@ from allpairs.db.domain import (
 )
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Job, Matcher, Publication, Round, Task
+from allpairs.db.schema.tables import Answer, Design, Evaluation, Item, Job, Publication, Round, StoredModel, Task
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project
 from allpairs.learner.jobs.data.round_files import vectors_path
@@ -123,7 +123,7 @@ def test_answers_of_one_class_train_nothing(engine: Engine, project: int, given:
     batch, tasks = newest(engine, project)
     assert (batch.number, batch.strategy, batch.note) == (2, chooser, "")
     assert not pairs(tasks) & pairs(first[:6])
-    assert count(engine, Matcher) == 1
+    assert count(engine, StoredModel) == 1
     assert batch.matcher_id == matcher_of(engine, 0).id
     answer(engine, tasks[0], NEGATIVE if given == POSITIVE else POSITIVE)
     run(engine, project)
@@ -224,7 +224,7 @@ def test_every_step_may_run_twice(engine: Engine, project: int) -> None:
     plan |= same
     first, second = (steps.evaluate_matcher(job_id, project, plan) for _ in range(2))
     assert first == second
-    assert count(engine, Matcher) == count(engine, Evaluation) == 2
+    assert count(engine, StoredModel) == count(engine, Evaluation) == 2
     told = [steps.make_batch(job_id, project, plan, first) for _ in range(2)]
     assert told == ["batch 2: 9 pairs by uncertainty"] * 2
     assert count(engine, Round) == 2
@@ -240,7 +240,7 @@ def test_the_same_answers_make_the_same_batch(engine: Engine, project: int, monk
     assert len(tasks) == 9 + 2
     with writing(engine) as session:
         session.delete(session.get_one(Round, tasks[0].round_id))
-        session.delete(session.scalars(select(Matcher).where(Matcher.number == 1)).one())
+        session.delete(session.scalars(select(StoredModel).where(StoredModel.number == 1)).one())
     run(engine, project)
     assert [(t.left_id, t.right_id, t.score) for t in newest(engine, project)[1]] == [
         (t.left_id, t.right_id, t.score) for t in tasks
@@ -334,18 +334,18 @@ def test_a_cancelled_job_stops_in_every_step(engine: Engine, project: int, step:
         "evaluate": lambda: steps.evaluate_matcher(job_id, project, plan),
         "choose": lambda: steps.make_batch(job_id, project, plan, matcher_of(engine, 1).id),
     }
-    before = count(engine, Matcher), count(engine, Round)
+    before = count(engine, StoredModel), count(engine, Round)
     for name, call in calls.items():
         if name == step:
             break
         done = call()
         plan |= {"train": {"training": done}, "encode": done}.get(name, {})
-        before = count(engine, Matcher), count(engine, Round)
+        before = count(engine, StoredModel), count(engine, Round)
     with writing(engine) as session:
         session.get_one(Job, job_id).cancel = True
     with pytest.raises(Cancelled):
         calls[step]()
-    assert (count(engine, Matcher), count(engine, Round)) == before
+    assert (count(engine, StoredModel), count(engine, Round)) == before
 
 
 def test_progress_is_written_for_the_pages(engine: Engine, project: int) -> None:

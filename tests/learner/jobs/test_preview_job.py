@@ -14,7 +14,7 @@ from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PREVIEW, add_job
 from allpairs.db.results.previews import Preview, read_preview
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Matcher, Project
+from allpairs.db.schema.tables import Answer, Project, StoredModel
 from allpairs.learner.jobs import preview as steps
 from allpairs.learner.jobs.data import stored_vectors
 from allpairs.learner.jobs.queue import progress
@@ -70,7 +70,7 @@ def test_every_live_strategy_previews_ten_unanswered_pairs(engine: Engine, train
     assert len(set(as_pairs(found))) == 10
     with reading(engine) as session:
         answered = set(session.execute(select(Answer.left_id, Answer.right_id)).tuples())
-        matcher = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == 1)).one()
     assert answered and not answered & set(as_pairs(found))
     assert all(left < right for left, right in as_pairs(found))
     for pair in found.pairs:

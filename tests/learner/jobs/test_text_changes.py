@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs import Matcher as TrainedMatcher
+from allpairs import Matcher
 from allpairs.annotate.features.texts import change_texts
 from allpairs.annotate.kit.jobs.prepared import best_pairs, known_pairs, rounds_of
 from allpairs.db.errors import InputError
@@ -18,7 +18,7 @@ from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
 from allpairs.db.results.explorations import read_search
 from allpairs.db.results.matches import PAIRS, folder_of_matches
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Identifier, Item, Matcher
+from allpairs.db.schema.tables import Identifier, Item, StoredModel
 from allpairs.learner.jobs import explore, matches, search
 from allpairs.learner.jobs import next_round as steps
 from allpairs.learner.jobs.audit.designs import read_designs
@@ -123,9 +123,7 @@ def test_only_added_texts_are_encoded_and_others_keep_scores(
         again.replace(left[there], right[there], scores(old, left[there], right[there], BLENDED)), abs=1e-6
     )
     of = data.dataset.texts
-    own = TrainedMatcher.load(artifacts() / str(matcher.folder)).score(
-        [of[at] for at in left], [of[at] for at in right]
-    )
+    own = Matcher.load(artifacts() / str(matcher.folder)).score([of[at] for at in left], [of[at] for at in right])
     assert whole == pytest.approx(own, abs=2e-3)  # as any program scores these texts
     encoded.clear()
     vectors_of(project, matcher, data, data.settings, no_progress)
@@ -191,7 +189,7 @@ def test_a_round_goes_on_with_the_texts_that_it_began_with(engine: Engine, proje
     items = {item for task in tasks for item in (task.left_id, task.right_id)}
     assert items and not items & (items_of(engine, GONE) | items_of(engine, list(NEW)))
     with reading(engine) as session:
-        stored = session.get_one(Matcher, matcher_id)
+        stored = session.get_one(StoredModel, matcher_id)
     data = data_of(engine, project)
     assert len(vectors_of(project, stored, data, data.settings, no_progress)) == 86
 

@@ -15,7 +15,7 @@ from allpairs.annotate.kit.jobs.requests import cancel, request_audit, request_m
 from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
-from allpairs.db.schema.tables import Matcher, Round, Task
+from allpairs.db.schema.tables import Round, StoredModel, Task
 from allpairs.learner.worker import Me, database_patience, renew_worker_report
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_by_turns, make_slow_project, make_trainable
@@ -123,7 +123,7 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
     assert weights.stat().st_mtime_ns == trained  # the finished step was not repeated
     with reading(engine) as session:
         assert session.scalars(select(Round.number).order_by(Round.number)).all() == [1, 2]
-        matchers = session.scalars(select(Matcher).order_by(Matcher.number)).all()
+        matchers = session.scalars(select(StoredModel).order_by(StoredModel.number)).all()
         assert [matcher.number for matcher in matchers] == [0, 1]
         batch = session.scalars(select(Round).where(Round.number == 2)).one()
         tasks = session.scalars(select(Task).where(Task.round_id == batch.id)).all()

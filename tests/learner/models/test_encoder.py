@@ -22,7 +22,7 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.loading import bundled_minilm
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_cross_encoder
-from allpairs.learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
+from allpairs.learner.scoring.matcher import PairModel, add_details, load_matcher, save_matcher
 from allpairs.learner.search.bm25 import words_of as bm25_words
 from tests.helpers.machine import examples
 from tests.helpers.tiny import tiny_encoder
@@ -160,7 +160,7 @@ def test_a_saved_matcher_keeps_its_distance_and_pooling(
     tiny: Encoder, distance: Distance, similarity: str, tmp_path: Path
 ) -> None:
     variant = tiny.variant("cls", distance)
-    save_matcher(Matcher(variant, OutputLayer(1.0, 2.0)), tmp_path / "model")
+    save_matcher(PairModel(variant, OutputLayer(1.0, 2.0)), tmp_path / "model")
     found = load_matcher(str(tmp_path / "model")).encoder
     assert found.distance == distance
     assert found.encode(TEXTS) == pytest.approx(variant.encode(TEXTS), abs=1e-5)
@@ -175,8 +175,8 @@ def test_an_encoder_without_token_vectors_cannot_be_pooled(tiny: Encoder) -> Non
 
 
 def test_a_matcher_is_saved_whole_and_replaces_the_one_before(tiny: Encoder, tmp_path: Path) -> None:
-    save_matcher(Matcher(tiny, OutputLayer(3.0, -2.0, 0.4)), tmp_path / "model", labels=7)
-    save_matcher(Matcher(tiny, OutputLayer(5.0, -4.0, 0.3)), tmp_path / "model", labels=8)
+    save_matcher(PairModel(tiny, OutputLayer(3.0, -2.0, 0.4)), tmp_path / "model", labels=7)
+    save_matcher(PairModel(tiny, OutputLayer(5.0, -4.0, 0.3)), tmp_path / "model", labels=8)
     add_details(tmp_path / "model", curve={"score": [0.5], "precision": [1.0]})
     found = load_matcher(str(tmp_path / "model"))
     assert found.layer is not None
@@ -190,7 +190,7 @@ def test_an_encoder_without_an_output_layer_is_a_matcher_too(tiny_folder: Path) 
 
 
 def test_a_broken_matcher_file_is_one_plain_line(tiny_folder: Path, tiny: Encoder, tmp_path: Path) -> None:
-    save_matcher(Matcher(tiny, None), tmp_path / "model")
+    save_matcher(PairModel(tiny, None), tmp_path / "model")
     (tmp_path / "model" / "matcher.json").write_text('{"w": "wide"')
     with pytest.raises(InputError, match=r"matcher\.json is not"):
         load_matcher(str(tmp_path / "model"))

@@ -19,7 +19,7 @@ from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.multiview.inputs import check_inputs
 from allpairs.learner.pipelines.multiview.matched import matcher_search
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
+from allpairs.learner.scoring.matcher import FILE, PairModel, load_matcher, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right
 from tests.helpers.factories import make_project
@@ -36,7 +36,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(encoder: Path) -> Path:
-    save_matcher(Matcher(load_encoder(str(encoder)), None, BLEND), encoder.parent / "model")
+    save_matcher(PairModel(load_encoder(str(encoder)), None, BLEND), encoder.parent / "model")
     return encoder.parent / "model"
 
 

@@ -23,8 +23,7 @@ from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.make_reference import with_reference
-from allpairs.learner.scoring.matcher import Matcher as Loaded
-from allpairs.learner.scoring.matcher import save_matcher
+from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from tests.helpers.tiny import static_encoder, tiny_encoder
 
@@ -43,7 +42,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     encoder = load_encoder(str(tiny_encoder(folder, TEXTS)), "cpu")
     dataset = make_dataset(TEXTS, ["left"] * len(TEXTS), ["both"] * len(TEXTS), True, np.empty((0, 2)))
     vectors = blended(dataset, encoder.encode(TEXTS), BLEND)
-    matcher = Loaded(encoder, OutputLayer(9.0, -4.0), BLEND)
+    matcher = PairModel(encoder, OutputLayer(9.0, -4.0), BLEND)
     whole = with_reference(matcher, dataset, vectors, np.random.default_rng(0))
     save_matcher(whole, folder / "model", curve={"score": [0.5, 0.1], "precision": [1.0, 0.5], "recall": [0.1, 1.0]})
     return folder / "model"

@@ -18,8 +18,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import size_of
 from allpairs.db.requests.server_proof import app_proof, process_proof
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Identifier, Item
-from allpairs.db.schema.tables import Matcher as Row
+from allpairs.db.schema.tables import Identifier, Item, StoredModel
 from allpairs.learner.scoring.any_pairs import explain_pairs, see
 from allpairs.learner.serving.agreement import Compared, counts
 from allpairs.learner.serving.candidates import make_candidates
@@ -161,7 +160,7 @@ def test_a_published_model_keeps_its_vectors_over_later_rounds(engine: Engine, e
         run(engine, row.project_id)
     assert kept.stat().st_mtime_ns == before
     with reading(engine) as session:
-        others = session.scalars(select(Row.folder).where(Row.number == 2)).one()
+        others = session.scalars(select(StoredModel.folder).where(StoredModel.number == 2)).one()
     assert not ((artifacts() / str(others)).parent / "vectors.npy").exists()
 
 

@@ -25,7 +25,7 @@ from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing
-from allpairs.db.schema.tables import Answer, Identifier, IdentifierChange, Item, Matcher, Project, TextChange, now
+from allpairs.db.schema.tables import Answer, Identifier, IdentifierChange, Item, Project, StoredModel, TextChange, now
 from tests.helpers.factories import make_project, make_round
 
 ROWS, MODEL = 3000, 8_000_000  # texts of a project, and bytes of its model
@@ -75,7 +75,7 @@ def _project(engine: Engine, name: str = NAME) -> tuple[int, int, int, bool] | N
             return None
         of_project = [select(func.count()).where(table.project_id == found.id) for table in (Item, Answer)]
         counts = [session.scalar(one) or 0 for one in of_project]
-        models = session.scalars(select(Matcher.folder).where(Matcher.project_id == found.id)).all()
+        models = session.scalars(select(StoredModel.folder).where(StoredModel.project_id == found.id)).all()
         sizes = [(artifacts() / str(folder) / "model.safetensors").stat().st_size for folder in models]
     return counts[0], counts[1], len(models), sizes == [MODEL] * len(models)
 
@@ -205,8 +205,18 @@ def make_sources(engine: Engine, place: Place) -> None:
     (folder / "matcher.json").write_text('{"w": 1.0, "b": 0.0}')
     seal(folder)
     with writing(engine) as session:
-        session.add(Matcher(project_id=project, number=1, encoder="tiny", w=1.0, b=0.0, cutoff=0, labels=9, positives=9,
-                            folder=f"project-{project}/job/model", details={}, created_at=now()))  # fmt: skip
+        session.add(
+            StoredModel(
+                project_id=project,
+                number=1,
+                encoder="tiny",
+                w=1.0,
+                b=0.0,
+                labels=9,
+                positives=9,
+                folder=f"project-{project}/job/model",
+            )
+        )
     export_project(engine, "Source", place.archive)
 
 

@@ -16,7 +16,7 @@ from allpairs.annotate.features.quality.rounds import Report, card, round_name
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import engine, may
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Project, StoredModel
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
@@ -37,7 +37,7 @@ def model(report: Report, project: Project) -> None:
         label_downloads(project.name, report.audited is not None)
 
 
-def model_card(project: Project, matcher: Matcher) -> None:
+def model_card(project: Project, matcher: StoredModel) -> None:
     """Draw what is known of the matcher, its download, and the lines of Python that use it."""
     facts, away = st.columns([2, 3], gap="large")
     with facts:
@@ -64,7 +64,7 @@ def model_card(project: Project, matcher: Matcher) -> None:
                 st.code(lines.bare, language="python", wrap_lines=True)
 
 
-def _bare_in_words(matcher: Matcher) -> str:
+def _bare_in_words(matcher: StoredModel) -> str:
     """Return what the bare cosine is, with its own average precision."""
     return (
         "The bare cosine is another score: without lexical similarity and hubness correction, with an output layer of "

@@ -11,7 +11,7 @@ from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind
-from allpairs.db.schema.tables import Matcher, Publication, ShadowCounts
+from allpairs.db.schema.tables import Publication, ShadowCounts, StoredModel
 
 MODEL, SHADOW = PublicationKind
 WHAT = (
@@ -25,7 +25,7 @@ ABSENT = (
 ENDED = "– (ended)"
 
 
-def publishing(matcher: Matcher) -> None:
+def publishing(matcher: StoredModel) -> None:
     """Draw the section for the project of this matcher, with the buttons that publish this one."""
     project_id = matcher.project_id
     service = read_service(engine(), project_id)
@@ -60,7 +60,7 @@ def _since(row: Publication) -> str:
     return f"{row.at:%Y-%m-%d %H:%M} UTC{who}"
 
 
-def _form(matcher: Matcher, service: Service) -> None:
+def _form(matcher: StoredModel, service: Service) -> None:
     """Draw the note and the buttons for this matcher; each says what is in service afterwards."""
     project_id = matcher.project_id
     number = matcher.number
@@ -83,7 +83,7 @@ def _model(row: Publication | None) -> int | None:
     return None if row is None else row.matcher_id
 
 
-def _button(title: str, act: str, icon: str, kind: PublicationKind, matcher: Matcher, note: str) -> None:
+def _button(title: str, act: str, icon: str, kind: PublicationKind, matcher: StoredModel, note: str) -> None:
     arguments = matcher.project_id, matcher.number, kind, note
     st.button(title, key=f"{act}_{matcher.number}", icon=icon, on_click=_publish, args=arguments)
 

@@ -30,10 +30,10 @@ from allpairs.db.schema.tables import (
     Delivery,
     Job,
     MachineRater,
-    Matcher,
     MatchServer,
     Project,
     Publication,
+    StoredModel,
     Webhook,
     now,
 )
@@ -62,7 +62,7 @@ def full_project(engine: Engine, tmp_path: Path) -> int:
     serve(engine, project_id, "Ann")
     with writing(engine) as session:
         for kind in PublicationKind:
-            matcher = Matcher(project_id=project_id, number=len(kind), encoder="somebody/model", w=1.0, b=0.0)
+            matcher = StoredModel(project_id=project_id, number=len(kind), encoder="somebody/model", w=1.0, b=0.0)
             session.add(matcher)
             session.flush()
             number = matcher.number

@@ -32,9 +32,9 @@ from allpairs.db.schema.tables import (
     Gold,
     Item,
     MachineRater,
-    Matcher,
     Project,
     Publication,
+    StoredModel,
     Task,
 )
 from tests.helpers.factories import make_audit_batch, make_design, make_groups, make_project, make_round, row_counts
@@ -59,7 +59,7 @@ def fill(engine: Engine, home: Path) -> int:
     change(engine, home, {"newer": "A newer text"}, name=NAME)
     make_design(engine, project_id)
     with writing(engine) as session:
-        matchers = session.scalars(select(Matcher).where(Matcher.project_id == project_id)).all()
+        matchers = session.scalars(select(StoredModel).where(StoredModel.project_id == project_id)).all()
         last = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         for matcher in matchers:
             if matcher.number:
@@ -198,7 +198,7 @@ def test_sampling_orders_scores_and_folders_name_what_is_new(
     new = import_project(other, tmp_path / "one.zip").project_id
     with reading(other) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == new).order_by(Item.id)).all()
-        folders = session.scalars(select(Matcher.folder).order_by(Matcher.number)).all()
+        folders = session.scalars(select(StoredModel.folder).order_by(StoredModel.number)).all()
         design = session.scalars(select(Design)).one()
     assert folders == [None, f"project-{new}/round-1/model", f"project-{new}/round-2/model"]
     assert (artifacts() / str(folders[1]) / "model.safetensors").is_file()
@@ -382,7 +382,7 @@ def test_columns_that_are_missing_get_their_default(engine: Engine, project: int
     older = rewritten(older, tmp_path / "oldest.zip", without("answers", "seconds"))
     new = import_project(engine, older).project_id
     with reading(engine) as session:
-        mine = select(Evaluation.audit).join(Matcher).where(Matcher.project_id == new)
+        mine = select(Evaluation.audit).join(StoredModel).where(StoredModel.project_id == new)
         assert list(session.scalars(mine)) == [{}] * 3
         assert set(session.scalars(select(Answer.seconds).where(Answer.project_id == new))) == {None}
     with pytest.raises(InputError, match="table items lacks text"):

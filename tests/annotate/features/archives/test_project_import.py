@@ -17,7 +17,7 @@ from allpairs.db.projects.jobs import MATCHES, add_job
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.results.matches import read_matches
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Design, Evaluation, Item, Matcher
+from allpairs.db.schema.tables import Design, Evaluation, Item, StoredModel
 from allpairs.learner.jobs import matches
 from allpairs.learner.jobs.audit.designs import read_designs
 from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
@@ -48,8 +48,8 @@ def project(engine: Engine, encoder: Path) -> int:
 
 def evaluations(engine: Engine, project_id: int) -> list[tuple[int, dict[str, object]]]:
     with reading(engine) as session:
-        rows = select(Matcher.number, Evaluation.audit).join(Evaluation).where(Matcher.project_id == project_id)
-        return [(number, dict(audit)) for number, audit in session.execute(rows.order_by(Matcher.number))]
+        rows = select(StoredModel.number, Evaluation.audit).join(Evaluation).where(StoredModel.project_id == project_id)
+        return [(number, dict(audit)) for number, audit in session.execute(rows.order_by(StoredModel.number))]
 
 
 def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -> int:
@@ -122,9 +122,17 @@ def training_sets(engine: Engine, project_id: int) -> dict[int, list[list[int]]]
 def figures(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
     """Return all figures of each round, and its training data, in numbers."""
     measured = (Evaluation.pairs, Evaluation.positives, Evaluation.estimates, Evaluation.curve, Evaluation.histogram)
-    columns = (Matcher.number, Matcher.w, Matcher.b, Matcher.labels, Matcher.positives, *measured, Evaluation.audit)
+    columns = (
+        StoredModel.number,
+        StoredModel.w,
+        StoredModel.b,
+        StoredModel.labels,
+        StoredModel.positives,
+        *measured,
+        Evaluation.audit,
+    )
     with reading(engine) as session:
-        rows = session.execute(select(*columns).join(Evaluation).where(Matcher.project_id == project_id))
+        rows = session.execute(select(*columns).join(Evaluation).where(StoredModel.project_id == project_id))
         return sorted((tuple(row) for row in rows), key=lambda row: row[0])
 
 

@@ -14,7 +14,7 @@ from allpairs.db.domain import AnswerKind, Purpose, Role
 from allpairs.db.errors import InputError
 from allpairs.db.projects.matchers import SCORES
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Matcher, Round, Task
+from allpairs.db.schema.tables import Round, StoredModel, Task
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.pages import said
 from tests.helpers.people import make_member
@@ -29,15 +29,15 @@ def project(engine: Engine, home: object) -> int:
     make_matcher(engine, project_id, 0)
     make_round(engine, project_id, 3, reserve=1)
     with writing(engine) as session:
-        session.execute(update(Round).values(matcher_id=select(Matcher.id).scalar_subquery()))
+        session.execute(update(Round).values(matcher_id=select(StoredModel.id).scalar_subquery()))
     return project_id
 
 
-def make_matcher(engine: Engine, project_id: int, number: int) -> Matcher:
+def make_matcher(engine: Engine, project_id: int, number: int) -> StoredModel:
     """Make a matcher, trained from number 1 on."""
     folder = f"project-{project_id}/job-{number}/model" if number else None
     with writing(engine) as session:
-        matcher = Matcher(project_id=project_id, number=number, folder=folder, encoder="tiny",
+        matcher = StoredModel(project_id=project_id, number=number, folder=folder, encoder="tiny",
                           w=10.0 if number else None, b=-5.0 if number else None)  # fmt: skip
         session.add(matcher)
         session.flush()
@@ -49,7 +49,7 @@ def tasks(engine: Engine) -> list[Task]:
         return list(session.scalars(select(Task).order_by(Task.position)))
 
 
-def keep(engine: Engine, matcher: Matcher, scores: dict[tuple[int, int], float]) -> None:
+def keep(engine: Engine, matcher: StoredModel, scores: dict[tuple[int, int], float]) -> None:
     folder = (artifacts() / str(matcher.folder)).parent
     folder.mkdir(parents=True)
     left, right = np.array(sorted(scores)).T

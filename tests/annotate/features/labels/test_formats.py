@@ -29,7 +29,7 @@ from allpairs.db.labels.answers import answer_at_once
 from allpairs.db.labels.audits import AuditLabel
 from allpairs.db.labels.labels import LabelRow
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Design, Item, MachineRater, Matcher, PairVerdict, Round
+from allpairs.db.schema.tables import Design, Item, MachineRater, PairVerdict, Round, StoredModel
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.machine import examples
@@ -192,7 +192,7 @@ def test_an_export_names_guidelines_and_model_of_each_answer(engine: Engine, tmp
     project_id = make_measured_project(engine, "Questions", rounds=2)
     make_round(engine, project_id, 3)
     with writing(engine) as session:
-        matcher = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        matcher = session.scalars(select(StoredModel).where(StoredModel.number == 1)).one()
         session.scalars(select(Round).where(Round.number == 2)).one().matcher_id = matcher.id
     (pair, other, *_), _ = serve(engine, project_id, "ben")
     say = {"answer": "positive", "seconds": 2.0}

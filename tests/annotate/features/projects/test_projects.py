@@ -17,7 +17,7 @@ from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_texts, items_by_identifier
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Answer, Gold, Matcher, Task
+from allpairs.db.schema.tables import Answer, Gold, StoredModel, Task
 from allpairs.db.schema.tables import Item as ItemRow
 from tests.helpers.factories import first_ids, make_round, row_counts
 
@@ -147,7 +147,7 @@ def test_a_deleted_project_leaves_the_others_alone(engine: Engine) -> None:
     gone = create_project(engine, "Gone", corpus(gold=gold), SETTINGS)
     make_round(engine, gone, 2)
     with writing(engine) as session:
-        session.add(Matcher(project_id=gone, number=1, folder="m1", encoder="tiny", w=1.0, b=0.0))
+        session.add(StoredModel(project_id=gone, number=1, folder="m1", encoder="tiny", w=1.0, b=0.0))
     (artifacts() / "m1").mkdir(parents=True)
     delete_project(engine, gone)
     assert row_counts(engine) == before | {"events": before["events"] + 1}  # that it was removed stays

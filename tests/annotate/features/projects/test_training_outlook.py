@@ -7,7 +7,7 @@ from allpairs.annotate.features.projects.training_outlook import Outlook, outloo
 from allpairs.annotate.frame.language.translator import ENGLISH_WORDS
 from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Job, Matcher
+from allpairs.db.schema.tables import Job, StoredModel
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.rounds import NEGATIVE, POSITIVE, RETRACT, SKIP, UNSURE, answer, newest
 
@@ -58,5 +58,5 @@ def test_no_outlook_once_the_first_training_has_begun(engine: Engine) -> None:
     failed = outlook(engine, project_id)
     assert failed is not None and not failed.automatic
     with writing(engine) as session:
-        session.add(Matcher(project_id=project_id, number=1, encoder="tiny", w=1.0, b=0.0))
+        session.add(StoredModel(project_id=project_id, number=1, encoder="tiny", w=1.0, b=0.0))
     assert outlook(engine, project_id) is None

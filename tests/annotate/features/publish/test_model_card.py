@@ -11,7 +11,7 @@ from allpairs.annotate.features.publish.model_export import usage
 from allpairs.annotate.features.quality.rounds import read_report
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Project, StoredModel
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_matcher, make_audited_project, make_measured_project
 
@@ -58,7 +58,7 @@ def test_the_bare_cosine_has_figures_of_its_own(engine: Engine) -> None:
     measured = {"value": 0.7125, "low": 0.7125, "high": 0.7125, "method": "exact", "labels": 0}
     moves = {"texts": 900, "mean": 0.0123, "in_95_percent_at_most": 0.0456, "most": 0.2}
     with writing(engine) as session:
-        row = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        row = session.scalars(select(StoredModel).where(StoredModel.number == 1)).one()
         bare = {"score": "cosine", "w": 9.0, "b": -4.5, "threshold": 0.5, "average_precision": measured}
         row.details = row.details | {"bare": bare, "p_moves": moves}
     text = card(engine, project_id, 1)

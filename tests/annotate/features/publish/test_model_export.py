@@ -15,20 +15,20 @@ from allpairs.annotate.features.publish.model_export import address, matcher_arc
 from allpairs.annotate.features.quality.rounds import read_report
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Matcher, Project
+from allpairs.db.schema.tables import Project, StoredModel
 from allpairs.db.version import VERSION
 from tests.helpers.figures.measured import make_measured_project, write_model_folder
 
 
 @pytest.fixture
-def trained(engine: Engine, home: Path) -> Matcher:
+def trained(engine: Engine, home: Path) -> StoredModel:
     matcher = read_report(engine, make_measured_project(engine, "Näme / of: it?", rounds=2)).matchers[1][0]
     assert matcher.folder is not None
     write_model_folder(home, matcher.folder)
     return matcher
 
 
-def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matcher) -> None:
+def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: StoredModel) -> None:
     folder = home / "artifacts" / str(trained.folder)
     with matcher_archive("Näme / of: it?", trained, "# Card") as path:
         assert path.name == "n-me-of-it-round-1.zip"
@@ -43,11 +43,11 @@ def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matche
     assert not path.exists()
 
 
-def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) -> None:
-    with pytest.raises(InputError, match="the encoder all-MiniLM-L6-v2 itself"), matcher_archive("p", Matcher(
+def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: StoredModel) -> None:
+    with pytest.raises(InputError, match="the encoder all-MiniLM-L6-v2 itself"), matcher_archive("p", StoredModel(
         number=0, folder=None, encoder="all-MiniLM-L6-v2"), ""):  # fmt: skip
         pass
-    gone = Matcher(number=3, folder="nowhere", encoder="e")
+    gone = StoredModel(number=3, folder="nowhere", encoder="e")
     with pytest.raises(InputError, match="round 3 is missing"), matcher_archive("p", gone, ""):
         pass
 
@@ -64,7 +64,7 @@ def download() -> Callable[[str], tuple[int, bytes]]:
 
 
 def test_the_matcher_is_downloaded(
-    tmp_path: Path, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
+    tmp_path: Path, trained: StoredModel, download: Callable[[str], tuple[int, bytes]]
 ) -> None:
     status, content = download(address(trained))
     assert status == 200
@@ -76,16 +76,16 @@ def test_the_matcher_is_downloaded(
 
 
 def test_a_download_of_what_is_not_there_says_so(
-    engine: Engine, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
+    engine: Engine, trained: StoredModel, download: Callable[[str], tuple[int, bytes]]
 ) -> None:
     assert download("download/matchers/999")[0] == 404
     with reading(engine) as session:
-        encoder = session.scalars(select(Matcher).where(Matcher.number == 0)).one()
+        encoder = session.scalars(select(StoredModel).where(StoredModel.number == 0)).one()
     status, content = download(address(encoder))
     assert status == 404 and b"nothing to export" in content
 
 
-def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:
+def test_the_lines_of_python_are_python_and_name_the_folder(trained: StoredModel) -> None:
     project = Project(name="Näme / of: it?")
     lines = usage(project, trained)
     assert lines.bare == ""  # of a model that has no output layer for its cosine

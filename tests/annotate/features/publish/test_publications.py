@@ -13,7 +13,7 @@ from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import COUNTED, add_counts
 from allpairs.db.schema.engine import as_person, writing
-from allpairs.db.schema.tables import Matcher
+from allpairs.db.schema.tables import StoredModel
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import make_measured_project
 from tests.helpers.machine import ROOT
@@ -68,7 +68,7 @@ def test_the_newest_publication_counts_and_all_are_kept(engine: Engine, project:
 
 def test_what_cannot_be_published_says_why(engine: Engine, project: int) -> None:
     with writing(engine) as session:
-        session.add(Matcher(project_id=project, number=0, encoder="tiny"))
+        session.add(StoredModel(project_id=project, number=0, encoder="tiny"))
     wrong = {
         "round 7 has no model": lambda: publish(engine, project, 7),
         "no labels have trained": lambda: publish(engine, project, 0),
@@ -94,7 +94,7 @@ def test_what_cannot_be_published_says_why(engine: Engine, project: int) -> None
 def test_a_model_that_is_replaced_is_published_no_longer(engine: Engine, project: int) -> None:
     publish(engine, project, 2)
     with writing(engine) as session:  # as a training that runs again does
-        session.execute(delete(Matcher).where(Matcher.number == 2))
+        session.execute(delete(StoredModel).where(StoredModel.number == 2))
     make_trained(engine, project, 2)
     assert standing(engine, project) == (None, None)
     assert read_service(engine, project).history[0].number == 2

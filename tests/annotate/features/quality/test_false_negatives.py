@@ -23,7 +23,7 @@ from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import writing
-from allpairs.db.schema.tables import Design, Evaluation, Item, Matcher, Round, Task
+from allpairs.db.schema.tables import Design, Evaluation, Item, Round, StoredModel, Task
 from allpairs.learner.evaluation.false_negatives import Checked, correct
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import answer_on, make_measured_project
@@ -113,7 +113,7 @@ def test_a_replaced_matchers_correction_is_not_shown(engine: Engine, project: in
     add_correction(engine, project, 2)
     with writing(engine) as session:
         session.execute(update(Round).values(matcher_id=None))
-        session.execute(delete(Matcher).where(Matcher.number == 2))
+        session.execute(delete(StoredModel).where(StoredModel.number == 2))
     assert read_corrections(engine, project) == []
 
 

@@ -25,7 +25,7 @@ from allpairs.annotate.features.quality.ui import strata as strata_chart
 from allpairs.annotate.kit import charts as palette
 from allpairs.db.domain import AnswerKind, Purpose, Split
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Matcher, Round, Task, TextChange
+from allpairs.db.schema.tables import Answer, Round, StoredModel, Task, TextChange
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import (
     POSITIVES,
@@ -73,10 +73,10 @@ def test_rounds_measured_on_earlier_texts_are_known(engine: Engine) -> None:
         )  # fmt: skip
     assert read_report(engine, project_id).before_texts_changed is None  # no round has been measured since
     with writing(engine) as session:
-        session.execute(update(Matcher).where(Matcher.number == 2).values(details={"texts": 3}))
+        session.execute(update(StoredModel).where(StoredModel.number == 2).values(details={"texts": 3}))
     assert read_report(engine, project_id).before_texts_changed == 1
     with writing(engine) as session:
-        session.execute(update(Matcher).values(details={"texts": 3}))
+        session.execute(update(StoredModel).values(details={"texts": 3}))
     assert read_report(engine, project_id).before_texts_changed is None
 
 
@@ -178,14 +178,14 @@ def test_the_histogram_holds_every_pair(report: Report) -> None:
 
 @given(w=st.floats(0.1, 50), b=st.floats(-60, 60))
 def test_the_probability_at_the_threshold_is_one_half(w: float, b: float) -> None:
-    at = threshold(Matcher(number=1, w=w, b=b))
+    at = threshold(StoredModel(number=1, w=w, b=b))
     assert at is not None
     assert 1 / (1 + math.exp(-(w * at + b))) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("w", "b"), [(None, None), (0.0, 1.0)])
 def test_a_matcher_without_slope_has_no_threshold(w: float | None, b: float | None) -> None:
-    assert threshold(Matcher(number=0, w=w, b=b)) is None
+    assert threshold(StoredModel(number=0, w=w, b=b)) is None
 
 
 @pytest.mark.parametrize(

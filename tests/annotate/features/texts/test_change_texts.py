@@ -26,7 +26,7 @@ from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.projects.events import events_of
 from allpairs.db.projects.items import items_by_identifier
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Gold, Identifier, Item, Job, Lease, Matcher, Project, Task, TextChange
+from allpairs.db.schema.tables import Gold, Identifier, Item, Job, Lease, Project, StoredModel, Task, TextChange
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.machine import examples
 from tests.helpers.web import answer
@@ -132,7 +132,7 @@ def test_groups_follow_a_change_where_the_settings_say_so(
     sent: list[tuple[object, ...]] = []
     monkeypatch.setattr(requests, "enqueue_workflow", lambda engine, job_id, *asked: sent.append(asked))
     with writing(engine) as session:
-        session.add(Matcher(project_id=project, number=1, encoder="any", w=10.0, b=-5.0))
+        session.add(StoredModel(project_id=project, number=1, encoder="any", w=10.0, b=-5.0))
     change(engine, tmp_path, {"new": "a new text"})
     assert sent == []
     with writing(engine) as session:

@@ -31,7 +31,7 @@ from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
 from allpairs.db.results.explorations import Hit, Search, write_search
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, Matcher, Task
+from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, StoredModel, Task
 from allpairs.learner.light.groups.description import Changes
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_matcher
@@ -273,9 +273,9 @@ def test_groups_of_two_lists_pair_left_with_right() -> None:
     matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
     no_pairs = np.empty((0, 2), np.int64)
     none = Answered(no_pairs, no_pairs, np.empty(0), no_pairs)
-    groups = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none).groups
+    groups = groups_of(StoredModel(), matches, 0.5, Kind.BIPARTITE, none).groups
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
-    one = groups_of(Matcher(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
+    one = groups_of(StoredModel(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
     assert one.groups.size.tolist() == [2, 2] and one.changes == Changes(0, 1, 0)
 
 

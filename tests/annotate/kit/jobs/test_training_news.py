@@ -11,7 +11,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import newest_answer, store_answers
 from allpairs.db.projects.events import add_event
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Item, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Answer, Item, Job, Round, StoredModel, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.rounds import NEGATIVE, POSITIVE, RETRACT, SKIP, UNSURE, answer
 
@@ -34,7 +34,7 @@ def _finish_round(engine: Engine, project_id: int) -> None:
     with writing(engine) as session:
         session.add(Job(id="done", project_id=project_id, kind="next_round", state="done"))
         cutoff = newest_answer(session, project_id)
-        matcher = Matcher(project_id=project_id, number=1, encoder="tiny", w=1.0, b=0.0, cutoff=cutoff)
+        matcher = StoredModel(project_id=project_id, number=1, encoder="tiny", w=1.0, b=0.0, cutoff=cutoff)
         session.add(matcher)
         session.flush()
         matcher_id = matcher.id

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from allpairs.db.domain import DesignKind
 from allpairs.db.labels.audits import audit_labels
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Evaluation, Matcher, Task
+from allpairs.db.schema.tables import Answer, Evaluation, StoredModel, Task
 from allpairs.learner.evaluation.audit import strata
 from allpairs.learner.jobs.audit.designs import ALIKE, OTHERS, read_designs
 from allpairs.learner.jobs.audit.labels import read_labelled
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 def set_beyond(engine: Engine, number: int, share: float) -> None:
     with writing(engine) as session:
-        row = session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one()
+        row = session.scalars(select(Evaluation).join(StoredModel).where(StoredModel.number == number)).one()
         row.audit = row.audit | {"beyond": share}
 
 

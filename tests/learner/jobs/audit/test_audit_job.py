@@ -11,7 +11,7 @@ from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job
 from allpairs.db.schema.engine import artifacts, reading, writing
-from allpairs.db.schema.tables import Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
+from allpairs.db.schema.tables import Design, Evaluation, Gold, Item, Job, Round, StoredModel, Task
 from allpairs.learner.jobs import next_round
 from allpairs.learner.jobs.audit import job as steps
 from allpairs.learner.jobs.audit.designs import read_designs
@@ -115,7 +115,7 @@ def test_audit_answers_never_train(engine: Engine, encoders: list[Path]) -> None
     assert trained == {pair_of(task) for task in tasks[: batch.size] if task.purpose == Purpose.TRAIN}
     run(engine, project_id)
     with reading(engine) as session:
-        assert session.scalars(select(Matcher.labels).order_by(Matcher.number)).all() == [0, 10]
+        assert session.scalars(select(StoredModel.labels).order_by(StoredModel.number)).all() == [0, 10]
     _, later = newest(engine, project_id)
     assert not {pair_of(task) for task in later} & {pair_of(task) for task in tasks[: batch.size]}
     assert {evaluation_of(engine, number).audit["labels"] for number in range(2)} == {2}
@@ -297,7 +297,7 @@ def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int
     assert change["value"] == pytest.approx(difference, abs=0.05)
     assert change["low"] <= change["value"] <= change["high"]
     with reading(engine) as session:
-        measured = session.get_one(Matcher, model).details["bare"]["average_precision"]
+        measured = session.get_one(StoredModel, model).details["bare"]["average_precision"]
     assert measured["method"] == "audit"
     assert measured["value"] == pytest.approx(second.estimates["average_precision"]["value"], abs=0.05)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from allpairs.annotate.features.quality.calibration_chart import describe_reliability, in_words, reliability_chart
 from allpairs.db.estimate import wilson
-from allpairs.db.schema.tables import Evaluation, Matcher
+from allpairs.db.schema.tables import Evaluation, StoredModel
 from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
@@ -26,8 +26,8 @@ def evaluation(p: np.ndarray, truth: np.ndarray, w: float = 12.0, b: float = -6.
         "negatives": np.histogram(scores[~truth], edges)[0].tolist()})  # fmt: skip
 
 
-def layer(w: float | None = 12.0, b: float | None = -6.0) -> Matcher:
-    return Matcher(number=1, w=w, b=b)
+def layer(w: float | None = 12.0, b: float | None = -6.0) -> StoredModel:
+    return StoredModel(number=1, w=w, b=b)
 
 
 def test_probabilities_that_are_right_lie_in_their_intervals() -> None:
