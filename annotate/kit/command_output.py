@@ -2,15 +2,18 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import BaseModel
 from sqlalchemy import Engine
 
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.schema.engine import make_engine
 
+Command = TypeVar("Command", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -18,6 +21,22 @@ def database() -> Engine:
     """Upgrade the tables if needed, and return the engine."""
     upgrade()
     return make_engine()
+
+
+def with_options(model: type[BaseModel], without: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command an option for each field of a model, with the field's description and default."""
+
+    def decorate(command: Command) -> Command:
+        parameters = [part for part in signature(command).parameters.values() if part.kind != Parameter.VAR_KEYWORD]
+        for name, field in model.model_fields.items():
+            if name not in without:
+                default = Parameter.empty if field.is_required() else field.default
+                option = Annotated[field.annotation, typer.Option(help=field.description)]  # type: ignore[name-defined]
+                parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option))
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def print_json(result: Any) -> None:

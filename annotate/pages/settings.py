@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.features.projects.lifecycle import KEPT, bin_project
 from allpairs.annotate.features.projects.projects import update_settings
-from allpairs.annotate.features.raters.ui.setup import rater
+from allpairs.annotate.features.raters.ui import rater_settings
 from allpairs.annotate.features.settings.progress import situation_of
 from allpairs.annotate.features.settings.setting_effects import implications
 from allpairs.annotate.features.settings.ui.form import advanced_form, fill_form, follow_others, problems, question_form
@@ -43,7 +43,7 @@ def main() -> None:
         strategy_preview(project.id, entered, possible=not wrong)
     save(project, entered, wrong, key)
     implied(project, entered, wrong)
-    rater(project.id)
+    rater_settings(project.id)
     webhooks(project.id)
     danger(project)
 

@@ -4,6 +4,21 @@ import altair as alt
 import pandas as pd
 
 from allpairs.annotate.kit.charts import HEIGHT, MATCHER, NEUTRAL, Plot, share_axis, shares, tooltips
+from allpairs.db.schema.tables import Evaluation, StoredModel
+from allpairs.learner.light.stats.reliability import Tenth, tenths_of_histogram
+
+
+def reliability_table(matcher: StoredModel, evaluation: Evaluation) -> pd.DataFrame:
+    """Return one row for each tenth of p that holds pairs: mean p, share of positives, 95% interval.
+
+    With audit labels, these are the worker's estimates; otherwise they come from the score histogram. Empty where a
+    matcher has no probabilities, or where no positives are known.
+    """
+    if evaluation.by_audit:
+        rows = evaluation.audit.get("reliability", [])
+    else:
+        rows = tenths_of_histogram(matcher.w, matcher.b, evaluation.histogram)
+    return pd.DataFrame(rows, columns=list(Tenth.__dataclass_fields__))
 
 
 def reliability_chart(table: pd.DataFrame) -> Plot:

@@ -1,72 +1,37 @@
 """The commands `rater set|show|run|end|resume`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from allpairs.annotate.features.projects.cli import Name
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.raters import rater_setup as services
-from allpairs.annotate.features.raters.in_words import COLUMNS, quality_rows, sentences
 from allpairs.annotate.features.raters.rater_state import (
-    RaterState,
+    RaterDetails,
     dry_run,
-    in_words,
-    read_raters,
-    read_worth,
+    rating_in_words,
+    read_record,
     what_leaves,
 )
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.features.raters.worth import COLUMNS, quality_rows, worth_sentences
+from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark, with_options
 from allpairs.annotate.kit.jobs.requests import request_rating, worker_alive
 from allpairs.db.domain import RatedFor, RaterSetup
 from allpairs.program import group
 
 rater = group("A program that is asked whether pairs match, kept apart from people's answers, and measured.")
 
-FIELDS = RaterSetup.model_fields
-DEFAULT = RaterSetup(name="x")
-
-
-def _help(field: str) -> str:
-    return FIELDS[field].description or ""
-
 
 @rater.command("set")
-def set_up(
-    project: Name,
-    name: Annotated[str, typer.Option(help=_help("name"))],
-    url: Annotated[str, typer.Option(help=_help("url"))] = "",
-    model: Annotated[str, typer.Option(help=_help("model"))] = "",
-    key_name: Annotated[str, typer.Option(help=_help("key_name"))] = "",
-    function: Annotated[str, typer.Option(help=f"In place of an endpoint: {_help('function')}")] = "",
-    samples: Annotated[int, typer.Option(help=_help("samples"))] = DEFAULT.samples,
-    examples: Annotated[int, typer.Option(help=_help("examples"))] = DEFAULT.examples,
-    price_in: Annotated[float, typer.Option(help=_help("price_in"))] = DEFAULT.price_in,
-    price_out: Annotated[float, typer.Option(help=_help("price_out"))] = DEFAULT.price_out,
-    budget: Annotated[float, typer.Option(help=_help("budget"))] = DEFAULT.budget,
-    pairs_a_minute: Annotated[int, typer.Option(help=_help("pairs_a_minute"))] = DEFAULT.pairs_a_minute,
-    least_accuracy: Annotated[float, typer.Option(help=_help("least_accuracy"))] = DEFAULT.least_accuracy,
-) -> None:
+@with_options(RaterSetup, without=["kind"])
+def set_up(project: Name, **values: Any) -> None:
     """Put a machine rater into use; the one before it ends, and its verdicts stay.
 
     Example: allpairs rater set questions --name local --url http://localhost:11434/v1 --model qwen3:8b
     """
-    given = {
-        "name": name,
-        "url": url,
-        "model": model,
-        "key_name": key_name,
-        "function": function,
-        "samples": samples,
-        "examples": examples,
-        "price_in": price_in,
-        "price_out": price_out,
-        "budget": budget,
-        "pairs_a_minute": pairs_a_minute,
-        "least_accuracy": least_accuracy,
-    }
     engine = database()
-    setup = services.checked_setup(given)
+    setup = services.checked_setup(values)
     number = services.set_up(engine, project_by_name(engine, project).id, setup)
     print(f"machine rater {number}: {setup.name}")
     remark(what_leaves(setup))
@@ -79,18 +44,16 @@ def show(project: Name, as_json: Json = False) -> None:
     Example: allpairs rater show questions
     """
     engine = database()
-    project_id = project_by_name(engine, project).id
-    states = read_raters(engine, project_id)
-    worth = read_worth(engine, project_id)
+    record = read_record(engine, project_by_name(engine, project).id)
     if as_json:
-        print_json({"raters": [one.as_dict() for one in states], "worth": worth and worth.as_dict()})
-    elif worth is None:
+        print_json(record.model_dump(mode="json"))
+    elif record.worth is None:
         remark("this project has no machine rater; to set one up, see allpairs rater set --help")
     else:
-        print_columns(("number", "name", "asks", "state", "pairs", "tokens", "cost"), map(_row, states))
+        print_columns(("number", "name", "asks", "state", "pairs", "tokens", "cost"), map(_row, record.raters))
         print()
-        print_columns(COLUMNS, quality_rows(worth))
-        print("\n".join(sentences(worth)))
+        print_columns(COLUMNS, quality_rows(record.worth))
+        print("\n".join(worth_sentences(record.worth)))
 
 
 @rater.command()
@@ -113,13 +76,13 @@ def run(
     """
     engine = database()
     project_id = project_by_name(engine, project).id
-    found = dry_run(engine, project_id, pairs, purpose)
+    estimate = dry_run(engine, project_id, pairs, purpose)
     job_id = None if dry else request_rating(engine, project_id, pairs, purpose)
     if as_json:
-        print_json(found.as_dict() | {"job": job_id})
+        print_json(estimate.model_dump(mode="json") | {"job": job_id})
         return
-    print(in_words(found))
-    print(found.leaves)
+    print(rating_in_words(estimate))
+    print(estimate.leaves)
     if job_id is not None:
         print(f"job {job_id}")
         if not worker_alive(engine):
@@ -133,7 +96,7 @@ def end(project: Name) -> None:
     Example: allpairs rater end questions
     """
     engine = database()
-    services.end(engine, project_by_name(engine, project).id)
+    services.retire_rater(engine, project_by_name(engine, project).id)
 
 
 @rater.command()
@@ -146,7 +109,8 @@ def resume(project: Name) -> None:
     services.resume(engine, project_by_name(engine, project).id)
 
 
-def _row(one: RaterState) -> tuple[object, ...]:
-    asks = one.setup.function or f"{one.setup.model} at {one.setup.url}"
-    spent = f"{one.spent.pairs:,}", f"{one.spent.tokens_in + one.spent.tokens_out:,}", f"{one.spent.cost:,.2f}"
-    return one.row.number, one.setup.name, asks, one.in_words, *spent
+def _row(state: RaterDetails) -> tuple[object, ...]:
+    setup = state.setup
+    source = setup.function or f"{setup.model} at {setup.url}"
+    tokens = state.tokens_in + state.tokens_out
+    return state.number, setup.name, source, state.in_words, f"{state.pairs:,}", f"{tokens:,}", f"{state.cost:,.2f}"

@@ -56,7 +56,7 @@ def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
         return number
 
 
-def end(engine: Engine, project_id: int) -> None:
+def retire_rater(engine: Engine, project_id: int) -> None:
     """End the rater in use: it is asked nothing more, and its verdicts stay. Raises InputError if there is none."""
     with acting(engine, Right.CHANGE, project_id) as session:
         rater = _in_use(session, project_id)

@@ -1,11 +1,10 @@
-"""Machine raters: setups, what they have cost and are worth, and verdicts."""
+"""Machine raters: setups, runs and verdicts."""
 
 from datetime import datetime
 from typing import Annotated
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
-from allpairs.annotate.features.quality.schemas import Figure
 from allpairs.annotate.features.webhooks.schemas import HOST
 from allpairs.annotate.kit.api.schema import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.kit.jobs.requests import MOST_RATED
@@ -40,101 +39,6 @@ class NewRater(RaterSetup):
     _as_whole = field_validator("samples", "examples", "pairs_a_minute", mode="before")(as_whole)
 
 
-class Rater(Given):
-    """A machine rater of the project: its setup, its state, and what it has rated and cost."""
-
-    number: int
-    setup: RaterSetup = Field(description="Without the key: `key_name` says which variable of the worker has it.")
-    at: datetime = Field(description="When it was set up.")
-    ended_at: datetime | None = Field(description="Null: it is in use.")
-    paused_at: datetime | None = Field(description="Null: it is not paused.")
-    paused_why: str | None
-    pairs: int = Field(description="Number of pairs that it has rated.")
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    leaves: str | None = Field(description="What is sent where when it is asked; null: it has ended.")
-
-
-class RaterQuality(Given):
-    """How verdicts compare with people's answers on some pairs; null where there is nothing to divide by."""
-
-    pairs: int
-    sensitivity: Figure | None = Field(description="Of the matches: called a match.")
-    specificity: Figure | None = Field(description="Of the others: called none.")
-    accuracy: Figure | None = Field(description="Share of its yes and no that people say, too.")
-    abstains: Figure | None
-
-
-class RaterBand(Given):
-    """The same among pairs whose scores lie between `low` and `high`."""
-
-    name: str
-    low: float
-    high: float
-    quality: RaterQuality
-
-
-class RaterTenth(Given):
-    """The verdicts whose p lies in one tenth: the mean of p, and the share of matches with its 95 % interval."""
-
-    p_from: float
-    p_to: float
-    p: float
-    share: float
-    low: float
-    high: float
-    pairs: int
-
-
-class RaterAndPeople(Given):
-    """On pairs with answers of several people: how often two of them agree, and how often the rater and one of them."""
-
-    pairs: int
-    people: Figure
-    rater: Figure
-
-
-class RaterAgainst(Given):
-    """The rater against one person, on pairs that this person shares with others."""
-
-    name: str
-    pairs: int
-    rater: float = Field(description="How often it agrees with the others at least as well as the person.")
-    person: float = Field(description="How often the person agrees with the others at least as well as the rater.")
-    p: float = Field(description="Of the test that the rater is less than epsilon behind.")
-    wins: bool
-
-
-class AlternativeAnnotator(Given):
-    """The alternative annotator test (Calderon, Reichart and Dror 2025)."""
-
-    against: list[RaterAgainst]
-    winning_rate: float
-    advantage: float = Field(description="How often, on average, it does at least as well as a person.")
-    epsilon: float
-    passes: bool
-
-
-class RaterWorth(Given):
-    """What a machine rater is worth, on pairs that people answered without seeing what it said."""
-
-    quality: RaterQuality
-    bands: list[RaterBand] = Field(description="By thirds of the matcher's scores; empty with fewer than 30.")
-    calibration: list[RaterTenth] = Field(description="Of its probabilities; empty without them.")
-    calibration_error: float | None = Field(description="The expected calibration error.")
-    weight: float = Field(description="What a verdict counts beside a person's label where verdicts train; 0: nothing.")
-    together: RaterAndPeople | None = Field(description="Null: no rated pair has answers of several people.")
-    alternative_annotator: AlternativeAnnotator | None = Field(description="Null: too few people or pairs.")
-
-
-class Raters(Given):
-    """All machine raters that the project has had, the newest first; at most one is in use."""
-
-    raters: list[Rater]
-    worth: RaterWorth | None = Field(description="Of the newest one; null: there has been none.")
-
-
 class RaterRun(Asked):
     """How many pairs to ask about, and what for."""
 
@@ -144,20 +48,6 @@ class RaterRun(Asked):
     )
     purpose: RatedFor = Field(RatedFor.LABELS, description="Audit: it reads random pairs of the audit's strata.")
     dry_run: bool = Field(False, description="Ask nothing: say what it would take.")
-
-
-class RaterEstimate(Given):
-    """What the run takes, and what it sends where."""
-
-    pairs: int
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    minutes: float | None = Field(description="At the rate limit; null: there is none.")
-    measured: bool = Field(description="Whether the tokens are told by pairs that it has rated, or by the texts.")
-    leaves: str
-    budget_left: float | None = Field(description="Null: there is no budget.")
-    job: str | None = Field(description="The id of the job that asks; null for a dry run.")
 
 
 class RaterAct(Asked):
@@ -189,7 +79,7 @@ class RaterVerdict(Given):
     also2: str = Field(description="The other ids of the second text.")
 
 
-class Verdicts(Given):
+class VerdictPage(Given):
     """A page of verdicts, in the order in which they were given. They are not labels."""
 
     verdicts: list[RaterVerdict]

@@ -5,18 +5,23 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import streamlit as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.fields import help_of, in_rows, problem_line, widget
 from allpairs.learner.light.catalog.section import Section
 
 
-def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:
-    """Draw the form, filled with the defaults; return the entered values by field, unchecked (see `problems`)."""
+def model_form(
+    model: type[BaseModel], key: str, without: Collection[str] = (), values: BaseModel | None = None
+) -> dict[str, Any]:
+    """Draw the form, filled with these values; return the entered ones by field, unchecked (see `problems`).
+
+    values: the defaults, if none are given.
+    """
     fields = {name: field for name, field in model.model_fields.items() if name not in without}
     plain = [name for name in fields if not _is_part(fields[name].annotation)]
-    initial = model().model_dump()
+    initial = (values or model()).model_dump()
 
     def draw(name: str) -> Any:
         field = fields[name]

@@ -34,17 +34,17 @@ class Against:
 
 @dataclass(frozen=True)
 class AlternativeAnnotator:
-    """Result of the test. advantage: how often, on average, the rater does at least as well as a person."""
+    """Result of the test (Calderon, Reichart and Dror 2025).
+
+    advantage: how often, on average, the rater does at least as well as a person; passes: whether it wins against at
+    least half of the people.
+    """
 
     against: list[Against]
     winning_rate: float
     advantage: float
     epsilon: float
-
-    @property
-    def passes(self) -> bool:
-        """Whether the rater wins against at least half of the people."""
-        return self.winning_rate >= PASSED
+    passes: bool
 
 
 def alternative_annotator(
@@ -67,7 +67,9 @@ def alternative_annotator(
         Against(name, len(tables[name]), rater[name], person[name], one, win)
         for name, one, win in zip(tables, p, wins, strict=True)
     ]
-    return AlternativeAnnotator(against, float(np.mean(wins)), float(np.mean(list(rater.values()))), epsilon)
+    winning_rate = float(np.mean(wins))
+    advantage = float(np.mean(list(rater.values())))
+    return AlternativeAnnotator(against, winning_rate, advantage, epsilon, winning_rate >= PASSED)
 
 
 def _compared(name: str, said: Sequence[Mapping[str, bool]], verdicts: Sequence[bool | None]) -> np.ndarray:

@@ -132,8 +132,8 @@ def test_its_worth_and_its_verdicts(engine: Engine, rater: str) -> None:
     add_verdicts(engine, add_rater(engine, 1), [(pair, one, 0.1) for pair, one in zip(pairs, said, strict=True)])
     viewer, boss = member(engine, 1, Role.VIEWER), member(engine, 1, Role.ADMINISTRATOR)
     shown, worth = given(viewer.get(rater)), read_worth(engine, 1)
-    assert worth is not None and worth.test is not None
-    assert shown["worth"] == worth.as_dict() and len(shown["worth"]["alternative_annotator"]["against"]) == 3
+    assert worth is not None and worth.alternative_annotator is not None
+    assert shown["worth"] == worth.model_dump() and len(shown["worth"]["alternative_annotator"]["against"]) == 3
     specificity = shown["worth"]["quality"]["specificity"]
     assert specificity["low"] < specificity["value"] < specificity["high"]
     assert (shown["raters"][0]["pairs"], shown["raters"][0]["tokens_in"]) == (len(pairs), 100 * len(pairs))

@@ -9,9 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.raters.rater_setup import set_up
 from allpairs.annotate.features.raters.rater_state import read_raters
-from allpairs.annotate.features.raters.ui.setup import TITLES
 from allpairs.annotate.kit.jobs import requests
-from allpairs.db.domain import AnswerKind, RaterSetup, Verdict
+from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.raters.rows import pause, rater_in_use
@@ -56,10 +55,6 @@ def test_the_rater_in_use_reads_the_pairs_of_an_audit(
     assert "2,000 pairs" in said(page) or "pairs," in said(page)
     page.get_by_key("audit_rater_read").click().run()
     assert [one[-2:] for one in asked] == [(2_000, "audit")]
-
-
-def test_every_field_has_a_title() -> None:
-    assert set(TITLES) == set(RaterSetup.model_fields) - {"kind"}
 
 
 def test_a_rater_is_set_up_asked_resumed_and_ended(engine: Engine, project: int) -> None:

@@ -64,8 +64,8 @@ def test_a_judges_quality_is_measured_and_a_useless_one_pauses(
     assert worth is not None and worth.quality.pairs == (100 if pauses else PAIRS), said
     assert holds(worth.quality.sensitivity, sensitivity) and holds(worth.quality.specificity, specificity)
     (rater,) = read_raters(engine, project_id)
-    assert (rater.row.paused_at is not None) == pauses
-    assert rater.spent.cost == pytest.approx(worth.quality.pairs * 100 * 10 / 1e6)
+    assert (rater.paused_at is not None) == pauses
+    assert rater.cost == pytest.approx(worth.quality.pairs * 100 * 10 / 1e6)
 
 
 def test_only_question_guidelines_and_texts_leave(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,15 @@
 
 import streamlit as st
 
-from allpairs.annotate.features.quality.calibration_chart import describe_reliability, in_words, reliability_chart
+from allpairs.annotate.features.quality.calibration_chart import (
+    describe_reliability,
+    in_words,
+    reliability_chart,
+    reliability_table,
+)
 from allpairs.annotate.features.quality.rounds import Report, round_name
 from allpairs.annotate.kit.text.measures import estimate
 from allpairs.annotate.kit.ui.figure import plot, table_behind
-from allpairs.learner.light.stats.reliability import reliability_table
 
 WHAT = (
     "Of the pairs with a probability of 0.7, seven in ten should be positives: that is the dashed line. Points below "

@@ -7,7 +7,7 @@ from allpairs.annotate.features.quality.round_tables import batches_table
 from allpairs.annotate.features.quality.rounds import Report
 from allpairs.annotate.features.quality.ui import round_charts as charts
 from allpairs.annotate.features.quality.ui.activity import times_of, work
-from allpairs.annotate.features.raters.ui.measured import rater
+from allpairs.annotate.features.raters.ui import rater_worth
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.learner.light.catalog import strategy_title
 
@@ -17,7 +17,7 @@ def people(report: Report, project_id: int) -> None:
     if report.tally:
         work(project_id, report.tally, times_of(project_id))
     _batches(report)
-    rater(project_id)
+    rater_worth(project_id)
 
 
 def _batches(report: Report) -> None:

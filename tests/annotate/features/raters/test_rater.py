@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from allpairs.annotate.features.raters.in_words import COLUMNS, quality_rows, sentences
-from allpairs.annotate.features.raters.measured import FEWEST, worth_of
+from allpairs.annotate.features.raters.worth import COLUMNS, FEWEST, quality_rows, worth_of, worth_sentences
 from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.estimate import Estimate
 from allpairs.db.raters.judged import Judged
@@ -36,7 +35,12 @@ def test_sensitivity_and_specificity_are_among_what_it_decided() -> None:
     assert shown(one.specificity) == (0.778, 0.453, 0.937, 9)
     assert shown(one.accuracy) == (0.833, 0.608, 0.942, 18)
     assert shown(one.abstains) == (0.1, 0.028, 0.301, 20)
-    assert found.error is None and found.calibration == [] and found.bands == [] and found.test is None
+    assert (
+        found.calibration_error is None
+        and found.calibration == []
+        and found.bands == []
+        and found.alternative_annotator is None
+    )
 
 
 def test_calibration_is_by_tenths_of_p() -> None:
@@ -47,7 +51,7 @@ def test_calibration_is_by_tenths_of_p() -> None:
     assert [(row.p_from, row.pairs) for row in table] == [(0.2, 10), (0.9, 11)]
     assert [row.share for row in table] == pytest.approx([0.1, 9 / 11])
     assert [row.p for row in table] == pytest.approx([0.25, (9.2 + 1) / 11])
-    assert found.error == pytest.approx((10 * 0.15 + 11 * (10.2 - 9) / 11) / 21)
+    assert found.calibration_error == pytest.approx((10 * 0.15 + 11 * (10.2 - 9) / 11) / 21)
 
 
 def test_bands_are_thirds_of_the_matchers_score() -> None:
@@ -77,7 +81,7 @@ def test_it_is_told_in_words_and_as_json() -> None:
     table = quality_rows(found)
     assert len(table) == 4 and all(len(row) == len(COLUMNS) for row in table)
     assert table[0][2].startswith("1.00 (0.91–1.00)") and table[0][3] == "–"
-    assert "0.10" in sentences(found)[0] and "It passes" in sentences(found)[-1]
-    assert json.loads(json.dumps(found.as_dict()))["alternative_annotator"]["passes"] is True
+    assert "0.10" in worth_sentences(found)[0] and "It passes" in worth_sentences(found)[-1]
+    assert json.loads(found.model_dump_json())["alternative_annotator"]["passes"] is True
     nothing = worth_of([], {}, [])
-    assert "Not enough people" in sentences(nothing)[-1] and len(quality_rows(nothing)) == 1
+    assert "Not enough people" in worth_sentences(nothing)[-1] and len(quality_rows(nothing)) == 1

@@ -14,8 +14,8 @@ from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.features.projects import history, lifecycle
-from allpairs.annotate.features.raters.rater_setup import checked_setup, end, resume, set_up
-from allpairs.annotate.features.raters.rater_state import dry_run, in_words, read_raters, read_worth
+from allpairs.annotate.features.raters.rater_setup import checked_setup, resume, retire_rater, set_up
+from allpairs.annotate.features.raters.rater_state import dry_run, rating_in_words, read_raters, read_worth
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests
@@ -60,11 +60,11 @@ def test_a_changed_setup_is_a_new_rater_and_the_record_stays(engine: Engine, pro
         set_up(engine, project, setup())
     assert set_up(engine, project, setup(samples=3)) == 2
     newer, older = read_raters(engine, project)
-    assert (newer.in_use, newer.setup.samples, newer.spent.pairs) == (True, 3, 0)
-    assert (older.in_use, older.spent.pairs, older.spent.cost) == (False, 1, 0.01)
-    end(engine, project)
+    assert (newer.in_use, newer.setup.samples, newer.pairs) == (True, 3, 0)
+    assert (older.in_use, older.pairs, older.cost) == (False, 1, 0.01)
+    retire_rater(engine, project)
     with pytest.raises(InputError, match="no machine rater"):
-        end(engine, project)
+        retire_rater(engine, project)
     assert set_up(engine, project, setup()) == 3
     told = [(event.kind, event.about) for event in history.events(engine, project, 9).shown]
     assert [kind for kind, _ in told] == ["machine rater set up", "machine rater ended", *["machine rater set up"] * 2]
@@ -143,7 +143,7 @@ def test_who_sets_a_rater_up_manages_the_installation(engine: Engine, project: i
         set_up(as_person(engine, who), project, setup())
     set_up(engine, project, setup())
     requests.request_rating(as_person(engine, who), project, 3)
-    end(as_person(engine, who), project)
+    retire_rater(as_person(engine, who), project)
 
 
 def test_the_dry_run_says_what_it_takes_and_what_leaves(engine: Engine, project: int) -> None:
@@ -153,22 +153,26 @@ def test_the_dry_run_says_what_it_takes_and_what_leaves(engine: Engine, project:
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:12]])
     money = {"price_in": 2_000.0, "price_out": 10_000.0, "budget": 9.0, "pairs_a_minute": 4, "examples": 0}
     set_up(engine, project, setup(**ENDPOINT, **money))
-    found = dry_run(engine, project, 10)
-    one = found.estimate
-    assert (one.pairs, one.tokens_out, one.minutes, one.measured, found.left) == (10, 300, 2.5, False, 9.0)
-    assert 1_500 < one.tokens_in < 3_000
-    assert one.cost == pytest.approx((2_000 * one.tokens_in + 10_000 * one.tokens_out) / 1e6)
-    assert "models.example.org" in found.leaves and "question and guidelines" in found.leaves
+    estimate = dry_run(engine, project, 10)
+    assert (estimate.pairs, estimate.tokens_out, estimate.minutes, estimate.measured, estimate.budget_left) == (
+        10,
+        300,
+        2.5,
+        False,
+        9.0,
+    )
+    assert 1_500 < estimate.tokens_in < 3_000
+    assert estimate.cost == pytest.approx((2_000 * estimate.tokens_in + 10_000 * estimate.tokens_out) / 1e6)
+    assert "models.example.org" in estimate.leaves and "question and guidelines" in estimate.leaves
     with reading(engine) as session:
         assert session.scalars(select(PairVerdict)).all() == []
     add_verdicts(engine, 1, [(pair, Verdict.NO, None) for pair in pairs[:20]])
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[20:]])
-    found = dry_run(engine, project, 99)
-    one = found.estimate
-    assert (one.pairs, one.tokens_in, one.tokens_out, one.measured) == (8, 800, 80, True)
-    assert found.left == pytest.approx(8.8)
+    estimate = dry_run(engine, project, 99)
+    assert (estimate.pairs, estimate.tokens_in, estimate.tokens_out, estimate.measured) == (8, 800, 80, True)
+    assert estimate.budget_left == pytest.approx(8.8)
     add_verdicts(engine, 1, [(pair, Verdict.NO, None) for pair in pairs[20:]])
-    assert in_words(dry_run(engine, project, 99)).startswith("no pair left")
+    assert rating_in_words(dry_run(engine, project, 99)).startswith("no pair left")
     add_rater(engine, project, 2, **FUNCTION)
     assert "judges:judge" in dry_run(engine, project, 10).leaves
 
@@ -181,7 +185,7 @@ def test_its_worth_is_by_labels_of_texts_that_are_there(engine: Engine, project:
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:10]])
     answer_pairs(engine, project, [(pairs[10], AnswerKind.POSITIVE), (pairs[11], AnswerKind.UNSURE)])
     worth = read_worth(engine, project)
-    assert worth is not None and worth.quality.pairs == 11 and worth.error == pytest.approx(0.25 - 1 / 11)
+    assert worth is not None and worth.quality.pairs == 11 and worth.calibration_error == pytest.approx(0.25 - 1 / 11)
     with writing(engine) as session:
         session.get_one(Item, pairs[10][1]).withdrawn_at = now()
     worth = read_worth(engine, project)
@@ -215,7 +219,7 @@ def test_an_archive_brings_the_record_and_ends_the_rater(engine: Engine, project
     arrived = import_project(engine, tmp_path / "q.zip", "Again")
     assert any("machine rater" in note for note in arrived.notes)
     (one,) = read_raters(engine, arrived.project_id)
-    assert (one.in_use, one.setup.url, one.spent.pairs) == (False, URL, 1)
+    assert (one.in_use, one.setup.url, one.pairs) == (False, URL, 1)
     with reading(engine) as session:
         row = session.scalars(select(PairVerdict).where(PairVerdict.project_id == arrived.project_id)).one()
         assert (row.left_id, row.right_id) == pairs_of(engine, arrived.project_id)[3]

@@ -208,9 +208,9 @@ def test_an_answer_that_is_taken_back_breaks_nothing(engine: Engine, audited: in
 
 def test_a_dry_run_estimates_without_asking(engine: Engine, audited: int) -> None:
     found = dry_run(engine, audited, 200, RatedFor.AUDIT)
-    assert found.estimate.pairs == 200 and found.estimate.tokens_in > 0
+    assert found.pairs == 200 and found.tokens_in > 0
     read(engine, audited)
-    assert dry_run(engine, audited, 200, RatedFor.AUDIT).estimate.pairs == 0
+    assert dry_run(engine, audited, 200, RatedFor.AUDIT).pairs == 0
     with reading(engine) as session:
         assert len(session.scalars(select(PairVerdict)).all()) == len(verdicts(engine))
 

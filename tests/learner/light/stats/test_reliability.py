@@ -5,14 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.annotate.features.quality.calibration_chart import describe_reliability, in_words, reliability_chart
+from allpairs.annotate.features.quality.calibration_chart import (
+    describe_reliability,
+    in_words,
+    reliability_chart,
+    reliability_table,
+)
 from allpairs.db.estimate import wilson
 from allpairs.db.schema.tables import Evaluation, StoredModel
 from allpairs.learner.evaluation.audit.figures import found_by
 from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
 from allpairs.learner.evaluation.audit.sample import draw_posterior
-from allpairs.learner.light.stats.reliability import reliability_table
 from allpairs.learner.models.output_layer import OutputLayer
 from tests.helpers.figures.audits import normal_pool, ranking_of
 
